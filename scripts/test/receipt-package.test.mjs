@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installPacked } from './install-packed.mjs'
 
-const PACKAGES = ['protocol', 'node', 'head', 'signatures', 'simulation', 'engine-revm', 'receipt']
+const PACKAGES = ['protocol', 'node', 'signatures', 'simulation', 'engine-revm', 'receipt']
 const project = mkdtempSync(join(tmpdir(), 'buyer-'))
 const folder = join(project, 'node_modules', '@upfront', 'receipt')
 let manifests

@@ -53,6 +53,8 @@ export interface RevmEngineOptions {
 
 export interface RevmEngine extends Engine, PreconfirmationExecutor, BlockCarrier, BlockEncoder {
   readonly name: 'native' | 'portable'
+  /** Whether anything is held of the state with this key. */
+  holds(key: Hash): boolean
 }
 
 /** The engine as the addon. @throws Error where it is not built: ask `loadRevm` first. */

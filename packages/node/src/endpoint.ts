@@ -19,7 +19,7 @@ export class Endpoint {
   readonly secrets: Secrets
   /** While it is not closed, requests go to another endpoint, if there is one. */
   readonly circuit: Circuit
-  /** Why the node's heads are not used, as `HeadAgreement` of `@upfront/head` finds: requests go to another endpoint too. */
+  /** Why the node's heads are not used, as `HeadAgreement` of `@upfront/chain` finds: requests go to another endpoint too. */
   strays: string | undefined
   readonly latencies = new Latencies()
   readonly #pool: Pool

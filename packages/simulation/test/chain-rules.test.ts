@@ -4,18 +4,18 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
-import { ChainMismatch, type ChainRulesOptions, rulesAt } from '../src/index.js'
-import { NodeState } from './node-state.js'
+import { UpstreamClient } from '@upfront/node'
+import { ChainMismatch, type ChainRulesOptions, fetchChainRules, rulesAt } from '../src/index.js'
 import { RECORDINGS } from './recorded-chain.js'
 
 const NOW = 1_800_000_000n
 
 async function rulesOf(url: string, options: ChainRulesOptions = {}) {
-  const chain = new NodeState([url])
+  const client = new UpstreamClient({ urls: [url] })
   try {
-    return await chain.rules(options)
+    return await fetchChainRules(client, options)
   } finally {
-    await chain.close()
+    await client.close()
   }
 }
 

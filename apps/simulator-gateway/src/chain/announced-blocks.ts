@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
-import { Branch, missedBlocks } from '@upfront/head'
+import { Branch, missedBlocks } from '@upfront/chain'
 import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
 import { type BlockLog, BlockLogs } from './block-logs.js'

@@ -1,7 +1,7 @@
-import { type HeaderCheck, headerFromRpc } from '@upfront/head'
+import type { HeaderCheck } from '@upfront/chain'
 import { malformed, type UpstreamCall } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
-import { type SealedBlock, sealedBlockFromRpc } from '@upfront/simulation'
+import { headerFromRpc, type SealedBlock, sealedBlockFromRpc } from '@upfront/simulation'
 
 /** A block that was followed, with what the node said of it. */
 export interface FollowedBlock extends SealedBlock {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { AskedHead, HeaderCheck, HeadFollower } from '@upfront/head'
+import { AskedHead, HeaderCheck, HeadFollower } from '@upfront/chain'
 import {
   type Awaitable,
   type CallLimits,

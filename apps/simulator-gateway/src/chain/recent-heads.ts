@@ -1,4 +1,4 @@
-import type { HeadEvent } from '@upfront/head'
+import type { HeadEvent } from '@upfront/chain'
 import type { Hash } from '@upfront/protocol'
 import type { CarryEvent } from '@upfront/simulation'
 

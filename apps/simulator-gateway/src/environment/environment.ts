@@ -1,4 +1,4 @@
-import { FOLLOW_MODES, type FollowMode } from '@upfront/head'
+import { FOLLOW_MODES, type FollowMode } from '@upfront/chain'
 import { DIALECTS, type Dialect } from '@upfront/protocol'
 import { DEFAULT_PRICE_LIST, decodePriceList, type PriceList } from '@upfront/receipt'
 import {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { BlockResolver, type FollowMode, HeadAgreement, type Straying } from '@upfront/head'
+import { BlockResolver, type FollowMode, HeadAgreement, type Straying } from '@upfront/chain'
 import type { CircuitState } from '@upfront/node'
 import { RpcError } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common'
+import { newestBlock } from '@upfront/chain'
 import type { Awaitable } from '@upfront/node'
-import { newestBlock } from '@upfront/preconfirmed'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { ReceiptBlock } from '@upfront/receipt'
 import type { Simulation, SimulationAnswer } from '@upfront/simulation'

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { Inject, Injectable } from '@nestjs/common'
-import { headerFromRpc } from '@upfront/head'
 import { decodeBytes, inTurns, malformed, UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
@@ -21,7 +20,7 @@ import {
   witnessJson,
   witnessOf,
 } from '@upfront/receipt'
-import { Driver, type Simulation, type SimulationAnswer, type StateRead } from '@upfront/simulation'
+import { Driver, headerFromRpc, type Simulation, type SimulationAnswer, type StateRead } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 
 /** Of an account with some thousand slots. */

@@ -1,5 +1,5 @@
-import type { PinnedBlock } from '@upfront/head'
-import { newestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import { newestBlock, type PreconfirmedSnapshot } from '@upfront/chain'
+import type { PinnedBlock } from '@upfront/simulation'
 
 /** The response header that says what an answer stands on. */
 export const STATE_HEADER = 'upfront-state'

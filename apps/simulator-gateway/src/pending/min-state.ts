@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common'
-import { BlockResolver } from '@upfront/head'
-import { newestBlock } from '@upfront/preconfirmed'
+import { BlockResolver, newestBlock } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { FIXED } from '../environment/fixed.js'
 import { Overloaded } from '../limits/refused.js'

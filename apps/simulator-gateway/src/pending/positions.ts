@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { BlockResolver, type PinnedBlock } from '@upfront/head'
-import { newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
+import { BlockResolver, newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
 import { type BlockHeader, type BlockPosition, ErrorCode, RpcError } from '@upfront/protocol'
 import {
   BlockPositions,
   type BlockPrefix,
   Driver,
   type OpenedBlock,
+  type PinnedBlock,
   type PinnedState,
   parentOf,
   pinnedState,

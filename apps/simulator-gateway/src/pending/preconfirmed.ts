@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
+import { FlashblocksFollower, type FollowerStatus, type PreconfirmedSnapshot } from '@upfront/chain'
 import { recovered } from '@upfront/node'
-import { FlashblocksFollower, type FollowerStatus, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
 import { type ChainRules, Driver, type PreconfirmationExecutor } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { type FollowedBlock, transactionHashes } from '../chain/followed-block.js'

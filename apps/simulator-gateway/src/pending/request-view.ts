@@ -1,6 +1,6 @@
-import type { PinnedBlock } from '@upfront/head'
+import type { PreconfirmedSnapshot } from '@upfront/chain'
 import type { Awaitable, CallsTogether } from '@upfront/node'
-import type { PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import type { PinnedBlock } from '@upfront/simulation'
 import { type AnswerState, answerStateToHeader } from './answer-state.js'
 
 /**

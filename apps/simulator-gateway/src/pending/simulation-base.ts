@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common'
-import { BlockMoved, BlockResolver, type OpeningBlock, type PinnedBlock } from '@upfront/head'
+import { BlockResolver, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
 import { type Awaitable, andThen, type CallLimits, type Cancellation, recovered } from '@upfront/node'
-import { openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
 import type { BlockHeader, BlockParameter, BlockPosition, StateParameter } from '@upfront/protocol'
-import { type PinnedState, pinnedState, type TracedBlock } from '@upfront/simulation'
+import {
+  BlockMoved,
+  type OpeningBlock,
+  type PinnedBlock,
+  type PinnedState,
+  pinnedState,
+  type TracedBlock,
+} from '@upfront/simulation'
 import { FollowedChain } from '../chain/followed-chain.js'
 import type { RequestCosts } from '../limits/request-costs.js'
 import { answerStateOf, latestState } from './answer-state.js'

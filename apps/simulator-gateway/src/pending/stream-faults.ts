@@ -1,4 +1,4 @@
-import type { FollowerEvent } from '@upfront/preconfirmed'
+import type { FollowerEvent } from '@upfront/chain'
 
 const KINDS = ['gap', 'mismatch', 'nativePrecompile', 'differs', 'lost', 'undecodable'] as const
 

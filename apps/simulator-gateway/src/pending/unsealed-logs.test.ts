@@ -1,4 +1,4 @@
-import type { PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import type { PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/chain'
 import type { AnnouncedBlock } from '../chain/announced-blocks.js'
 import { BlockLog } from '../chain/block-logs.js'
 import { type UnsealedLog, UnsealedLogs } from './unsealed-logs.js'

@@ -1,4 +1,4 @@
-import type { PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import type { PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/chain'
 import type { Hash } from '@upfront/protocol'
 import { pendingLogs } from '@upfront/simulation'
 import type { AnnouncedBlock } from '../chain/announced-blocks.js'

@@ -1,4 +1,4 @@
-import type { Relay, RelayListener, RelayMember } from '@upfront/head'
+import type { Relay, RelayListener, RelayMember } from '@upfront/chain'
 import type { Redis } from 'ioredis'
 import { Lease, type Role } from './lease.js'
 

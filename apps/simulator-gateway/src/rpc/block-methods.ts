@@ -1,4 +1,4 @@
-import { newestBlock } from '@upfront/preconfirmed'
+import { newestBlock } from '@upfront/chain'
 import { decodeQuantity, type Hash, toQuantity } from '@upfront/protocol'
 import {
   type PendingBlock,

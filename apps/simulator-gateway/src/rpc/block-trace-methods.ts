@@ -1,4 +1,4 @@
-import type { BlockResolver } from '@upfront/head'
+import type { BlockResolver } from '@upfront/chain'
 import { decodeFixedBytes, decodeQuantity, malformed, type UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,

@@ -1,4 +1,4 @@
-import type { PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import type { PreconfirmedSnapshot } from '@upfront/chain'
 import {
   type BlockHeader,
   type BlockParameter,

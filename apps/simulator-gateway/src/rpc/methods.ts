@@ -1,4 +1,4 @@
-import type { BlockResolver } from '@upfront/head'
+import type { BlockResolver } from '@upfront/chain'
 import { CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Driver, Engine } from '@upfront/simulation'

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common'
-import { BlockResolver } from '@upfront/head'
+import { BlockResolver } from '@upfront/chain'
 import { UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { Callers } from '../callers/callers.js'

@@ -1,4 +1,4 @@
-import { newestBlock } from '@upfront/preconfirmed'
+import { newestBlock } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { presentPendingBlock } from '@upfront/simulation'
 import type { AnnouncedBlocks, BlockChange } from '../chain/announced-blocks.js'

@@ -1,6 +1,5 @@
-import type { BlockResolver } from '@upfront/head'
+import { type BlockResolver, newestBlock } from '@upfront/chain'
 import { recovered } from '@upfront/node'
-import { newestBlock } from '@upfront/preconfirmed'
 import { ErrorCode, type Hash, RpcError, type SweptPositions, takePositions, toQuantity } from '@upfront/protocol'
 import type { InspectedBlock, OpenedBlock, Probe } from '@upfront/simulation'
 import { Turn } from '../chain/turn.js'

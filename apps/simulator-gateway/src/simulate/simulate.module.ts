@@ -1,5 +1,5 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common'
-import { BlockResolver, HeadAgreement } from '@upfront/head'
+import { BlockResolver, HeadAgreement } from '@upfront/chain'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'

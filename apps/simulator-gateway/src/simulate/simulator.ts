@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common'
-import { daFootprintScalar } from '@upfront/head'
 import { type Awaitable, andThen, inTurns, UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
@@ -14,6 +13,7 @@ import {
 import {
   type ChainRules,
   Driver,
+  daFootprintScalar,
   gasOf,
   inspect,
   isOpForkActive,

@@ -1,4 +1,4 @@
-import { NodeSubscription } from '@upfront/head'
+import { NodeSubscription } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { Broadcast } from './broadcast.js'
 

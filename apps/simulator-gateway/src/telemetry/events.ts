@@ -1,7 +1,6 @@
-import type { HeadEvent, Straying } from '@upfront/head'
+import type { FollowerEvent, HeadEvent, Straying } from '@upfront/chain'
 import type { PaymentRecord } from '@upfront/nestjs-x402'
 import type { UpstreamObserver } from '@upfront/node'
-import type { FollowerEvent } from '@upfront/preconfirmed'
 import type { CarryEvent, Rejection } from '@upfront/simulation'
 import type { Figures } from './figures.js'
 

@@ -1,5 +1,4 @@
-import type { HeadStatus } from '@upfront/head'
-import type { FollowerStatus } from '@upfront/preconfirmed'
+import type { FollowerStatus, HeadStatus } from '@upfront/chain'
 import type { CarryPace, CarryStatus } from '@upfront/simulation'
 
 /** What gauges are read from. */

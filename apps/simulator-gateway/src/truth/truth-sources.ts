@@ -1,4 +1,4 @@
-import { newestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import { newestBlock, type PreconfirmedSnapshot } from '@upfront/chain'
 import { errorText } from '@upfront/service'
 import type { AnnouncedBlock, AnnouncedBlocks } from '../chain/announced-blocks.js'
 import type { Environment } from '../environment/environment.js'

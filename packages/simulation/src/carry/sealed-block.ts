@@ -1,6 +1,6 @@
-import { headerFromRpc } from '@upfront/head'
 import { malformed, type UpstreamCall } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
+import { headerFromRpc } from '../block/block-from-rpc.js'
 
 /** A sealed block with its transactions, which are looked at only when it is executed. */
 export interface SealedBlock {

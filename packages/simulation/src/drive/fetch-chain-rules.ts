@@ -1,7 +1,7 @@
-import { headerFromRpc } from '@upfront/head'
 import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '@upfront/node'
 import { decodeQuantity, UpstreamFault } from '@upfront/node'
 import { type BlockHeader, DecodeError } from '@upfront/protocol'
+import { headerFromRpc } from '../block/block-from-rpc.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { chainRulesFromEthConfig, withOpEthConfig } from '../plan/chain-rules-from-eth-config.js'
 import { chainRulesFromGenesis } from '../plan/chain-rules-from-genesis.js'

@@ -1,4 +1,4 @@
-import type { PinnedBlock } from '@upfront/head'
+import type { PinnedBlock } from '../block/pinned-block.js'
 import type { StateLayer, StatePoint } from '../engine/state.js'
 
 /** The state of a block that a node serves, with what lies above it: where an engine stands, and where it is read. */

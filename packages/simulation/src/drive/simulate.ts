@@ -1,4 +1,3 @@
-import type { OpeningBlock } from '@upfront/head'
 import { type Awaitable, andThen, recovered, traced } from '@upfront/node'
 import {
   type BlockHeader,
@@ -8,6 +7,7 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
+import type { OpeningBlock } from '../block/opening-block.js'
 import type { CallRecord } from '../engine/call-record.js'
 import type { Touched, TouchedList } from '../engine/engine.js'
 import { SimulationRejected } from '../engine/simulation-rejected.js'

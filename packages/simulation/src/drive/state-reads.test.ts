@@ -1,6 +1,6 @@
-import type { PinnedBlock } from '@upfront/head'
 import { type CallOutcome, type CallQueue, type UpstreamCall, UpstreamError, UpstreamFault } from '@upfront/node'
 import { aHeader } from '../../test/fixtures.js'
+import type { PinnedBlock } from '../block/pinned-block.js'
 import type { StateRead } from '../engine/state.js'
 import { StateReads } from './state-reads.js'
 

@@ -1,4 +1,3 @@
-import type { OpeningBlock } from '@upfront/head'
 import {
   type BlockHeader,
   type BlockOverrides,
@@ -12,6 +11,7 @@ import {
   ZERO_ADDRESS,
   ZERO_HASH,
 } from '@upfront/protocol'
+import type { OpeningBlock } from '../block/opening-block.js'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'

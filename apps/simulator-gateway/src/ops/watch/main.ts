@@ -1,4 +1,4 @@
-import { type Flashblock, FlashblockStream } from '@upfront/preconfirmed'
+import { type Flashblock, FlashblockStream } from '@upfront/chain'
 import type { RecentHead } from '../../chain/recent-heads.js'
 import { answerStateFromHeader } from '../../pending/answer-state.js'
 import { StreamPrinter } from './stream-printer.js'

@@ -1,4 +1,4 @@
-import type { Flashblock } from '@upfront/preconfirmed'
+import type { Flashblock } from '@upfront/chain'
 import { StreamPrinter } from './stream-printer.js'
 
 const flashblock = (index: number) =>

@@ -1,4 +1,4 @@
-import type { Flashblock } from '@upfront/preconfirmed'
+import type { Flashblock } from '@upfront/chain'
 import type { RecentHead } from '../../chain/recent-heads.js'
 import type { AnswerState } from '../../pending/answer-state.js'
 

@@ -1,0 +1,439 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import { headerFromRpc } from '@upfront/simulation'
+import { WebSocketServer } from 'ws'
+import { blockCall } from '../head/block-call.js'
+import { HeadFollower } from './head-follower.js'
+import type { HeadEvent, HeadFollowerOptions } from './head-follower-options.js'
+import type { Relay, RelayListener } from './relay.js'
+
+const hashOf = (number: number, fork = 0): Hash => `0x${(fork * 2 ** 40 + number).toString(16).padStart(64, '0')}`
+
+/** Blocks with the fields of a header that a follower looks at; a block of fork 1 stands on fork 0 at `forkedAt`. */
+function rpcHeader(number: number, fork = 0, forkedAt = number - 1) {
+  const zero = `0x${'0'.repeat(64)}`
+  return {
+    number: `0x${number.toString(16)}`,
+    hash: hashOf(number, fork),
+    parentHash: hashOf(number - 1, number - 1 > forkedAt ? fork : 0),
+    timestamp: `0x${(1_000 + number).toString(16)}`,
+    ...{ miner: `0x${'0'.repeat(40)}`, difficulty: '0x0', extraData: '0x', nonce: '0x0000000000000000', size: '0x0' },
+    ...{ gasLimit: '0x1', gasUsed: '0x0', baseFeePerGas: '0x1', logsBloom: `0x${'0'.repeat(512)}` },
+    ...{ mixHash: zero, stateRoot: zero, transactionsRoot: zero, receiptsRoot: zero, sha3Uncles: zero },
+  }
+}
+type RpcHeader = ReturnType<typeof rpcHeader>
+
+const blockOf = (header: RpcHeader) => ({ header: headerFromRpc(header) })
+type Block = ReturnType<typeof blockOf>
+
+/** A node of the test's own: what it announces, serves and says is the head is set by hand. */
+async function startNode() {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  await once(server, 'listening')
+  const served = new Map<Hash, Block>()
+  let latest: Block | undefined
+  let asked = 0
+  let fetched = 0
+  server.on('connection', (socket) =>
+    socket.on('message', (data) => {
+      const { id, method } = JSON.parse(String(data))
+      if (method === 'eth_subscribe') socket.send(JSON.stringify({ jsonrpc: '2.0', id, result: '0xabc' }))
+    }),
+  )
+  const send = (text: string) => {
+    for (const client of server.clients) client.send(text)
+  }
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server,
+    serve: (header: RpcHeader) => {
+      const block = blockOf(header)
+      served.set(header.hash, block)
+      latest = block
+    },
+    announce: (header: RpcHeader) =>
+      send(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          method: 'eth_subscription',
+          params: { subscription: '0xabc', result: header },
+        }),
+      ),
+    send,
+    asked: () => asked,
+    fetched: () => fetched,
+    latest: async () => {
+      asked++
+      if (latest === undefined) throw new Error('no head')
+      return latest.header
+    },
+    byHash: async (hash: Hash) => {
+      fetched++
+      return served.get(hash)
+    },
+    close: async () => {
+      for (const client of server.clients) client.terminate()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+type Node = Awaited<ReturnType<typeof startNode>>
+
+let node: Node
+const followers: HeadFollower<Block>[] = []
+beforeEach(async () => {
+  node = await startNode()
+})
+afterEach(async () => {
+  for (const follower of followers.splice(0)) follower.close()
+  await node.close()
+})
+
+/** Asks for the head as `AskedHead` does. */
+const asking =
+  (follower: () => HeadFollower<Block>, latest = () => node.latest()) =>
+  async () => {
+    const askedAt = performance.now()
+    follower().noteAsked(await latest(), askedAt)
+  }
+
+interface Followed extends Partial<HeadFollowerOptions<Block>> {
+  wakes?: boolean
+  latest?: () => Promise<BlockHeader>
+}
+
+async function follow({ wakes, latest, ...options }: Followed = {}) {
+  const events: HeadEvent[] = []
+  node.serve(rpcHeader(10))
+  const follower: HeadFollower<Block> = new HeadFollower<Block>({
+    mode: 'always',
+    urls: [node.url],
+    askHead: asking(() => follower, latest),
+    byHash: node.byHash,
+    observe: (event) => events.push(event),
+    ...options,
+  })
+  followers.push(follower)
+  if (wakes) follower.current()
+  const { length } = options.urls ?? [node.url]
+  await until(() => follower.status().head === 10n && follower.status().subscribed === length)
+  if (length > 0) await until(() => follower.status().trusted)
+  const numbers = () => events.flatMap((event) => (event.kind === 'head' ? [Number(event.header.number)] : []))
+  return { follower, events, numbers }
+}
+
+let over = false
+beforeEach(() => {
+  over = false
+})
+afterEach(() => {
+  over = true
+})
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!over && !condition()) await sleep(2)
+}
+
+const next = (number: number, fork?: number, forkedAt?: number) => {
+  const header = rpcHeader(number, fork, forkedAt)
+  node.serve(header)
+  node.announce(header)
+}
+
+/** Replicas of the test's own: one role for the follower, and what it publishes. */
+function replicas(role: 'leads' | 'follows') {
+  const published: string[] = []
+  let listener: RelayListener | undefined
+  const member = {
+    leads: role === 'leads',
+    follows: role === 'follows',
+    publish(message: Buffer | string) {
+      if (member.leads) published.push(JSON.parse(String(message)).hash)
+    },
+    leave: () => undefined,
+  }
+  const relay: Relay = {
+    join(to) {
+      listener = to
+      return member
+    },
+  }
+  const tell = (header: RpcHeader) => listener?.onMessage(Buffer.from(JSON.stringify(header)))
+  const lead = () => {
+    Object.assign(member, { leads: true, follows: false })
+    listener?.onChange()
+  }
+  return { relay, published, tell, lead }
+}
+
+describe('HeadFollower among replicas', () => {
+  it('publishes what it is told, where it leads', async () => {
+    const { relay, published } = replicas('leads')
+    const { follower } = await follow({ relay })
+    next(11)
+    await until(() => follower.current()?.header.number === 11n)
+    expect(published).toEqual([hashOf(10), hashOf(11)])
+  })
+
+  it('takes heads from the one that leads, fetches them itself, and subscribes once it leads', async () => {
+    const { relay, published, tell, lead } = replicas('follows')
+    const events: HeadEvent[] = []
+    node.serve(rpcHeader(10))
+    const { byHash } = node
+    const observe = (event: HeadEvent) => events.push(event)
+    const askHead = asking(() => follower)
+    const follower: HeadFollower<Block> = new HeadFollower<Block>({
+      mode: 'always',
+      urls: [node.url],
+      relay,
+      askHead,
+      byHash,
+      observe,
+    })
+    followers.push(follower)
+    await until(() => follower.status().trusted)
+    const [asked, fetched] = [node.asked(), node.fetched()]
+    const header = rpcHeader(11)
+    node.serve(header)
+    tell(header)
+    await until(() => follower.current()?.header.number === 11n)
+    expect([node.asked(), node.fetched()]).toEqual([asked, fetched + 1])
+    expect([follower.status().subscribed, node.server.clients.size, published]).toEqual([0, 0, []])
+    lead()
+    await until(() => follower.status().subscribed === 1)
+    next(12)
+    await until(() => follower.current()?.header.number === 12n)
+    expect(published).toContain(hashOf(12))
+  })
+
+  it('asks the node where the one that leads is silent', async () => {
+    const { relay } = replicas('follows')
+    const { follower } = await follow({ urls: [], relay })
+    node.serve(rpcHeader(11))
+    await until(() => follower.status().head === 11n)
+  })
+})
+
+describe('HeadFollower', () => {
+  it('stands on what was announced, without asking', async () => {
+    const { follower } = await follow()
+    const before = [node.asked(), node.fetched()] as const
+    next(11)
+    await until(() => follower.current()?.header.number === 11n)
+    expect(node.asked()).toBe(before[0])
+    expect(node.fetched()).toBe(before[1] + 1)
+  })
+
+  it('waits until HTTP serves an announced head, and says so where none ever does', async () => {
+    const { follower, events } = await follow()
+    const header = rpcHeader(11)
+    node.announce(header)
+    await until(() => node.fetched() > 2)
+    expect(follower.status().head).toBe(10n)
+    node.serve(header)
+    await until(() => follower.status().head === 11n)
+    node.announce(rpcHeader(12, 3))
+    await until(() => events.some(({ kind }) => kind === 'unserved'))
+    next(12)
+    await until(() => follower.status().head === 12n)
+  })
+
+  it('takes a head once that is announced twice, and fetches what was skipped', async () => {
+    const prepared: [number, number | undefined][] = []
+    const { numbers, events } = await follow({
+      prepare: async (block, parent) => {
+        prepared.push([Number(block.header.number), parent && Number(parent.number)])
+      },
+    })
+    next(11)
+    next(11)
+    await until(() => numbers().at(-1) === 11)
+    for (const number of [12, 13]) node.serve(rpcHeader(number))
+    next(14)
+    await until(() => numbers().at(-1) === 14)
+    expect(numbers()).toEqual([10, 11, 14])
+    expect(events.at(-1)).toMatchObject({ missed: 2, reorganised: false })
+    expect(prepared).toEqual([
+      [10, undefined],
+      [11, 10],
+      [12, 11],
+      [13, 12],
+      [14, 13],
+    ])
+  })
+
+  it.each([1, 2, 3, 4, 5])('follows a reorganisation of depth %i', async (depth) => {
+    const { follower, events, numbers } = await follow()
+    for (let number = 11; number <= 15; number++) {
+      next(number)
+      await until(() => numbers().at(-1) === number)
+    }
+    const forkedAt = 15 - depth
+    for (let number = forkedAt + 1; number <= 16; number++) {
+      next(number, 1, forkedAt)
+      await until(() => follower.current()?.header.hash === hashOf(number, 1))
+    }
+    expect(events.filter((event) => event.kind === 'head' && event.reorganised)).toHaveLength(1)
+  })
+
+  it('believes the node that is ahead where another one lags', async () => {
+    const lagging = await startNode()
+    const { follower } = await follow({ urls: [node.url, lagging.url] })
+    next(11)
+    await until(() => follower.status().head === 11n)
+    next(12)
+    await until(() => follower.status().head === 12n)
+    const late = rpcHeader(11)
+    lagging.announce(late)
+    await sleep(20)
+    expect(follower.current()?.header.number).toBe(12n)
+    await lagging.close()
+  })
+
+  it('follows the chain that goes on, where two nodes announce two heads at once', async () => {
+    const other = await startNode()
+    const prepared: string[] = []
+    const { follower } = await follow({
+      urls: [node.url, other.url],
+      prepare: async (block, parent) => {
+        prepared.push(`${block.header.hash} on ${parent?.hash}`)
+      },
+    })
+    const rival = rpcHeader(11, 1)
+    node.serve(rival)
+    next(11)
+    other.announce(rival)
+    await until(() => follower.status().head === 11n)
+    expect([hashOf(11), hashOf(11, 1)]).toContain(follower.current()?.header.hash)
+    next(12, 1, 10)
+    await until(() => follower.current()?.header.hash === hashOf(12, 1))
+    expect(prepared.slice(-2)).toEqual([
+      expect.stringContaining(`${hashOf(11, 1)} on ${hashOf(10)}`),
+      `${hashOf(12, 1)} on ${hashOf(11, 1)}`,
+    ])
+    await other.close()
+  })
+
+  it('asks on where a node answers null for its own head', async () => {
+    let isNull = false
+    const latest = async () => (isNull ? blockCall('latest').decode(null) : node.latest())
+    const { follower, events } = await follow({ urls: [], latest })
+    isNull = true
+    await until(() => events.some(({ kind }) => kind === 'unknown'))
+    expect(follower.status().head).toBe(10n)
+    node.serve(rpcHeader(11))
+    isNull = false
+    await until(() => follower.status().head === 11n)
+  })
+
+  it('stays on the head before while a new one is prepared, but not for longer than the bound', async () => {
+    let release = () => {}
+    const { follower } = await follow({
+      prepare: (block) =>
+        block.header.number === 11n ? new Promise((resolve) => (release = resolve)) : Promise.resolve(),
+    })
+    next(11)
+    await until(() => node.fetched() > 0)
+    expect(follower.status().head).toBe(10n)
+    await until(() => follower.status().head === 11n)
+    release()
+  })
+
+  it('asks where nobody tells, and trusts no head of a chain whose pace it has not learnt', async () => {
+    const { follower } = await follow({ urls: [] })
+    for (let number = 11; number <= 13; number++) {
+      node.serve(rpcHeader(number))
+      await until(() => follower.status().head === BigInt(number))
+      expect(follower.current()).toBeUndefined()
+    }
+    node.latest = () => Promise.reject(new Error('gone'))
+    await sleep(20)
+    expect(follower.status().head).toBe(13n)
+  })
+
+  it('trusts the first head where the node was asked for it after the subscription began', async () => {
+    const { follower } = await follow()
+    expect(follower.current()?.header.number).toBe(10n)
+  })
+
+  it('stands on what a request was answered with, and trusts it once a subscription tells of it too', async () => {
+    const { follower } = await follow()
+    const header = rpcHeader(11)
+    node.serve(header)
+    follower.noteAsked(blockOf(header).header, performance.now())
+    expect(follower.status()).toMatchObject({ head: 11n, trusted: false })
+    node.announce(header)
+    await until(() => follower.status().trusted)
+    expect(follower.current()?.header.number).toBe(11n)
+  })
+
+  it('does not trust a subscription that is silent while the node has newer heads', async () => {
+    const { follower } = await follow()
+    for (let number = 11; number <= 14; number++) {
+      const header = rpcHeader(number)
+      node.serve(header)
+      follower.noteAsked(blockOf(header).header, performance.now())
+      expect(follower.current()).toBeUndefined()
+      await until(() => node.fetched() > number - 10)
+      expect(follower.current()).toBeUndefined()
+    }
+    next(15)
+    await until(() => follower.current()?.header.number === 15n)
+  })
+
+  it('survives a preparation that fails, and announcements that are no headers', async () => {
+    const { follower, events } = await follow({
+      prepare: async ({ header }) => {
+        if (header.number === 11n) throw new Error('no state')
+      },
+    })
+    next(11)
+    await until(() => follower.status().head === 11n)
+    expect(events).toContainEqual({ kind: 'failed', reason: 'no state' })
+    node.send('{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"0xabc","result":{"number":7}}}')
+    node.send('nonsense')
+    next(12)
+    await until(() => follower.status().head === 12n)
+  })
+
+  it('connects again after a connection is lost, and asks meanwhile', async () => {
+    const { follower, events } = await follow()
+    for (const client of node.server.clients) client.terminate()
+    await until(() => events.some(({ kind }) => kind === 'lost'))
+    node.serve(rpcHeader(11))
+    await until(() => follower.status().head === 11n)
+    await until(() => follower.status().subscribed === 1)
+    next(12)
+    await until(() => follower.status().head === 12n)
+    expect(events.find((event) => event.kind === 'lost')).toMatchObject({ host: new URL(node.url).host })
+  })
+
+  it('follows only once somebody asks, in mode auto, and never in mode off', async () => {
+    node.serve(rpcHeader(10))
+    const options = { urls: [], askHead: asking(() => auto), byHash: node.byHash, observe: () => {} }
+    const auto: HeadFollower<Block> = new HeadFollower<Block>({ ...options, mode: 'auto' })
+    const off = new HeadFollower<Block>({ ...options, mode: 'off' })
+    followers.push(auto, off)
+    await sleep(20)
+    expect(node.asked()).toBe(0)
+    expect([auto.current(), off.current()]).toEqual([undefined, undefined])
+    await until(() => auto.status().head === 10n)
+    expect(off.status().following).toBe(false)
+    expect(off.current()).toBeUndefined()
+  })
+
+  it('rests in mode auto once nobody has asked for a while, and goes on with the next request', async () => {
+    const { follower, events } = await follow({ mode: 'auto', idleMs: 100, wakes: true })
+    await until(() => events.some(({ kind }) => kind === 'resting'))
+    expect(follower.status()).toMatchObject({ following: false, subscribed: 0, trusted: false })
+    const asked = node.asked()
+    next(11)
+    await sleep(50)
+    expect(node.asked()).toBe(asked)
+    expect(follower.current()).toBeUndefined()
+    await until(() => follower.status().head === 11n)
+  })
+})

@@ -1,0 +1,41 @@
+import { brotliCompressSync } from 'node:zlib'
+import { flashblockMessage } from '../../test/flashblock-message.js'
+import { decodeFrame } from './flashblock-frame.js'
+
+const LIMIT = 1 << 20
+const opening = flashblockMessage({ number: 7, index: 0 })
+const following = flashblockMessage({ number: 7, index: 1, transactions: ['0x02aa'] })
+const frame = (message: unknown) => Buffer.from(JSON.stringify(message))
+
+describe('decodeFrame', () => {
+  it('reads plain JSON and brotli alike', async () => {
+    const plain = await decodeFrame(frame(following), LIMIT)
+    expect(plain).toMatchObject({ blockNumber: 7n, index: 1, transactions: ['0x02aa'], gasUsed: 0n })
+    expect(plain.base).toBeUndefined()
+    expect(await decodeFrame(brotliCompressSync(frame(following)), LIMIT)).toEqual(plain)
+    expect((await decodeFrame(frame(opening), LIMIT)).base).toMatchObject({ timestamp: 7n, gasLimit: 30_000_000n })
+  })
+
+  it.each([
+    ['text that is no JSON', Buffer.from('{"payload_id": "0x'), 'not JSON'],
+    ['an empty frame', Buffer.alloc(0), 'neither JSON nor brotli'],
+    ['truncated brotli', brotliCompressSync(frame(opening)).subarray(0, 60), 'neither JSON nor brotli'],
+    ['a decompression bomb', brotliCompressSync(Buffer.alloc(64 << 20, ' ')), `message over ${LIMIT} bytes`],
+    ['plain JSON over the limit', Buffer.from(`{"a":"${' '.repeat(LIMIT)}"}`), `message over ${LIMIT} bytes`],
+    ['an index 0 without base', frame({ ...following, index: 0 }), 'base: expected an object'],
+    ['a broken index', frame({ ...following, index: -1 }), 'index: expected a small whole number'],
+    ['no metadata', frame({ ...following, metadata: undefined }), 'metadata: expected an object'],
+    [
+      'two block numbers',
+      frame({ ...opening, metadata: { block_number: 8 } }),
+      'base.block_number: 7 is not metadata.block_number, 8',
+    ],
+    [
+      'a transaction that is no hex',
+      frame({ ...following, diff: { ...following.diff, transactions: ['0x0'] } }),
+      'diff.transactions[0]: expected hex bytes',
+    ],
+  ])('refuses %s', async (_, bytes, reason) => {
+    await expect(decodeFrame(bytes, LIMIT)).rejects.toThrow(reason)
+  })
+})

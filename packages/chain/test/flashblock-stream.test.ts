@@ -1,0 +1,124 @@
+import { type StreamServer, startStreamServer } from '@upfront/devnet'
+import type { Relay, RelayListener } from '../src/follow/relay.js'
+import { FlashblockStream } from '../src/preconfirmed/flashblock-stream.js'
+import { flashblockMessage } from './flashblock-message.js'
+
+const SILENCE_MS = 300
+const message = (index: number) => JSON.stringify(flashblockMessage({ number: 5, index }))
+
+describe('FlashblockStream', () => {
+  let servers: StreamServer[]
+  let stream: FlashblockStream
+  let seen: string[]
+  beforeEach(async () => {
+    servers = [
+      await startStreamServer({ port: 0, encoding: 'json' }),
+      await startStreamServer({ port: 0, encoding: 'brotli' }),
+    ]
+    seen = []
+  })
+  afterEach(async () => {
+    stream.close()
+    await Promise.all(servers.map((server) => server.stop()))
+  })
+
+  function follow(urls: string[], relay?: Relay) {
+    const name = (url: string) => urls.indexOf(url)
+    stream = new FlashblockStream({
+      urls,
+      relay,
+      silenceMs: SILENCE_MS,
+      maxMessageBytes: 1 << 20,
+      onFlashblock: (flashblock) => seen.push(`flashblock ${flashblock.index}`),
+      onUndecodable: (reason) => seen.push(`undecodable: ${reason}`),
+      onConnected: (url) => seen.push(`connected ${name(url)}`),
+      onLost: (url, reason) => seen.push(`lost ${name(url)}: ${reason}`),
+    })
+  }
+  async function sees(text: string) {
+    while (!seen.some((line) => line.includes(text))) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+
+  it('decodes frames in their order, and skips what is no flashblock', async () => {
+    follow([servers[0]!.url])
+    await sees('connected')
+    servers[0]!.send(message(0))
+    servers[0]!.sendFrame('{"half')
+    servers[0]!.sendFrame(new Uint8Array([1, 2, 3]))
+    servers[0]!.send(message(1))
+    await sees('flashblock 1')
+    expect(seen.slice(1)).toEqual([
+      'flashblock 0',
+      'undecodable: not JSON',
+      'undecodable: neither JSON nor brotli',
+      'flashblock 1',
+    ])
+  })
+
+  it('goes on with the next URL when the connection is lost', async () => {
+    follow(servers.map((server) => server.url))
+    await sees('connected 0')
+    servers[0]!.disconnect()
+    await sees('connected 1')
+    servers[1]!.send(message(4))
+    await sees('flashblock 4')
+  })
+
+  it('gives up a connection that is silent, though it answers pings', async () => {
+    follow(servers.map((server) => server.url))
+    await sees('connected 0')
+    await sees(`lost 0: no flashblock for ${SILENCE_MS} ms`)
+    await sees('connected 1')
+  })
+
+  it('goes on trying where nobody listens', async () => {
+    const { url } = servers[0]!
+    await servers[0]!.stop()
+    follow([url, servers[1]!.url])
+    await sees('lost 0: ECONNREFUSED')
+    await sees('connected 1')
+  })
+
+  it('publishes frames as they came in, where it leads', async () => {
+    const published: string[] = []
+    const member = { leads: true, follows: false, publish: (frame: Buffer | string) => published.push(String(frame)) }
+    follow([servers[0]!.url], { join: () => ({ ...member, leave: () => undefined }) })
+    await sees('connected 0')
+    servers[0]!.send(message(0))
+    await sees('flashblock 0')
+    expect(published).toEqual([message(0)])
+  })
+
+  it('takes frames from another replica, and opens the stream itself only while none come', async () => {
+    let listener: RelayListener | undefined
+    const member = { leads: false, follows: true, publish: () => undefined, leave: () => undefined }
+    const join = (to: RelayListener) => {
+      listener = to
+      return member
+    }
+    follow([servers[0]!.url], { join })
+    listener?.onMessage(Buffer.from(message(0)))
+    await sees('flashblock 0')
+    expect(seen).toEqual(['flashblock 0'])
+    // It is silent for too long.
+    await sees('connected 0')
+    servers[0]!.send(message(1))
+    await sees('flashblock 1')
+    listener?.onMessage(Buffer.from(message(2)))
+    await sees('flashblock 2')
+    servers[0]!.send(message(3))
+    Object.assign(member, { leads: true, follows: false })
+    listener?.onChange()
+    while (seen.filter((line) => line === 'connected 0').length < 2)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    servers[0]!.send(message(4))
+    await sees('flashblock 4')
+  })
+
+  it('refuses a frame over the limit before it is read', async () => {
+    follow([servers[0]!.url])
+    await sees('connected 0')
+    servers[0]!.sendFrame(' '.repeat((1 << 20) + 1))
+    await sees('lost 0: WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')
+  })
+})

@@ -1,0 +1,69 @@
+import { findGeth, type Geth, startGeth } from '@upfront/devnet'
+import type { Address, Hash } from '@upfront/protocol'
+import { rulesAt } from '@upfront/simulation'
+import { NodeState } from './node-state.js'
+
+const geth = findGeth()
+if (geth === undefined) console.warn('real-geth: not tried, there is no geth in PATH, ~/go/bin or $GETH')
+const withGeth = geth === undefined ? describe.skip : describe
+
+const BOB: Address = '0x00000000000000000000000000000000000b0b00'
+const LATEST = { kind: 'tag', tag: 'latest' } as const
+const PENDING = { kind: 'tag', tag: 'pending' } as const
+const signal = new AbortController().signal
+
+withGeth('a real geth as upstream', () => {
+  let node: Geth
+  let chain: NodeState
+  const lacking: string[] = []
+
+  beforeAll(async () => {
+    // A block a minute: there is something pending.
+    node = await startGeth(geth!, { blockTimeSeconds: 60 })
+    chain = new NodeState([node.rpcUrl], { onWorkaround: ({ lacks }) => void lacking.push(lacks) })
+  })
+  afterAll(async () => {
+    await chain.close()
+    await node.stop()
+  })
+
+  async function rpc<T>(method: string, ...params: unknown[]): Promise<T> {
+    return (await chain.passThrough(method, ...params)) as T
+  }
+
+  it('tells its rules, and needs no workaround', async () => {
+    const rules = await chain.rules()
+    expect(rules).toMatchObject({ source: 'eth_config', chainId: 1337n })
+    expect(rulesAt(rules, 1n, 1_800_000_000n)?.fork).toBe('osaka')
+    expect(await chain.read(await chain.resolver.resolve(LATEST), [{ kind: 'balance', address: BOB }])).toEqual([0n])
+    expect(lacking).toEqual([])
+  })
+
+  it('refuses unknown blocks', async () => {
+    const hash: Hash = `0x${'11'.repeat(32)}`
+    const unknown = { code: -32000, message: expect.stringMatching(/^header not found: /) }
+    await expect(chain.resolver.resolve({ kind: 'hash', hash, requireCanonical: false })).rejects.toMatchObject(unknown)
+    await expect(chain.resolver.resolve({ kind: 'number', number: 9_999n })).rejects.toMatchObject(unknown)
+  })
+
+  it('offers a pending block: its time, and its state', async () => {
+    const [from] = await rpc<Address[]>('eth_accounts')
+    const before = (await chain.resolver.head()).number
+    await rpc('eth_sendTransaction', { from, to: BOB, value: '0x7' })
+    const balance = async (parameter: typeof LATEST | typeof PENDING) =>
+      chain.resolver.onBlock(parameter, { signal }, async (block) => ({
+        block,
+        values: await chain.read(block, [{ kind: 'balance', address: BOB }]),
+      }))
+    const until = performance.now() + 8_000
+    let pending = await balance(PENDING)
+    while (pending.values[0] !== 7n && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      pending = await balance(PENDING)
+    }
+    expect(pending.values).toEqual([7n])
+    expect(pending.block.opening?.timestamp).toBeGreaterThan(pending.block.header.timestamp)
+    expect(pending.block.header.number).toBe(before)
+    expect((await balance(LATEST)).values).toEqual([0n])
+  }, 15_000)
+})

@@ -1,7 +1,0 @@
-export type { CanonicalBlock } from './canonical-block.js'
-export type { Flashblock } from './flashblock.js'
-export type { Arrival } from './flashblock-store.js'
-export * from './flashblock-stream.js'
-export * from './flashblocks-follower.js'
-export type { PreconfirmedEvent } from './preconfirmed-event.js'
-export * from './snapshot.js'
