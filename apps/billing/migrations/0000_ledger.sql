@@ -210,3 +210,45 @@ CREATE TABLE "discovered_resources" (
 ALTER TABLE "seller_accounts" ADD COLUMN "origins" jsonb DEFAULT '[]'::jsonb NOT NULL;--> statement-breakpoint
 ALTER TABLE "discovered_resources" ADD CONSTRAINT "discovered_resources_seller_seller_accounts_id_fk" FOREIGN KEY ("seller") REFERENCES "public"."seller_accounts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "discovered_resources_by_seller" ON "discovered_resources" USING btree ("seller");
+--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_state_known" CHECK ("state" in
+  ('authorized', 'charging', 'submitted', 'settled', 'failed', 'zero', 'released', 'expired'));
+--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_charge_at_most_maximum" CHECK ("charge" IS NULL OR ("charge" >= 0 AND "charge" <= "maximum"));
+--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_charged_states_have_a_charge" CHECK (
+  CASE
+    WHEN "state" in ('charging', 'submitted', 'settled') THEN "charge" > 0 AND "charge" IS NOT NULL
+    WHEN "state" = 'zero' THEN "charge" = 0 AND "charge" IS NOT NULL
+    WHEN "state" in ('authorized', 'released', 'expired') THEN "charge" IS NULL
+    ELSE true
+  END);
+--> statement-breakpoint
+CREATE TRIGGER payments_guard BEFORE UPDATE OR DELETE ON "payments" FOR EACH ROW EXECUTE FUNCTION payments_guard();
+--> statement-breakpoint
+CREATE CONSTRAINT TRIGGER payments_need_an_event AFTER INSERT OR UPDATE ON "payments"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION payments_need_an_event();
+--> statement-breakpoint
+CREATE TRIGGER payments_notify AFTER UPDATE OF "state" ON "payments" FOR EACH ROW
+  WHEN ((OLD.state, OLD.block_number, OLD.doubt) IS DISTINCT FROM (NEW.state, NEW.block_number, NEW.doubt)) EXECUTE FUNCTION payments_notify();
+--> statement-breakpoint
+CREATE TRIGGER payments_post AFTER INSERT OR UPDATE OF "state" ON "payments" FOR EACH ROW EXECUTE FUNCTION payments_post();
+--> statement-breakpoint
+CREATE TRIGGER transfers_post AFTER INSERT ON "transfers" FOR EACH ROW EXECUTE FUNCTION transfers_post();
+--> statement-breakpoint
+CREATE TRIGGER gas_post AFTER INSERT ON "gas" FOR EACH ROW EXECUTE FUNCTION gas_post();
+--> statement-breakpoint
+CREATE TRIGGER payment_events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "payment_events"
+  FOR EACH STATEMENT EXECUTE FUNCTION append_only();
+--> statement-breakpoint
+CREATE TRIGGER settlement_items_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "settlement_items"
+  FOR EACH STATEMENT EXECUTE FUNCTION append_only();
+--> statement-breakpoint
+CREATE TRIGGER transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "transfers"
+  FOR EACH STATEMENT EXECUTE FUNCTION append_only();
+--> statement-breakpoint
+CREATE TRIGGER gas_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "gas"
+  FOR EACH STATEMENT EXECUTE FUNCTION append_only();
+--> statement-breakpoint
+CREATE TRIGGER postings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "postings"
+  FOR EACH STATEMENT EXECUTE FUNCTION append_only();

@@ -119,9 +119,12 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
 
   test('one that can no longer be settled fails alone, by the facts of the chain', async () => {
     const other = DEVNET_ACCOUNTS[8]!
-    const funded = fundBuyer(devnet.rpcUrl, other)
-    await until(async () => (await usdcBalance(devnet, other.address)) > 0n, Boolean, mineOne)
-    await funded
+    let isFunded = false
+    const funded = fundBuyer(devnet.rpcUrl, other).then(() => {
+      isFunded = true
+    })
+    // Its transactions come one after another, and nothing else mines them.
+    await Promise.all([funded, until(async () => isFunded, Boolean, mineOne)])
     const first = await charge([1])
     await untilSubmitted(first)
     const doomed = await billing.authorizeNew(makeRequirements({ maximum: '1000' }), other)

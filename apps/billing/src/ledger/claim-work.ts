@@ -1,5 +1,6 @@
 import type { Address, Network } from '@upfront/protocol'
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { isInState } from './is-in-state.js'
 import type { Database } from './ledger.js'
 import { isOfRefusedContract } from './refused-payers.js'
 import { type PaymentOrigin, type PaymentRow, payments } from './schema.js'
@@ -82,7 +83,7 @@ export async function releaseCharges(db: Database, charges: readonly PaymentRow[
   await db
     .update(payments)
     .set({ nextLook: sql`now()` })
-    .where(and(inArray(payments.id, ids), eq(payments.state, 'charging')))
+    .where(and(inArray(payments.id, ids), isInState('charging')))
 }
 
 /** Claims up to `most` submitted payments that nobody has looked at for a while, among them mined ones up to `confirmedBlock`. */
@@ -126,11 +127,6 @@ export function readSubmitted(
     .select()
     .from(payments)
     .where(
-      and(
-        eq(payments.network, network),
-        eq(payments.state, 'submitted'),
-        inArray(payments.facilitator, [...signers]),
-        isDue,
-      ),
+      and(eq(payments.network, network), isInState('submitted'), inArray(payments.facilitator, [...signers]), isDue),
     )
 }

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import type { OnApplicationShutdown } from '@nestjs/common'
 import type { Logger } from '@upfront/service'
@@ -10,6 +9,7 @@ import { migrate as migratePg } from 'drizzle-orm/node-postgres/migrator'
 import type { PgDatabase, PgQueryResultHKT, PgTransaction } from 'drizzle-orm/pg-core'
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite'
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator'
+import { bringUpToDate } from './bring-up-to-date.js'
 import { lockDirectory } from './directory-lock.js'
 import { CHANNEL, PaymentChanges } from './payment-changes.js'
 import { PostgresPool } from './postgres-pool.js'
@@ -36,7 +36,6 @@ export class Ledger implements OnApplicationShutdown {
   }
 }
 
-const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 /** Any constant will do, as long as every billing process uses the same. */
 const MIGRATION_LOCK = 4_020_402
 
@@ -45,6 +44,8 @@ const MIGRATION_LOCK = 4_020_402
  * of the database or the role would make them fail with serialization errors that nothing repeats.
  */
 const READ_COMMITTED = 'set session characteristics as transaction isolation level read committed'
+/** Planning takes longer than most statements run: a plan is made once for each connection, whatever the parameters are. */
+const PLAN_ONCE = 'set plan_cache_mode = force_generic_plan'
 
 /** Opens the store and brings its tables up to date; processes that start together do so one after another. */
 export function openLedger(
@@ -65,7 +66,7 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
   pool.on('connect', (client) => {
     // One that is lost between two statements of a transaction fails the next; unheard, its event would end the process.
     client.on('error', () => undefined)
-    client.query(READ_COMMITTED).catch(() => undefined)
+    client.query(`${READ_COMMITTED}; ${PLAN_ONCE}`).catch(() => undefined)
   })
   const changes = new PaymentChanges()
   pool.on('error', (error) => logger.warn({ reason: error.message }, 'an idle database connection was lost'))
@@ -73,7 +74,10 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
     const client = await pool.connect()
     try {
       await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-      await migratePg(drizzlePg(client), { migrationsFolder: MIGRATIONS })
+      await bringUpToDate(
+        (statements) => client.query(statements),
+        (migrationsFolder) => migratePg(drizzlePg(client), { migrationsFolder }),
+      )
       await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK])
       client.release()
     } catch (error) {
@@ -102,7 +106,10 @@ async function openPglite(directory: string, logger: Logger): Promise<Ledger> {
     const client = await PGlite.create(directory)
     await client.exec(READ_COMMITTED)
     const db = drizzlePglite(client, { schema })
-    await migratePglite(db, { migrationsFolder: MIGRATIONS })
+    await bringUpToDate(
+      (statements) => client.exec(statements),
+      (migrationsFolder) => migratePglite(db, { migrationsFolder }),
+    )
     const changes = new PaymentChanges()
     await client.listen(CHANNEL, (payload) => changes.hear(payload))
     return new Ledger('pglite', db, changes, async () => {

@@ -1,6 +1,7 @@
-import { getTableColumns, sql, type Table } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import type { EventData } from './change-payment.js'
 import type { Database, Transaction } from './ledger.js'
+import { rowJson } from './row-json.js'
 import { idempotencyKeys, type NewPaymentRow, payments } from './schema.js'
 
 /** What bounds the gas that is paid for a payer. */
@@ -24,43 +25,55 @@ export interface Reservation {
   sequence: bigint | null
 }
 
+/** What is to be reserved. */
+export interface Wanted {
+  payment: NewPaymentRow
+  event: EventData
+  /** The idempotency key that it was asked for under. */
+  key: typeof idempotencyKeys.$inferInsert | null
+  /** The payer's, smallest unit, as of `payment.authorizedBlock`. */
+  holdings: { balance: bigint; allowance: bigint }
+  sponsoring: Sponsoring
+}
+
 /**
- * Stores a new payment with its first event, where the payer's holdings (smallest unit, as of `payment.authorizedBlock`)
- * cover it beside all other reservations; and `key`, the idempotency key that it was asked for under. A payment with a permit
- * stands alone, and costs at most what is left of the budget for it. Throws {@link KeyTaken}.
+ * Stores new payments with their first events, one after another, each where the payer's holdings cover it beside all other reservations;
+ * and their keys. A payment with a permit stands alone, and costs at most what is left of the budget for it. Throws {@link KeyTaken}:
+ * then nothing was stored.
  */
-export async function reservePayment(
-  db: Database | Transaction,
-  payment: NewPaymentRow,
-  event: EventData,
-  key: typeof idempotencyKeys.$inferInsert | null,
-  holdings: { balance: bigint; allowance: bigint },
-  sponsoring: Sponsoring,
-): Promise<Reservation> {
+export async function reservePayments(db: Database | Transaction, wanted: readonly Wanted[]): Promise<Reservation[]> {
+  const calls = wanted.map(({ payment, event, key, holdings, sponsoring }) => ({
+    ...{ payment: rowJson(payments, payment), event, key: key && rowJson(idempotencyKeys, key) },
+    ...{ balance: `${holdings.balance}`, allowance: `${holdings.allowance}`, most: `${sponsoring.most}` },
+    ...{ wei: `${sponsoring.weiPerToken}`, units: `${unitsOf(sponsoring)}` },
+  }))
   try {
-    const [row] = await db
+    const rows = await db
       .select({
+        id: sql<string>`payment ->> 'id'`,
         outcome: sql<Reservation['outcome']>`outcome`,
         reserved: sql<string>`reserved`,
         place: sql<string | null>`place`,
       })
       .from(
-        sql`reserve_payment(
-          ${toJson(payments, payment)}::jsonb, ${JSON.stringify(event)}::jsonb,
-          ${key === null ? null : toJson(idempotencyKeys, key)}::jsonb,
-          ${holdings.balance.toString()}::numeric, ${holdings.allowance.toString()}::numeric,
-          ${sponsoring.most.toString()}::numeric, ${weiPerUnit(sponsoring)})`,
+        sql`jsonb_to_recordset(${JSON.stringify(calls)}::jsonb) as call(payment jsonb, event jsonb, key jsonb, balance numeric,
+            allowance numeric, most numeric, wei numeric, units numeric),
+          lateral reserve_payment(payment, event, key, balance, allowance, most, wei / units)`,
       )
-    if (row === undefined) throw new Error('a reservation without an outcome')
-    const { outcome, reserved, place } = row
-    return { outcome, reserved: BigInt(reserved), sequence: place === null ? null : BigInt(place) }
+    const found = new Map(rows.map((row) => [row.id, row]))
+    return wanted.map(({ payment: { id } }) => {
+      const row = found.get(id)
+      if (row === undefined) throw new Error('a reservation without an outcome')
+      const { outcome, reserved, place } = row
+      return { outcome, reserved: BigInt(reserved), sequence: place === null ? null : BigInt(place) }
+    })
   } catch (error) {
     if (isKeyTaken(error)) throw new KeyTaken()
     throw error
   }
 }
 
-/** What {@link reservePayment} would find reserved, smallest unit. */
+/** What {@link reservePayments} would find reserved, smallest unit. */
 export async function readReserved(
   db: Database,
   { network, asset, payer }: Pick<NewPaymentRow, 'network' | 'asset' | 'payer'>,
@@ -80,13 +93,13 @@ export async function readSponsored(
   { network, asset, payer }: Pick<NewPaymentRow, 'network' | 'asset' | 'payer'>,
   sponsoring: Sponsoring,
 ): Promise<bigint> {
-  const amount = sql<string>`sponsored_gas(${network}, ${asset}, ${payer}, ${weiPerUnit(sponsoring)})`
+  const amount = sql<string>`sponsored_gas(${network}, ${asset}, ${payer}, ${sponsoring.weiPerToken.toString()}::numeric / ${unitsOf(sponsoring).toString()}::numeric)`
   const [row] = await db.select({ amount }).from(sql`(select 1) as one`)
   return BigInt(row?.amount ?? 0)
 }
 
-function weiPerUnit({ weiPerToken, decimals }: Sponsoring) {
-  return sql`${weiPerToken.toString()}::numeric / ${(10n ** BigInt(decimals)).toString()}::numeric`
+function unitsOf({ decimals }: Sponsoring): bigint {
+  return 10n ** BigInt(decimals)
 }
 
 /** Another call has taken the idempotency key: nothing was written. */
@@ -100,12 +113,4 @@ export function isKeyTaken(error: unknown): boolean {
   const cause =
     error instanceof Error ? (error.cause as { code?: unknown; constraint?: unknown } | undefined) : undefined
   return cause?.code === UNIQUE_VIOLATION && cause.constraint === 'idempotency_keys_pkey'
-}
-
-/** A row as JSON, by the names of its columns. */
-function toJson(table: Table, row: Record<string, unknown>): string {
-  const columns = Object.entries(getTableColumns(table)).map(([field, { name }]) => [name, row[field] ?? null])
-  return JSON.stringify(Object.fromEntries(columns), (_, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  )
 }

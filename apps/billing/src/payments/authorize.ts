@@ -13,10 +13,19 @@ import { type SettlementGas, UNPAID_CODE_GAS } from '../chain/settlement-gas.js'
 import { Catalogue, type Listing } from '../discovery/catalogue.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPaymentById } from '../ledger/find-payment.js'
-import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
+import { Ledger, type Transaction } from '../ledger/ledger.js'
 import { readStanding } from '../ledger/refused-payers.js'
-import { KeyTaken, readReserved, readSponsored, reservePayment, type Sponsoring } from '../ledger/reserve.js'
+import {
+  KeyTaken,
+  type Reservation as Place,
+  readReserved,
+  readSponsored,
+  reservePayments,
+  type Sponsoring,
+  type Wanted,
+} from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
+import { SharedTurns } from '../ledger/shared-turns.js'
 import { BillingMetrics } from '../metrics.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
 import {
@@ -39,6 +48,8 @@ const PAYER_REFUSED = {
   reason: RefusalReason.payerRefused,
   message: 'a payment of this payer could not be collected, or looks as if it could not be: it is refused for a while',
 }
+/** In one database transaction. */
+const MOST_RESERVATIONS = 20
 const NO_SIGNERS: ReadonlySet<Address> = new Set()
 /** What a payment is before anything was done with it. */
 const NOTHING_YET = {
@@ -87,6 +98,11 @@ const PASSING: ReadonlySet<string> = new Set([
 /** Verifies and reserves. */
 @Injectable()
 export class Authorizations {
+  /** Those of one payer and token wait for one another in the ledger: together they wait once. */
+  private readonly reservations = new SharedTurns<Wanted, Place>(MOST_RESERVATIONS, (wanted) => {
+    return reservePayments(this.ledger.db, wanted)
+  })
+
   constructor(
     private readonly ledger: Ledger,
     private readonly chains: Chains,
@@ -234,8 +250,8 @@ export class Authorizations {
       ...(payment.sponsoredGas === null ? {} : { sponsoredGas: payment.sponsoredGas.toString() }),
     }
     const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
-    const reserve = async (db: Database | Transaction): Promise<Stored> => {
-      const { outcome, reserved, sequence } = await reservePayment(db, payment, event, key, holdings, sponsoring)
+    const wanted = { payment, event, key, holdings, sponsoring }
+    const conclude = ({ outcome, reserved, sequence }: Place): Stored => {
       if (sequence !== null) {
         this.metrics.transitions.inc({ state: 'authorized' })
         this.funds.promised(chain, facilitator, settlementGas)
@@ -245,9 +261,10 @@ export class Authorizations {
       return outcome === 'used' ? nonceUsed(payer) : refused(describeShortfall(maximum, reserved, holdings), payer)
     }
     try {
-      if (extend === null) return await reserve(this.ledger.db)
+      if (extend === null) return conclude(await this.reservations.call(`${chain.network}/${asset}/${payer}`, wanted))
       return await this.ledger.db.transaction(async (tx) => {
-        const result = await reserve(tx)
+        const [place] = await reservePayments(tx, [wanted])
+        const result = conclude(place!)
         return result.outcome === 'reserved' ? { ...result, payment: await extend(tx, result.payment) } : result
       })
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@upfront/protocol'
 import { sql } from 'drizzle-orm'
+import { isInState } from '../ledger/is-in-state.js'
 import type { Database } from '../ledger/ledger.js'
 import { gas, payments } from '../ledger/schema.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
@@ -13,7 +14,6 @@ export async function totalPayments(db: Database, filter: PaymentFilter): Promis
   const sumWhere = (amount: unknown, condition: unknown) =>
     sql<string>`coalesce(sum(${amount}) filter (where ${condition}), 0)::text`
   const countWhere = (condition: unknown) => sql<number>`(count(*) filter (where ${condition}))::int`
-  const inStates = (states: string) => sql`${payments.state} in (${sql.raw(states)})`
   const gasOfPayment = sql`coalesce((select sum(${gas.fee}) from ${gas} where ${gas.paymentId} = ${payments.id}), 0)`
   const rows = await db
     .select({
@@ -22,14 +22,14 @@ export async function totalPayments(db: Database, filter: PaymentFilter): Promis
       network: payments.network,
       asset: payments.asset,
       payments: sql<number>`count(*)::int`,
-      settledPayments: countWhere(inStates(`'settled'`)),
-      zeroPayments: countWhere(inStates(`'zero'`)),
-      failedPayments: countWhere(inStates(`'failed'`)),
-      openPayments: countWhere(inStates(`'authorized', 'charging', 'submitted'`)),
+      settledPayments: countWhere(isInState('settled')),
+      zeroPayments: countWhere(isInState('zero')),
+      failedPayments: countWhere(isInState('failed')),
+      openPayments: countWhere(isInState('authorized', 'charging', 'submitted')),
       charged: sumWhere(payments.charge, sql`true`),
-      settled: sumWhere(payments.charge, inStates(`'settled'`)),
-      pending: sumWhere(payments.charge, inStates(`'charging', 'submitted'`)),
-      failed: sumWhere(payments.charge, inStates(`'failed'`)),
+      settled: sumWhere(payments.charge, isInState('settled')),
+      pending: sumWhere(payments.charge, isInState('charging', 'submitted')),
+      failed: sumWhere(payments.charge, isInState('failed')),
       feePaid: sumWhere(gasOfPayment, sql`true`),
     })
     .from(payments)

@@ -1,6 +1,7 @@
 import type { Network } from '@upfront/protocol'
-import { and, count, eq, gt, inArray, sql } from 'drizzle-orm'
+import { and, count, eq, gt, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
+import { isInState } from '../ledger/is-in-state.js'
 import type { Database, Transaction } from '../ledger/ledger.js'
 import { gas, payments, type SellerAccount, sellerAccounts } from '../ledger/schema.js'
 
@@ -34,9 +35,7 @@ export async function isSellerGasSpent(
   const [open] = await db
     .select({ payments: count(), gas: sql<string>`coalesce(sum(${payments.settlementGas}), 0)::text` })
     .from(payments)
-    .where(
-      and(eq(payments.seller, id), eq(payments.network, network), inArray(payments.state, ['charging', 'submitted'])),
-    )
+    .where(and(eq(payments.seller, id), eq(payments.network, network), isInState('charging', 'submitted')))
   return spent + (BigInt(open?.gas ?? 0) + further) * maxFeePerGas + BigInt(open?.payments ?? 0) * l1Fee > dailyGas
 }
 

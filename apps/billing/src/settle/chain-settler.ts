@@ -44,6 +44,8 @@ export class ChainSettler {
   #wakeUp = () => {}
   /** Whether a block is waited for. */
   #isBusy = false
+  /** Whether charges were left behind for want of room. */
+  #isFull = false
   #isReadingReceipts = false
   #hasNewBlock = false
   readonly #chain: Chain
@@ -103,6 +105,10 @@ export class ChainSettler {
     this.#wakeUp()
   }
 
+  isWorkingOn(paymentId: string): boolean {
+    return this.#working.has(paymentId)
+  }
+
   /** Signers that should settle in batches and can't, and why. */
   get batchObstacles(): Record<Address, string> {
     const all = [...this.#chain.signers.keys()].map((signer) => [signer, this.#batches.obstacleOf(signer)] as const)
@@ -153,6 +159,7 @@ export class ChainSettler {
     const inFlight = this.#environment.LIMITS.inFlightPerSigner
     const ready = claimant.signers.filter((signer) => this.#gasPolicy.waitOf(this.#chain, signer) === null)
     const single = ready.filter((signer) => !this.#batches.serves(signer))
+    let isFull = single.length < ready.length
     for (const signer of ready.filter((signer) => this.#batches.serves(signer))) {
       const isDue = hasCharges(signer, 'internal', 'facilitator') || this.#batches.hasPutBack(signer)
       if (isDue) this.#takeBatch(signer, claimant)
@@ -161,9 +168,11 @@ export class ChainSettler {
       const due = single.filter((signer) => hasCharges(signer, origin))
       const rooms = makeRooms(origin, due, taken, inFlight)
       const claimed = rooms.length === 0 ? [] : await claimCharges(this.#db, claimant, rooms)
+      isFull ||= rooms.length < due.length || rooms.some((room) => claimed.filter(isOf(room)).length === room.count)
       taken.push(...claimed.map(roomOf))
       this.#workOn(claimed)
     }
+    this.#isFull = isFull
     if (!work.some(({ hasSubmitted }) => hasSubmitted)) return
     const { SETTLEMENT, LIMITS } = this.#environment
     const most = (SETTLEMENT === 'batch' ? LIMITS.batchSize : inFlight) * claimant.signers.length
@@ -213,13 +222,13 @@ export class ChainSettler {
     this.#working.set(payment.id, payment)
     await this.#attempt('settling a payment', { paymentId: payment.id }, () => traced('settle', act, traceOf(payment)))
     this.#working.delete(payment.id)
-    this.wake()
+    if (this.#isFull) this.wake()
   }
 
   async #onBlock(): Promise<void> {
     this.#hasNewBlock = true
     // Whoever waited for the block before may send the next transaction while receipts are read.
-    this.wake()
+    if (this.#isFull) this.wake()
     if (this.#isReadingReceipts) return
     this.#isReadingReceipts = true
     while (this.#hasNewBlock) {
@@ -291,6 +300,10 @@ export class ChainSettler {
       this.#logger[level]({ ...ids, network, reason: errorText(error) }, `${doing} failed; it will be repeated`)
     }
   }
+}
+
+function isOf({ signer, origin }: Room) {
+  return (payment: PaymentRow) => payment.facilitator === signer && payment.origin === origin
 }
 
 /** The trace of the request that charged it, where this process served that. */

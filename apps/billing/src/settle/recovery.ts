@@ -7,6 +7,7 @@ import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
 import { changePayment } from '../ledger/change-payment.js'
+import { isInState } from '../ledger/is-in-state.js'
 import { Ledger } from '../ledger/ledger.js'
 import { isOfRefusedContract } from '../ledger/refused-payers.js'
 import { idempotencyKeys, type PaymentRow, payments, signers } from '../ledger/schema.js'
@@ -103,7 +104,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   private async expire(chain: Chain): Promise<void> {
     const isDue = and(
       eq(payments.network, chain.network),
-      eq(payments.state, 'authorized'),
+      isInState('authorized'),
       sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
     )
     const rows = await this.ledger.db.select().from(payments).where(isDue).orderBy(asc(payments.deadline)).limit(BATCH)
@@ -118,7 +119,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     const known = this.chains.all().map(({ network }) => network)
     const isDue = and(
       notInArray(payments.network, known),
-      inArray(payments.state, ['authorized', 'charging', 'submitted']),
+      isInState('authorized', 'charging', 'submitted'),
       sql`${payments.deadline} < extract(epoch from now())`,
     )
     const rows = await this.ledger.db.select().from(payments).where(isDue).limit(BATCH)
@@ -139,7 +140,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   private async endUnsubmitted(chain: Chain): Promise<void> {
     const isDue = and(
       eq(payments.network, chain.network),
-      inArray(payments.state, ['charging', 'submitted']),
+      isInState('charging', 'submitted'),
       or(notInArray(payments.facilitator, [...chain.signers.keys()]), isOfRefusedContract),
       sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
     )
@@ -152,7 +153,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     const rows = await this.ledger.db
       .select({ state: payments.state, payments: count(), oldest: min(payments.chargedAt) })
       .from(payments)
-      .where(inArray(payments.state, [...states]))
+      .where(isInState(...states))
       .groupBy(payments.state)
     for (const state of states) {
       this.metrics.open.set({ state }, rows.find((row) => row.state === state)?.payments ?? 0)

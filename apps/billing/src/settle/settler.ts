@@ -44,7 +44,8 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   onApplicationBootstrap(): void {
     this.ledger.changes.on('progress', ({ network, id, state, isKnown }) => {
       if (isKnown || isFinal(state)) this.progress.emit(id)
-      else if (state === 'charging') this.wake(network)
+      // Where this process was told of it by the request itself, it may be at it already.
+      else if (state === 'charging' && !this.chains.get(network)?.isWorkingOn(id)) this.wake(network)
     })
     this.loops = [...this.chains.values()].map((chain) => chain.run())
   }

@@ -1,11 +1,9 @@
 import { cpSync, existsSync, mkdtempSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/pglite'
 import { migrate } from 'drizzle-orm/pglite/migrator'
-
-const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
+import { bringUpToDate } from '../../src/ledger/bring-up-to-date.js'
 
 /**
  * An empty ledger of its own. Making one takes PGlite seconds, copying one does not: the first of all test files makes it, in the
@@ -23,7 +21,10 @@ export async function copyEmptyPglite(): Promise<{ BILLING_DATA_DIR: string }> {
 async function createTemplate(root: string, template: string): Promise<void> {
   const directory = mkdtempSync(join(root, 'new-'))
   const client = await PGlite.create(directory)
-  await migrate(drizzle(client), { migrationsFolder: MIGRATIONS })
+  await bringUpToDate(
+    (statements) => client.exec(statements),
+    (migrationsFolder) => migrate(drizzle(client), { migrationsFolder }),
+  )
   await client.close()
   // Another test file may have been faster.
   if (!existsSync(template)) renameSync(directory, template)

@@ -1,6 +1,7 @@
 import type { Network } from '@upfront/protocol'
 import { and, eq, gte, min } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
+import { isInState } from '../../ledger/is-in-state.js'
 import type { Database } from '../../ledger/ledger.js'
 import { type PaymentRow, payments, reconciledBlocks } from '../../ledger/schema.js'
 import { concludeSettled } from '../outcome/conclude.js'
@@ -53,7 +54,7 @@ export async function followNewest(db: Database, chain: Chain): Promise<Followed
   const failed = await db
     .select()
     .from(payments)
-    .where(and(eq(payments.network, network), eq(payments.state, 'failed'), gte(payments.judgedBlock, range.from)))
+    .where(and(eq(payments.network, network), isInState('failed'), gte(payments.judgedBlock, range.from)))
     .limit(MOST_FAILURES)
   const places = {
     assets: [...new Set(failed.map(({ asset }) => asset))],

@@ -73,7 +73,7 @@ export class GasPolicy {
       .where(
         and(
           isOfSigner,
-          eq(signedTransactions.status, 'open'),
+          sql`${signedTransactions.status} = 'open'`,
           sql`${signedTransactions.nonce} > coalesce((${mined}), -1)`,
         ),
       )

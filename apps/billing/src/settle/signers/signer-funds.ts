@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common'
 import type { Address } from '@upfront/protocol'
-import { and, count, eq, inArray, sql } from 'drizzle-orm'
+import { and, count, eq, sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import { PLAIN_SETTLEMENT_GAS } from '../../chain/settlement-gas.js'
 import { Environment } from '../../environment/environment.js'
+import { isInState } from '../../ledger/is-in-state.js'
 import { Ledger } from '../../ledger/ledger.js'
 import { payments } from '../../ledger/schema.js'
 import { BillingMetrics } from '../../metrics.js'
@@ -71,7 +72,7 @@ export class SignerFunds {
           and(
             eq(payments.network, network),
             eq(payments.facilitator, signer),
-            inArray(payments.state, ['authorized', 'charging', 'submitted']),
+            isInState('authorized', 'charging', 'submitted'),
           ),
         ),
     ])

@@ -49,7 +49,7 @@ export async function mendNonces(
     const open = await tx
       .select({ transaction: signedTransactions, isNeeded: isNeeded() })
       .from(signedTransactions)
-      .where(and(ofSignerTransactions, eq(signedTransactions.status, 'open')))
+      .where(and(ofSignerTransactions, sql`${signedTransactions.status} = 'open'`))
       .orderBy(asc(signedTransactions.nonce))
     // What settles a payment is recorded with that.
     const over = open.filter(({ transaction, isNeeded }) => transaction.nonce < count && !isNeeded)

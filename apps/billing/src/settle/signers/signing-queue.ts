@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common'
 import type { Hex } from '@upfront/protocol'
+import { sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import type { Fees } from '../../chain/gas-terms.js'
+import { NodeFault } from '../../chain/node-error.js'
 import { batchGasLimit, encodeBatch } from '../../chain/settlement-batch.js'
 import { settlementTarget } from '../../chain/settlement-call.js'
-import { changePayment } from '../../ledger/change-payment.js'
-import { Ledger, type Transaction } from '../../ledger/ledger.js'
-import type { PaymentRow, SignedTransactionRow } from '../../ledger/schema.js'
-import { storeTransaction } from '../../ledger/signed-transactions.js'
+import { type Database, Ledger, type Transaction } from '../../ledger/ledger.js'
+import { rowJson } from '../../ledger/row-json.js'
+import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../../ledger/schema.js'
+import { SharedTurns } from '../../ledger/shared-turns.js'
 import { type Intent, signTransaction, takeNonces } from './sign.js'
 
 /** Transactions that share a database transaction. More would hold the signer's lease for long. */
@@ -24,23 +26,40 @@ export interface Settlement {
   gas: bigint
 }
 
-interface Waiting {
+interface Wanted {
+  chain: Chain
   settlements: readonly Settlement[]
   fees: Fees
   /** The only nonce that it may have; `null`: the next one. */
   nonce: number | null
-  resolve: (signed: SignedTransactionRow | null) => void
-  reject: (error: unknown) => void
+}
+
+/** Settlements with their place in what is signed. */
+interface Signed {
+  place: number
+  settlements: readonly Settlement[]
+  transaction: SignedTransactionRow
+}
+
+interface Stored {
+  outcome: 'stored' | 'other nonce' | 'moved on'
+  /** The signer's next nonce. */
+  next: number
+  /** Payments that have moved on. */
+  gone: readonly string[]
 }
 
 /**
- * Signs and stores settlements: transactions of one signer that come while one database transaction is under way share the next
- * one, and with it the signer's lease.
+ * Signs and stores settlements: transactions of one signer that come while others are stored share the next statement, and with it the
+ * signer's lease.
  */
 @Injectable()
 export class SigningQueue {
-  private readonly waiting = new Map<string, Waiting[]>()
-  private readonly busy = new Set<string>()
+  /** By network and signer: the nonce that this process takes for the next. Another process may have been faster. */
+  private readonly nonces = new Map<string, number>()
+  private readonly turns = new SharedTurns<Wanted, SignedTransactionRow | null>(MOST_TRANSACTIONS, (wanted) =>
+    this.signAll(wanted),
+  )
 
   constructor(private readonly ledger: Ledger) {}
 
@@ -55,85 +74,75 @@ export class SigningQueue {
     fees: Fees,
     onlyNonce: number | null = null,
   ): Promise<SignedTransactionRow | null> {
-    const key = `${chain.network}/${signerOf(settlements)}`
-    return new Promise((resolve, reject) => {
-      const waiting = this.waiting.get(key) ?? []
-      waiting.push({ settlements, fees, nonce: onlyNonce, resolve, reject })
-      this.waiting.set(key, waiting)
-      if (!this.busy.has(key)) void this.work(key, chain)
-    })
+    return this.turns.call(`${chain.network}/${signerOf(settlements)}`, { chain, settlements, fees, nonce: onlyNonce })
   }
 
-  private async work(key: string, chain: Chain): Promise<void> {
-    this.busy.add(key)
-    for (let waiting = this.waiting.get(key); waiting !== undefined; waiting = this.waiting.get(key)) {
-      const some = waiting.splice(0, MOST_TRANSACTIONS)
-      if (waiting.length === 0) this.waiting.delete(key)
-      await this.signAll(chain, some)
+  private async signAll(wanted: readonly Wanted[]): Promise<(SignedTransactionRow | null)[]> {
+    const [{ chain, settlements }] = wanted as readonly [Wanted, ...Wanted[]]
+    const signer = signerOf(settlements)
+    const key = `${chain.network}/${signer}`
+    const known = wanted.find(({ nonce }) => nonce !== null)?.nonce ?? this.nonces.get(key)
+    const store = async (db: Database | Transaction, first: number) => {
+      const stored = await signAndStore(db, wanted, first)
+      this.nonces.set(key, stored.next)
+      return stored.transactions
     }
-    this.busy.delete(key)
-  }
-
-  private async signAll(chain: Chain, waiting: readonly Waiting[]): Promise<void> {
-    if (waiting.length === 0) return
-    try {
-      const signed = await this.ledger.db.transaction((tx) => signAndStore(tx, chain, waiting))
-      for (const [index, { resolve }] of waiting.entries()) resolve(signed[index] ?? null)
-    } catch (error) {
-      if (error instanceof MovedOn) return this.signAll(chain, without(waiting, error))
-      for (const { reject } of waiting) reject(error)
-    }
+    // A wrong guess costs some signatures; under the lease there is nothing to guess.
+    const guessed = known === undefined ? null : await store(this.ledger.db, known)
+    return (
+      guessed ??
+      (await this.ledger.db.transaction(async (tx) => store(tx, await takeNonces(tx, chain, signer, 0)))) ??
+      wanted.map(() => null)
+    )
   }
 }
 
-/** Undoes the database transaction, its nonces included: these payments are no longer as they were read. */
-class MovedOn extends Error {
-  constructor(
-    readonly waiting: Waiting,
-    readonly payments: ReadonlySet<string>,
-  ) {
-    super('moved on')
-  }
-}
-
-/** What is left to sign; what has nothing left is resolved. */
-function without(all: readonly Waiting[], { waiting: changed, payments }: MovedOn): Waiting[] {
-  return all.flatMap((waiting) => {
-    if (waiting !== changed) return [waiting]
-    const settlements = waiting.settlements.filter(({ payment }) => !payments.has(payment.id))
-    if (settlements.length > 0) return [{ ...waiting, settlements }]
-    waiting.resolve(null)
-    return []
-  })
-}
-
+/** `transactions` are `null` where `first` is not the signer's next nonce; one of them is where nothing of it was left to sign. */
 async function signAndStore(
-  tx: Transaction,
-  chain: Chain,
-  waiting: readonly Waiting[],
-): Promise<SignedTransactionRow[]> {
-  const first = await takeNonces(tx, chain, signerOf(waiting[0]!.settlements), waiting.length)
-  const signed: SignedTransactionRow[] = []
-  for (const [index, one] of waiting.entries()) {
-    const nonce = first + index
-    if (one.nonce !== null && one.nonce !== nonce) throw new MovedOn(one, new Set(one.settlements.map(idOf)))
-    const transaction = await signTransaction(chain, intentOf(one.settlements), nonce, one.fees)
-    await storeTransaction(tx, transaction, one.settlements.map(idOf))
-    const gone = new Set<string>()
-    for (const { payment } of one.settlements) {
-      const { state, submittedAt } = payment
-      const changed = await changePayment(tx, payment, {
-        kind: state === 'charging' ? 'submitted' : 'resubmitted',
-        to: 'submitted',
-        set: { transaction: transaction.hash, submittedAt: submittedAt ?? new Date(), doubtfulFrom: null, doubt: null },
-        data: { transaction: transaction.hash, signer: transaction.signer, nonce },
-      })
-      if (changed === null) gone.add(payment.id)
+  db: Database | Transaction,
+  wanted: readonly Wanted[],
+  first: number,
+): Promise<{ transactions: (SignedTransactionRow | null)[] | null; next: number }> {
+  const gone = new Set<string>()
+  for (;;) {
+    const signed: Signed[] = []
+    const taken = new Set(gone)
+    for (const [place, { chain, fees, nonce, settlements: all }] of wanted.entries()) {
+      const settlements = all.filter(({ payment }) => !taken.has(payment.id))
+      if (settlements.length === 0 || (nonce !== null && nonce !== first + signed.length)) continue
+      for (const { payment } of settlements) taken.add(payment.id)
+      const transaction = await signTransaction(chain, intentOf(settlements), first + signed.length, fees)
+      signed.push({ place, settlements, transaction })
     }
-    if (gone.size > 0) throw new MovedOn(one, gone)
-    signed.push(transaction)
+    const stored: Stored =
+      signed.length === 0 ? { outcome: 'stored', next: first, gone: [] } : await store(db, signed, first)
+    if (stored.outcome === 'other nonce') return { transactions: null, next: stored.next }
+    if (stored.outcome === 'stored') {
+      const byPlace = new Map(signed.map(({ place, transaction }) => [place, transaction]))
+      return { transactions: wanted.map((_, place) => byPlace.get(place) ?? null), next: stored.next }
+    }
+    for (const id of stored.gone) gone.add(id)
   }
-  return signed
+}
+
+/** Throws `NodeFault` where the ledger does not know the signer yet. */
+async function store(db: Database | Transaction, signed: readonly Signed[], first: number): Promise<Stored> {
+  const [{ network, signer }] = signed.map(({ transaction }) => transaction) as [SignedTransactionRow]
+  const transactions = signed.map(({ transaction }) => rowJson(signedTransactions, transaction))
+  const items = signed.flatMap(({ settlements, transaction: { hash } }) =>
+    settlements.map(({ payment: { id, state, transaction } }, item) => ({ id, state, transaction, hash, item })),
+  )
+  const [row] = await db
+    .select({
+      outcome: sql<Stored['outcome']>`outcome`,
+      next: sql<string | null>`next`,
+      gone: sql<string[] | null>`gone`,
+    })
+    .from(
+      sql`store_settlements(${network}, ${signer}, ${first}::bigint, ${JSON.stringify(transactions)}::jsonb, ${JSON.stringify(items)}::jsonb)`,
+    )
+  if (row === undefined || row.next === null) throw new NodeFault(`the nonce of ${signer} is not known yet`)
+  return { outcome: row.outcome, next: Number(row.next), gone: row.gone ?? [] }
 }
 
 /** One settlement is a call of its own; more are a batch of the signer's own account. */
@@ -152,8 +161,4 @@ export function intentOf(settlements: readonly Settlement[]): Intent {
 function signerOf([first]: readonly Settlement[]): PaymentRow['facilitator'] {
   if (first === undefined) throw new Error('nothing to settle')
   return first.payment.facilitator
-}
-
-function idOf({ payment }: Settlement): string {
-  return payment.id
 }

@@ -1,0 +1,23 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
+const FUNCTIONS = join(MIGRATIONS, 'functions')
+
+/**
+ * Gives a database the functions and the tables of the ledger. The functions come first, as triggers name them, and are those of the files
+ * whatever was there: one whose parameters or columns change needs a new name, for processes of the version before still run.
+ *
+ * @param execute runs statements in one session
+ * @param migrate applies the migrations of a folder
+ */
+export async function bringUpToDate(
+  execute: (statements: string) => Promise<unknown>,
+  migrate: (folder: string) => Promise<void>,
+): Promise<void> {
+  await execute('set check_function_bodies = off')
+  for (const file of readdirSync(FUNCTIONS).sort()) await execute(readFileSync(join(FUNCTIONS, file), 'utf8'))
+  await execute('reset check_function_bodies')
+  await migrate(MIGRATIONS)
+}

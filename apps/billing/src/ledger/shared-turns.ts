@@ -1,0 +1,51 @@
+interface Waiting<Input, Output> {
+  input: Input
+  resolve: (output: Output) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * Calls of one key go one turn after another; those that come meanwhile share the next turn, and with it a database transaction. Where a
+ * turn that was shared fails, each of its calls gets one of its own: nobody suffers from another's.
+ */
+export class SharedTurns<Input, Output> {
+  readonly #waiting = new Map<string, Waiting<Input, Output>[]>()
+  readonly #busy = new Set<string>()
+  readonly #most: number
+  readonly #run: (inputs: readonly Input[]) => Promise<readonly Output[]>
+
+  /** @param most calls in one turn, which `run` answers in their order */
+  constructor(most: number, run: (inputs: readonly Input[]) => Promise<readonly Output[]>) {
+    this.#most = most
+    this.#run = run
+  }
+
+  call(key: string, input: Input): Promise<Output> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.#waiting.get(key) ?? []
+      waiting.push({ input, resolve, reject })
+      this.#waiting.set(key, waiting)
+      if (!this.#busy.has(key)) void this.#work(key)
+    })
+  }
+
+  async #work(key: string): Promise<void> {
+    this.#busy.add(key)
+    for (let waiting = this.#waiting.get(key); waiting !== undefined; waiting = this.#waiting.get(key)) {
+      const some = waiting.splice(0, this.#most)
+      if (waiting.length === 0) this.#waiting.delete(key)
+      await this.#turn(some)
+    }
+    this.#busy.delete(key)
+  }
+
+  async #turn(some: readonly Waiting<Input, Output>[]): Promise<void> {
+    try {
+      const outputs = await this.#run(some.map(({ input }) => input))
+      for (const [index, { resolve }] of some.entries()) resolve(outputs[index] as Output)
+    } catch (error) {
+      if (some.length === 1) for (const { reject } of some) reject(error)
+      else for (const one of some) await this.#turn([one])
+    }
+  }
+}
