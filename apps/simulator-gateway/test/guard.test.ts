@@ -24,8 +24,12 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
-/** `GUARD_STATES=1000`: the long form. */
+/** `GUARD_STATES=1000`: the long form; in pieces, each goes on from the state that `GUARD_FROM` names. */
 const STATES = Number(process.env.GUARD_STATES ?? 24)
+const FROM = Number(process.env.GUARD_FROM ?? 0)
+const NUMBERS = Array.from({ length: STATES }, (_, at) => FROM + at)
+/** 0.2 to 20.2 tokens, another one for each of a hundred states. */
+const amountOf = (at: number) => parseEther('0.2') * BigInt(1 + ((at * 37) % 101))
 const THIEF = '0xf000000000000000000000000000000000000666'
 const owner = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
 const trader = privateKeyToAccount(DEVNET_ROLES.deployer.privateKey)
@@ -176,9 +180,9 @@ describe('a guard', () => {
   it(`ends no transaction beyond its bounds, whatever was switched meanwhile: ${STATES} states`, async () => {
     const kinds = Object.entries(SWITCHES)
     let refused = 0
-    for (let at = 0; at < STATES; at++) {
+    for (const at of NUMBERS) {
       const id = await node().snapshot()
-      const data = swap(parseEther('1') * BigInt(1 + (at % 7)))
+      const data = swap(amountOf(at))
       const guard = await guardOf({ from: owner.address, to: uniswap.router, input: data })
       const [kind, change] = kinds[at % kinds.length]!
       await change()
@@ -200,9 +204,9 @@ describe('a guard', () => {
 
   it(`lets honest swaps through: ${STATES} of them`, async () => {
     let refused = 0
-    for (let at = 0; at < STATES; at++) {
+    for (const at of NUMBERS) {
       const id = await node().snapshot()
-      const data = swap(parseEther('1') * BigInt(1 + (at % 7)))
+      const data = swap(amountOf(at))
       const guard = await guardOf({ from: owner.address, to: uniswap.router, input: data })
       // Up to half a percent of the price.
       await sent(trader, uniswap.router, swap(parseEther('1') * BigInt((at * 331) % 2_400) + 1n, trader.address))

@@ -38,14 +38,14 @@ describe('explanationOf', () => {
     const after = fact('slot', 2n, { isOfBlock: true })
     expect(why([fact('slot', 1n), fact('time', 5n)], [after, fact('time', 6n)])).toEqual({
       why: 'dependency',
-      because: [{ fact: after.fact, predicted: '0x1', found: '0x2', by: 'its block' }],
+      because: [{ fact: after.fact, predicted: '0x1', found: '0x2', by: 'a transaction before' }],
     })
   })
 
   it('is a block between, where nothing but a value of the block changed', () => {
     expect(why([fact('slot', 1n), fact('time', 5n)], [fact('slot', 1n), fact('time', 6n)])).toMatchObject({
       why: 'block',
-      because: [{ fact: { kind: 'time' }, by: 'a block between' }],
+      because: [{ fact: { kind: 'time' }, by: 'the block' }],
     })
   })
 

@@ -16,8 +16,8 @@ export interface ChangedFact {
   fact: ShownFact
   predicted: string
   found: string
-  /** What changed it: a transaction before it in its block, or a block before that. */
-  by: 'its block' | 'a block between'
+  /** Whose it is, or what changed it: a transaction before it in its block, or a block before that. */
+  by: 'the block' | 'a transaction before' | 'a block between'
 }
 
 export interface Explanation {
@@ -65,6 +65,6 @@ function shownChange({ was, is }: { was: FoundFact; is: FoundFact }): ChangedFac
     fact,
     predicted: toQuantity(value),
     found: toQuantity(is.value),
-    by: is.isOfBlock ? 'its block' : 'a block between',
+    by: fact.address === undefined ? 'the block' : is.isOfBlock ? 'a transaction before' : 'a block between',
   }
 }

@@ -26,28 +26,28 @@ describe('SpareTime', () => {
     spare.end()
   })
 
-  it('leaves out the oldest of ordinary work, and urgent work that finds no place', async () => {
+  it('does the newest of ordinary work first and leaves out the oldest, and urgent work that finds no place', async () => {
     const idle = eventually()
     const { spare } = made(() => idle.promise)
     const done: number[] = []
     const last = eventually()
     const ordinary = (n: number) => async () => {
       done.push(n)
-      if (n === 3) last.resolve()
+      if (n === 2) last.resolve()
     }
     expect([1, 2, 3].map((n) => spare.add(ordinary(n)))).toEqual([true, true, false])
     expect([4, 5, 6].map((n) => spare.addUrgent(ordinary(n)))).toEqual([true, true, false])
     expect(spare.waiting).toBe(4)
     idle.resolve()
     await last.promise
-    expect(done).toEqual([4, 5, 2, 3])
+    expect(done).toEqual([4, 5, 3, 2])
     spare.end()
   })
 
   it('goes on after work that fails, and does nothing once it has ended', async () => {
     const { spare, failures } = made()
     const later = eventually()
-    spare.add(() => Promise.reject(new Error('no')))
+    spare.addUrgent(() => Promise.reject(new Error('no')))
     spare.add(async () => later.resolve())
     await later.promise
     expect(failures).toEqual([new Error('no')])

@@ -12,8 +12,9 @@ interface SpareTimeOptions {
 }
 
 /**
- * Does work while no client has any, one piece after the other, and rests between them so that all of it stays below a tenth of a core. What is
- * more than may wait is left out: of ordinary work the oldest, of urgent work the newest.
+ * Does work while no client has any, one piece after the other, and rests between them so that all of it stays below a tenth of a core. Of
+ * ordinary work the newest is done first, as what is old is soon of no use, and the oldest is left out where more waits than may; urgent work is
+ * done in its order, and the newest is left out.
  */
 export class SpareTime {
   readonly #urgent: (() => Promise<void>)[] = []
@@ -73,7 +74,7 @@ export class SpareTime {
     while (this.waiting > 0) {
       await this.#options.idle()
       if (signal.aborted) return
-      const work = this.#urgent.shift() ?? this.#ordinary.shift()
+      const work = this.#urgent.shift() ?? this.#ordinary.pop()
       const startedAt = performance.now()
       const cpu = process.cpuUsage()
       await work?.().catch(this.#options.onFailure)
