@@ -41,7 +41,7 @@ interface Payload {
 
 /**
  * Starts a geth with the state of every block, that makes blocks by the Engine API.
- * @param genesis under Osaka's rules, or Amsterdam's, from its first block on
+ * @param genesis under Cancun's rules, or later ones, from its first block on
  * @throws an `Error` where it does not start
  */
 export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Promise<BuiltGeth> {
@@ -51,8 +51,6 @@ export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Prom
   writeFileSync(secretFile, secret.toString('hex'))
   const genesisFile = join(folder, 'genesis.json')
   writeFileSync(genesisFile, JSON.stringify(genesis))
-  const isAmsterdam = genesis.config.amsterdamTime !== undefined
-  const [forkchoice, getPayload, newPayload] = isAmsterdam ? AMSTERDAM_METHODS : OSAKA_METHODS
   execFileSync(path, ['--datadir', folder, '--state.scheme=hash', 'init', genesisFile], { stdio: 'ignore' })
   const [http, ws, auth] = [await freePort(), await freePort(), await freePort()]
   const child = spawn(
@@ -108,8 +106,11 @@ export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Prom
       const head = await rpc<{ hash: string; timestamp: string }>('eth_getBlockByNumber', ['latest', false])
       // Another each time: two blocks on one parent differ.
       const word = `0x${(++made).toString(16).padStart(64, '0')}`
+      const timestamp = Number(head.timestamp) + 1 + (made % 3)
+      const isAmsterdam = isActive('amsterdamTime', genesis, timestamp)
+      const [forkchoice, getPayload, newPayload] = methodsAt(genesis, timestamp)
       const attributes = {
-        timestamp: `0x${(Number(head.timestamp) + 1 + (made % 3)).toString(16)}`,
+        timestamp: `0x${timestamp.toString(16)}`,
         prevRandao: word,
         suggestedFeeRecipient: feeRecipient,
         withdrawals,
@@ -121,7 +122,8 @@ export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Prom
       if (payloadId === null) throw new Error('geth builds no block')
       const { executionPayload, executionRequests } = await built(() => engine(getPayload, [payloadId]))
       const blobs = executionPayload.transactions.flatMap(blobHashes)
-      await engine(newPayload, [executionPayload, blobs, word, executionRequests])
+      const requests = isActive('pragueTime', genesis, timestamp) ? [executionRequests] : []
+      await engine(newPayload, [executionPayload, blobs, word, ...requests])
       const { blockHash, blockAccessList } = executionPayload
       if (blockAccessList !== undefined) accessLists.set(blockHash, blockAccessList)
       await engine(forkchoice, [{ ...state, headBlockHash: blockHash }, null])
@@ -130,8 +132,20 @@ export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Prom
   }
 }
 
-const OSAKA_METHODS = ['engine_forkchoiceUpdatedV3', 'engine_getPayloadV5', 'engine_newPayloadV4'] as const
-const AMSTERDAM_METHODS = ['engine_forkchoiceUpdatedV4', 'engine_getPayloadV6', 'engine_newPayloadV5'] as const
+function isActive(time: string, { config }: typeof GETH_GENESIS, timestamp: number): boolean {
+  return config[time] !== undefined && timestamp >= Number(config[time])
+}
+
+/** The Engine API's for a block of this time: https://github.com/ethereum/execution-apis/tree/main/src/engine */
+function methodsAt(genesis: typeof GETH_GENESIS, timestamp: number) {
+  if (isActive('amsterdamTime', genesis, timestamp))
+    return ['engine_forkchoiceUpdatedV4', 'engine_getPayloadV6', 'engine_newPayloadV5'] as const
+  if (isActive('osakaTime', genesis, timestamp))
+    return ['engine_forkchoiceUpdatedV3', 'engine_getPayloadV5', 'engine_newPayloadV4'] as const
+  if (isActive('pragueTime', genesis, timestamp))
+    return ['engine_forkchoiceUpdatedV3', 'engine_getPayloadV4', 'engine_newPayloadV4'] as const
+  return ['engine_forkchoiceUpdatedV3', 'engine_getPayloadV3', 'engine_newPayloadV3'] as const
+}
 
 const ZERO = `0x${'0'.repeat(64)}`
 

@@ -1,14 +1,27 @@
 import type { BlockHeader } from '@upfront/protocol'
 import type { BlockToCarry } from '../engine/block-carrier.js'
-import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
+import {
+  type BlockRules,
+  type ChainRules,
+  ETHEREUM_FORKS,
+  type EthereumFork,
+  OP_FORKS,
+  type OpFork,
+} from '../plan/chain-rules.js'
 import { isForkActive, rulesAt } from '../plan/rules-at.js'
 import type { SealedBlock } from './sealed-block.js'
 import { sealedTransactionFromRpc, withdrawalFromRpc } from './sealed-transaction.js'
 
 /**
- * The rules of a block; undefined where they are not known here, and for the first block of a fork: what a fork does to the state
- * besides is not known.
+ * Forks whose first block says all that it does to the state, by its transactions and system calls. Canyon sets code besides; what
+ * Amsterdam's and Base's own do is not known here.
  */
+const PLAIN_FORKS: ReadonlySet<EthereumFork | OpFork> = new Set([
+  ...(['shanghai', 'cancun', 'prague', 'osaka'] as const),
+  ...(['regolith', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const),
+])
+
+/** The rules of a block; undefined where they are not known here, and for the first block of a fork that does more than the block says. */
 export function carryRules(rules: ChainRules, header: BlockHeader, parent: BlockHeader): BlockRules | undefined {
   const { unsupportedFrom } = rules
   if (header.difficulty !== 0n) return undefined
@@ -17,7 +30,13 @@ export function carryRules(rules: ChainRules, header: BlockHeader, parent: Block
   const now = rulesAt(rules, header.number, header.timestamp)
   if (now !== undefined && isForkActive(now.fork, 'amsterdam') !== (header.blockAccessListHash !== undefined))
     return undefined
-  return before?.fork === now?.fork && before?.opFork === now?.opFork ? now : undefined
+  return before !== undefined && now !== undefined && isPlain(before, now) ? now : undefined
+}
+
+function isPlain(before: BlockRules, now: BlockRules): boolean {
+  const forks: readonly (EthereumFork | OpFork)[] = now.opFork === undefined ? ETHEREUM_FORKS : OP_FORKS
+  const place = ({ fork, opFork }: BlockRules) => forks.indexOf(opFork ?? fork)
+  return forks.slice(place(before) + 1, place(now) + 1).every((fork) => PLAIN_FORKS.has(fork))
 }
 
 /** The block as an engine executes it. @throws UpstreamFault, UnknownTransactionType */

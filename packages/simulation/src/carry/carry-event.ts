@@ -28,7 +28,7 @@ export type NotCarried =
   | Difference
   /** The block does not follow a head that is known. */
   | 'orphan'
-  /** It is the first block of a fork, or its rules are not known here. */
+  /** It is the first block of a fork that changes state by itself, or its rules are not known here. */
   | 'fork'
   /** A transaction of a type that is not known here, or a block that makes no sense. */
   | 'undecodable'

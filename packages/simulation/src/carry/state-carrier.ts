@@ -128,7 +128,8 @@ export class StateCarrier {
       return this.#not(block, 'orphan', 'it does not follow a head that is known')
     if (!this.#pacer.allows(header.number)) return this.#not(block, 'paused', `pace: ${this.#pacer.pace}`)
     const blockRules = carryRules(rules, header, parent.header)
-    if (blockRules === undefined) return this.#not(block, 'fork', 'a fork begins, or its rules are not known')
+    if (blockRules === undefined)
+      return this.#not(block, 'fork', 'a fork begins that changes state by itself, or its rules are not known')
     await this.#carry(block, parent, blockRules)
   }
 

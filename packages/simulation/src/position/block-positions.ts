@@ -108,7 +108,8 @@ function decode(block: SealedBlock, parent: BlockHeader, rules: ChainRules): Blo
   const blockRules = carryRules(rules, header, parent)
   const refuse = (why: string) =>
     new RpcError(ErrorCode.serverError, `block ${header.number} can not be executed here: ${why}`)
-  if (blockRules === undefined) throw refuse('a fork begins with it, or its rules are not known')
+  if (blockRules === undefined)
+    throw refuse('a fork begins with it that changes state by itself, or its rules are not known')
   try {
     return blockToCarry(block, rules, blockRules)
   } catch (error) {

@@ -1,0 +1,40 @@
+import { aHeader } from '../../test/fixtures.js'
+import type { ChainRules, EthereumFork, OpFork } from '../plan/chain-rules.js'
+import { carryRules } from './block-to-carry.js'
+
+/** Of a chain where `fork` begins at 100 after what `before` names. */
+function rulesOver(stack: ChainRules['stack'], before: EthereumFork | OpFork, fork: EthereumFork | OpFork) {
+  const rules: ChainRules = {
+    ...{ chainId: 1n, stack, source: 'genesis-file', blobSchedule: [] },
+    forks: [
+      { fork: before, timestamp: 0n },
+      { fork, timestamp: 100n },
+    ],
+    schedule: { blockTime: 2n },
+  } as unknown as ChainRules
+  const header = (timestamp: bigint) => ({ ...aHeader(), number: timestamp, timestamp, difficulty: 0n })
+  return carryRules(rules, header(100n), header(98n))
+}
+
+describe('carryRules', () => {
+  it.each([
+    ['ethereum', 'paris', 'shanghai'],
+    ['optimism', 'canyon', 'ecotone'],
+    ['optimism', 'holocene', 'isthmus'],
+    ['optimism', 'jovian', 'karst'],
+  ] as const)(
+    'knows those of the first block of a fork that is all in the block: %s, %s to %s',
+    (stack, before, fork) => {
+      expect(rulesOver(stack, before, fork)).toMatchObject(stack === 'ethereum' ? { fork } : { opFork: fork })
+    },
+  )
+
+  it.each([
+    ['optimism', 'regolith', 'canyon'],
+    ['optimism', 'regolith', 'ecotone'],
+    ['optimism', 'jovian', 'azul'],
+    ['ethereum', 'osaka', 'amsterdam'],
+  ] as const)('knows none where a fork changes state by itself, or may: %s, %s to %s', (stack, before, fork) => {
+    expect(rulesOver(stack, before, fork)).toBeUndefined()
+  })
+})
