@@ -136,7 +136,7 @@ it('docs/selling.md and docs/buying.md alone lead from an empty folder to a paid
     commands.flatMap((snippet) => (snippet.document === document ? snippet.text.trim().split('\n') : []))
   const [pack, init, ...sell] = linesOf('docs/selling.md')
   expect([...pack.matchAll(/--filter @upfront\/(\S+)/g)].map(([, name]) => name).sort()).toEqual([...PACKAGES].sort())
-  const [installBuyer, buy] = linesOf('docs/buying.md')
+  const [installBuyer, ...buys] = linesOf('docs/buying.md')
   /** Gives a folder what `npm install` names, and nothing else. */
   function install(line, folder) {
     const [, names] = /^npm install (?:-D )?(.*)$/.exec(line)
@@ -192,9 +192,11 @@ it('docs/selling.md and docs/buying.md alone lead from an empty folder to a paid
       if (app.exitCode !== null) throw new Error(`the app ended with ${app.exitCode}: ${output}`)
       await sleep(100)
     }
-    const { stdout } = await run('sh', ['-c', buy.replace('3000', port)], { cwd: home, env })
-    expect(stdout).toContain('200 { pages: 3 }')
-    expect(stdout).toMatch(/success: true[\s\S]*amount: '3000'|amount: '3000'[\s\S]*success: true/)
+    const said = []
+    for (const buy of buys) said.push((await run('sh', ['-c', buy.replace('3000', port)], { cwd: home, env })).stdout)
+    expect(said).toEqual(['200 { pages: 3 }', '200 { lines: 12 }'].map((answer) => expect.stringContaining(answer)))
+    const settled = (amount) => expect.stringMatching(`(?=[^]*success: true)(?=[^]*amount: '${amount}')`)
+    expect(said).toEqual([settled(3_000), settled(2_000)])
   } finally {
     // The shell and what it started.
     if (app?.exitCode === null) process.kill(-app.pid, 'SIGKILL')

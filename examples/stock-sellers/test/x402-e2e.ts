@@ -176,7 +176,7 @@ describe('x402’s own end-to-end suite', () => {
       describe.each(buyers)('client $client.name', ({ client, payable }) => {
         it.each(payable)(
           'pays $path',
-          async ({ path, coldstart = false }) => {
+          async ({ path, transferMethod, coldstart = false }) => {
             await prepare(!coldstart)
             const before = await earned()
             const result = await buy(client, {
@@ -191,8 +191,9 @@ describe('x402’s own end-to-end suite', () => {
               status_code: 200,
               payment_response: { success: true, transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
             })
-            // Every route of the suite costs $0.001.
-            expect((await earned()) - before).toBe(1_000n)
+            // Every route costs $0.001. By use $0.002 at most, which is what x402's proxy for Next charges: it sees no answer of a route.
+            const prices = transferMethod === 'upto' ? [1_000n, 2_000n] : [1_000n]
+            expect(prices).toContain((await earned()) - before)
           },
           120_000,
         )
