@@ -1,6 +1,8 @@
 import { truthSignerOf } from '@upfront/receipt'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
+import { inBrowser } from './chromium.js'
+import { consolePages, expectAccessible, LOOKS } from './console-page.js'
 import { receiptKeysFile } from './paid-stand.js'
 import { startTruthStand, type TruthStand } from './truth-stand.js'
 
@@ -35,6 +37,23 @@ it('scores what was predicted of waiting transactions, and names the dependency 
   for (const hash of [less, fails]) expect(byHash.get(hash)!.because).toEqual(expect.arrayContaining([reserves]))
   const sample = (outcome: string) => stand.gateway.metric(`upfront_truth_predictions_total{outcome="${outcome}"}`)
   expect([await sample('hit'), await sample('dependency'), await sample('ours')]).toEqual([1, 2, 0])
+})
+
+describe('on the page', () => {
+  const pages = consolePages(
+    async () => stand.gateway.url,
+    async () => undefined,
+  )
+
+  inBrowser('shows how many predictions came true, and why the others did not', async () => {
+    const page = await pages.open('live', { ...LOOKS[0]![1], bypassCSP: true })
+    await page.getByText('1 of 3 predictions came true today; of 2 of the other 2 it is known why.').waitFor()
+    expect(await page.getByText(/^what it depends on changed: slot of 0x\w+…, by a transaction before$/).count()).toBe(
+      2,
+    )
+    await expectAccessible(page)
+    await page.close()
+  })
 })
 
 it('signs the summary with the receipt key', async () => {

@@ -4,6 +4,7 @@ import { Table } from '../parts/table.js'
 import { type FeedState, useFeed } from './feed.js'
 import { GasLine } from './gas-line.js'
 import { ageText, verifiedText } from './readiness.js'
+import { TruthCard } from './truth-card.js'
 
 /** Heads and flashblocks shown at most. */
 const MOST_SHOWN = 50
@@ -26,6 +27,7 @@ export function LivePage() {
       <section className="card" aria-label="Gas">
         <GasLine marks={marks} hasFlashblocks={feed.hasFlashblocks} />
       </section>
+      {readiness.scores && <TruthCard />}
       <section className="card">
         <Table
           caption="Heads and flashblocks, newest first"

@@ -1,5 +1,7 @@
 /** What the gateway says of its state, as far as it is shown: `GET /health/ready`. */
 export interface Readiness {
+  /** Predictions are scored. */
+  scores?: true
   following?: {
     ageMs?: number
     trusted: boolean

@@ -40,6 +40,8 @@ export interface ReadinessReport {
     /** What was wrong with the stream lately, oldest first. */
     faults: readonly StreamFault[]
   }
+  /** Predictions are scored: `GET /v1/truth`. */
+  scores?: true
   /** Whether requests at `latest` stand on a head that is followed. */
   following?: Following
   chain?: { id: string; rules: string; uncertain?: true; caveats?: string[]; head: string; headAgeSeconds: number }
@@ -102,10 +104,10 @@ export class GatewayReadiness extends Readiness {
     const upstreams = this.agreement
       .status()
       .map(({ head, ...status }) => ({ ...status, ...(head !== undefined && { head: String(head) }) }))
-    return { ...found, upstreams }
+    return { ...found, upstreams, ...(this.environment.TRUTH_SCORE === 'on' && { scores: true as const }) }
   }
 
-  private async findings(): Promise<Omit<ReadinessReport, 'upstreams'>> {
+  private async findings(): Promise<Omit<ReadinessReport, 'upstreams' | 'scores'>> {
     const { name, version } = this.choice.engine
     const engine = { name, version, reason: this.choice.reason }
     if (this.ending) return { ready: false, reason: 'shutting down', engine }

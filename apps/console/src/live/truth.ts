@@ -1,0 +1,66 @@
+import type { Hex } from 'viem'
+
+/** How today's predictions turned out: `GET /v1/truth`, as far as it is shown. */
+export interface Truth {
+  predicted: number
+  judged: number
+  hits: number
+  explained: number
+  misses: Miss[]
+}
+
+export interface Miss {
+  transaction: Hex
+  differs: ('status' | 'gas' | 'transfers')[]
+  why: 'dependency' | 'block' | 'rule' | 'ours' | 'unnamed' | 'unknown'
+  because: { fact: { kind: string; address?: Hex }; by: string }[]
+}
+
+const EVERY_MS = 5_000
+
+/** Asks every five seconds. @returns what ends it */
+export function watchTruth(onTruth: (truth: Truth) => void): () => void {
+  const left = new AbortController()
+  const look = async () => {
+    const truth = await fetch('/v1/truth', { signal: left.signal })
+      .then((response) => (response.ok ? (response.json() as Promise<Truth>) : undefined))
+      // The connection's status says already that the gateway is gone.
+      .catch(() => undefined)
+    if (truth !== undefined && !left.signal.aborted) onTruth(truth)
+  }
+  void look()
+  const timer = setInterval(look, EVERY_MS)
+  return () => {
+    clearInterval(timer)
+    left.abort()
+  }
+}
+
+/** In a sentence. */
+export function truthText({ predicted, judged, hits, explained }: Truth): string {
+  if (judged === 0) return `${count(predicted, 'prediction')} today, none mined yet.`
+  const misses = judged - hits
+  const came = `${hits} of ${count(judged, 'prediction')} came true today`
+  return misses === 0 ? `${came}.` : `${came}; of ${explained} of the other ${misses} it is known why.`
+}
+
+const REASONS: Record<Miss['why'], string> = {
+  dependency: 'what it depends on changed',
+  block: 'another block came than expected',
+  rule: 'what it writes was there, or was not',
+  ours: 'our engine differs from the chain',
+  unnamed: 'not known',
+  unknown: 'not known: it could not be run again',
+}
+
+/** Why a prediction was wrong, with the first fact that was another one. */
+export function missText({ why, because: [first] }: Miss): string {
+  if (first === undefined) return REASONS[why]
+  const { fact, by } = first
+  const place = fact.address === undefined ? fact.kind : `${fact.kind} of ${fact.address.slice(0, 10)}…`
+  return `${REASONS[why]}: ${place}, by ${by}`
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
