@@ -1,7 +1,7 @@
 use super::difference::{Difference, Differs};
 use crate::state::{AccountChange, Layer, NotCarried, Read, ReadError, StateCache};
 use alloy_primitives::{B256, U256, map::AddressMap};
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 /// What became of carrying a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,12 +30,15 @@ pub fn carry(
     layers: &[Arc<Layer>],
     changed: Result<AddressMap<AccountChange>, Differs>,
 ) -> Result<Carried, ReadError> {
-    let newest = match changed {
+    let mut newest = match changed {
         Ok(changes) => changes,
         Err(Differs::Found { difference, detail }) => return Ok(Carried::Differs { difference, detail }),
         Err(Differs::Read(error)) => return Err(error),
     };
     let mut changes: AddressMap<AccountChange> = AddressMap::default();
+    if layers.is_empty() {
+        changes = mem::take(&mut newest);
+    }
     for accounts in layers.iter().map(|layer| &layer.accounts).chain([&newest]) {
         for (address, change) in accounts {
             changes.entry(*address).or_default().overlay(change);

@@ -246,6 +246,10 @@ impl History {
         scanned: bool,
         written: HashMap<Read, Cached>,
     ) -> Vec<(Read, Option<Cached>)> {
+        let written = written.into_iter().map(|(read, value)| (read, Some(value)));
+        if undone.is_empty() && !scanned {
+            return written.collect();
+        }
         let held = self.values.pin();
         let before = |entry: &Entry| entry.newest.at(parent).and_then(|version| version.value.clone());
         let mut changes: HashMap<Read, Option<Cached>> = HashMap::default();
@@ -265,7 +269,7 @@ impl History {
                 *value = Some(Cached::Word(U256::ZERO));
             }
         }
-        changes.extend(written.into_iter().map(|(read, value)| (read, Some(value))));
+        changes.extend(written);
         changes.into_iter().collect()
     }
 
@@ -296,7 +300,7 @@ impl History {
         }
         let held = self.values.pin();
         for read in &step.changed {
-            let Some(entry) = held.get(read) else { continue };
+            let Some(entry) = held.get(read).filter(|entry| entry.forgets(floor)) else { continue };
             let mut versions = entry.newest.list();
             if let Some(last) = versions.iter().position(|(from, _)| *from <= floor) {
                 versions.truncate(last + 1);
@@ -351,17 +355,12 @@ impl History {
     /// Replaces an entry by this one, or by none.
     fn put(&self, window: &mut Window, read: &Read, entry: Option<Entry>) {
         let held = self.values.pin();
-        let before = held.get(read).map_or(0, |entry| entry.bytes);
-        let mut after = 0;
-        match entry {
-            Some(entry) => {
-                after = entry.bytes;
-                held.insert(*read, entry);
-            }
-            None => {
-                held.remove(read);
-            }
-        }
+        let after = entry.as_ref().map_or(0, |entry| entry.bytes);
+        let before = match entry {
+            Some(entry) => held.insert(*read, entry),
+            None => held.remove(read),
+        };
+        let before = before.map_or(0, |entry| entry.bytes);
         if let Read::Storage(address, _) = read {
             match (before, after) {
                 (0, 1..) => *window.slots.entry(*address).or_default() += 1,
