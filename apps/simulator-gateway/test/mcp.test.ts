@@ -68,6 +68,8 @@ it('names its tools', async () => {
   const { tools } = await agent.listTools()
   expect(tools.map(({ name }) => name)).toEqual(['preview', 'simulate', 'price'])
   expect(tools.every(({ outputSchema }) => outputSchema !== undefined)).toBe(true)
+  // An agent has them in its context all the time: four characters are about a token.
+  expect(JSON.stringify(tools).length).toBeLessThan(4_000)
   expect(agent.getServerVersion()).toMatchObject({ name: 'upfront' })
   expect(agent.getInstructions()).toContain('eip155:31337')
 })
