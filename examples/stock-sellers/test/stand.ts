@@ -14,7 +14,8 @@ export const portOf = (url: string) => new URL(url).port
 /** A local chain, billing on it, and an account of a seller there. */
 export interface Stand {
   devnet: Devnet
-  billingUrl: string
+  /** As the settings of our own sellers name it. */
+  billing: { BILLING_URL: string; BILLING_TOKEN: string }
   /** Billing, with the token of the account in its path. */
   facilitatorUrl: string
   /** Starts a program, with what it starts itself, and resolves when `isUp` answers. Ends it. */
@@ -80,6 +81,7 @@ export async function startStand({
       execFileSync(process.execPath, [sellers, 'make', '--name', 'stock', ...of], { env, encoding: 'utf8' }),
     )
     const billingUrl = await freeUrl()
+    const billing = { BILLING_URL: billingUrl, BILLING_TOKEN: 'service' }
     const chain = {
       rpcUrl: devnet.rpcUrl,
       tokens: { [asset]: { name: 'USDC', version: '2', decimals: 6 } },
@@ -89,7 +91,7 @@ export async function startStand({
       [process.execPath, here('../../apps/billing/dist/main.js')],
       {
         BILLING_PORT: portOf(billingUrl),
-        BILLING_TOKEN: 'service',
+        BILLING_TOKEN: billing.BILLING_TOKEN,
         BILLING_DATA_DIR: data,
         FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators[0].privateKey,
         CHAINS: JSON.stringify({ [`eip155:${chainId}`]: chain }),
@@ -97,7 +99,7 @@ export async function startStand({
       },
       `${billingUrl}/supported`,
     )
-    return { devnet, billingUrl, facilitatorUrl: `${billingUrl}/s/${token}`, start, stop }
+    return { devnet, billing, facilitatorUrl: `${billingUrl}/s/${token}`, start, stop }
   } catch (error) {
     await stop()
     throw error

@@ -101,7 +101,7 @@ describe.each(SELLERS.map((seller, at) => ({ ...seller, url: SELLER_ORIGINS[at]!
       expect([response.status, await response.json()]).toEqual([200, { words: 7 }])
       expect((await usdcOf(DEVNET_ROLES.seller.address)) - before).toBe(11_000n)
       if (name !== 'Go') {
-        const listed = await (await fetch(`${stand.billingUrl}/discovery/resources?limit=100`)).json()
+        const listed = await (await fetch(`${stand.billing.BILLING_URL}/discovery/resources?limit=100`)).json()
         expect((listed as { items: { resource: string }[] }).items.map(({ resource }) => resource)).toContain(
           `${url}/weather`,
         )

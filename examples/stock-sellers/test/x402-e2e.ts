@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { DEVNET_ACCOUNTS, DEVNET_ROLES, PERMIT2_ADDRESS, usdcAbi } from '@upfront/devnet'
 import { createTestClient, http, maxUint256, parseEther, publicActions, walletActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { freeUrl, portOf, type Stand, startStand } from './stand.js'
+import { freeUrl, here, portOf, type Stand, startStand } from './stand.js'
 
 /*
  * x402's own `e2e` servers and clients, unchanged, from a checkout in which `e2e/README.md`'s setup was done:
@@ -60,7 +60,22 @@ function parts(kind: string): Part[] {
 const isServed = ({ extensions = [] }: Endpoint) => !extensions.includes('erc20ApprovalGasSponsoring')
 const isPaid = (endpoint: Endpoint) => endpoint.requiresPayment === true && endpoint.protocolFamily === 'evm'
 
-const servers = parts('servers')
+/** A seller by nestjs-x402, for the suite's clients: by use, where Permit2 is approved and where it is not. */
+const OWN: Part = {
+  name: 'metered-seller, ours',
+  folder: here('../metered-seller'),
+  transport: 'http',
+  transferMethods: [],
+  command: [process.execPath, 'dist/main.js'],
+  endpoints: [
+    { path: '/runs', health: true },
+    ...[false, true].map((coldstart) => ({
+      ...{ path: `/metered?charge=1000&slowMs=${coldstart ? 1 : 0}`, coldstart },
+      ...{ requiresPayment: true, protocolFamily: 'evm', transferMethod: 'upto' },
+    })),
+  ],
+}
+const servers = [...parts('servers'), OWN]
 const clients = parts('clients')
 /** Base Sepolia's USDC, which the suite's servers sell for. */
 const ASSET = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
@@ -152,8 +167,9 @@ describe('x402’s own end-to-end suite', () => {
       let end: () => void
       beforeAll(async () => {
         const health = endpoints.find((endpoint) => endpoint.health)?.path ?? '/health'
+        const own = { NETWORK: CHAIN.network, ASSET, PAY_TO: DEVNET_ROLES.seller.address, ...stand.billing }
         const env = {
-          ...SOLANA,
+          ...(folder === OWN.folder ? own : SOLANA),
           PORT: portOf(url),
           EVM_NETWORK: CHAIN.network,
           EVM_RPC_URL: stand.devnet.rpcUrl,
