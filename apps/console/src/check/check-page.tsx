@@ -3,6 +3,7 @@ import type { Check, Outcome, Verification } from '@upfront/receipt/page'
 import { useEffect, useRef, useState } from 'react'
 import { Notice } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
+import { Text } from '../parts/text.js'
 import { useHandedBill } from './bill.js'
 import { checkBill } from './check-bill.js'
 
@@ -149,8 +150,18 @@ function Checks({ title, checks }: { title: string; checks: Check[] }) {
       rowKey={({ name }) => name}
       columns={[
         { head: 'Check', cell: ({ name }) => name },
-        { head: 'Outcome', cell: ({ outcome }) => <span className={MARKS[outcome].look}>{MARKS[outcome].text}</span> },
-        { head: 'What was found', cell: ({ detail }) => <span className="found">{detail}</span> },
+        {
+          head: 'Outcome',
+          cell: ({ outcome }) => <span className={`${MARKS[outcome].look} whole`}>{MARKS[outcome].text}</span>,
+        },
+        {
+          head: 'What was found',
+          cell: ({ detail }) => (
+            <span className="found">
+              <Text>{detail}</Text>
+            </span>
+          ),
+        },
       ]}
     />
   )

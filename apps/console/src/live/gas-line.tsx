@@ -33,7 +33,7 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
         data={data}
         dataKey="at"
         series={series}
-        curveType="linear"
+        curveType="stepAfter"
         connectNulls
         withLegend
         withDots={data.length < 60}
@@ -43,6 +43,7 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
         xAxisProps={{
           type: 'number',
           domain: [from, newest],
+          ticks: ticksBetween(from, newest),
           tickFormatter: (at: number) => `${Math.round((at - newest) / 1_000)} s`,
           allowDataOverflow: true,
         }}
@@ -52,4 +53,13 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
       />
     </div>
   )
+}
+
+const STEPS_MS = [2_000, 5_000, 15_000]
+const MOST_TICKS = 7
+
+/** Whole steps back from the newest. */
+function ticksBetween(from: number, newest: number): number[] {
+  const step = STEPS_MS.find((each) => (newest - from) / each < MOST_TICKS) ?? STEPS_MS.at(-1)!
+  return Array.from({ length: Math.floor((newest - from) / step) + 1 }, (_, back) => newest - back * step).toReversed()
 }

@@ -34,7 +34,7 @@ export function LivePage() {
           rows={sights.slice(0, MOST_SHOWN)}
           rowKey={({ id }) => id}
           columns={[
-            { head: 'What', cell: ({ what }) => what },
+            { head: 'What', cell: ({ what }) => <span className="whole">{what}</span> },
             { head: 'Block', isNumber: true, cell: ({ block }) => block },
             { head: 'Gas used', isNumber: true, cell: ({ gasUsed }) => gasUsed.toLocaleString('en') },
             { head: 'Our own execution', cell: ({ hash, what }) => verifiedText(hash, what !== 'head', readiness) },

@@ -1,7 +1,9 @@
+import type { ReactNode } from 'react'
 import { hexToBigInt } from 'viem'
 import type { Pasted } from '../paste/pasted.js'
 import { warningsOf } from './beware.js'
 import { Verdict } from './call-details.js'
+import { Flows } from './flows.js'
 import { holdingOf } from './holding.js'
 import { nameOfFor } from './name-of.js'
 import { Happened, NoCode, WarningNotice } from './outcome-notices.js'
@@ -9,15 +11,17 @@ import { joinedChanges } from './sentence.js'
 import { callsOf, type Request } from './simulation.js'
 import { type AnsweredOutcome, summaryOf, totalGas } from './summary.js'
 
-/** The sentence, and what to beware of. */
+/** The sentence, what is given and got, and what to beware of. @param children about the same on another state */
 export function Answered({
   request,
   outcome,
   pasted,
+  children,
 }: {
   request: Request
   outcome: AnsweredOutcome
   pasted: Pasted | undefined
+  children: ReactNode
 }) {
   const calls = callsOf(request, outcome.blocks)
   const summary = summaryOf(request, outcome)
@@ -40,16 +44,27 @@ export function Answered({
           <Verdict outcome={first.outcome} nameOf={nameOf} />
         ) : (
           <p className="verdict">
-            <span className={summary.failed === undefined ? 'good' : 'bad'}>{summary.verdict}</span>{' '}
+            <span className={summary.failed === undefined ? 'good pill' : 'bad'}>{summary.verdict}</span>{' '}
             <span className="quiet">{totalGas(calls).toLocaleString('en')} gas</span>
           </p>
         )}
         {summary.failed === undefined && <p className="sentence">{summary.sentence}</p>}
-        {holding && <p className={holding.level}>{holding.text}</p>}
-        <p className="quiet">
+        {summary.failed === undefined && summary.subject && (
+          <Flows changes={summary.changes} account={summary.subject.address} nameOf={nameOf} />
+        )}
+        {/* That a failure holds is no good news. */}
+        {holding && (
+          <p
+            className={`holding ${summary.failed !== undefined && holding.level === 'good' ? 'quiet' : holding.level}`}
+          >
+            {holding.text}
+          </p>
+        )}
+        <p className="quiet meta">
           As block {outcome.blocks.map(({ number }) => hexToBigInt(number)).join(', ')}, on{' '}
           {stateText(outcome.state, request.states[0]!)}
         </p>
+        {children}
       </div>
       {happened && last && <Happened happened={happened} outcome={last} />}
       {warnings.map((warning, at) => (

@@ -10,6 +10,7 @@ import { FlameGraph } from './flame-graph.js'
 import type { NameOf } from './name-of.js'
 import { type Frame, failedPath, reasonOf, type SimulatedCall } from './outcome.js'
 import { slotMeanings } from './slots.js'
+import { unitsOfFor } from './token-units.js'
 import { TransferPicture } from './transfer-picture.js'
 
 interface Props {
@@ -23,6 +24,7 @@ export function CallDetails({ outcome, nameOf }: Props) {
   const id = useId()
   const actor = actorOf(outcome)
   const slots = useMemo(() => slotMeanings(assetChanges, actor), [assetChanges, actor])
+  const unitsOf = useMemo(() => unitsOfFor(assetChanges), [assetChanges])
   const hasChanges = assetChanges.transfers.length + assetChanges.approvals.length > 0
   const changed = Object.keys(stateDiff).length
   return (
@@ -30,12 +32,12 @@ export function CallDetails({ outcome, nameOf }: Props) {
       <AccountFacts outcome={outcome} />
       {hasChanges && <TransferPicture changes={assetChanges} signer={actor} tableId={id} nameOf={nameOf} />}
       {hasChanges && (
-        <Details title="What changes hands, as tables" isOpen>
+        <Details title="What changes hands" isOpen>
           <AssetTables changes={assetChanges} nameOf={nameOf} id={id} />
         </Details>
       )}
       <Details title="Call tree" isOpen={error !== undefined}>
-        <CallTree frame={trace} nameOf={nameOf} failed={failedPath(trace).at(-1)} />
+        <CallTree frame={trace} nameOf={nameOf} unitsOf={unitsOf} failed={failedPath(trace).at(-1)} />
         <Json title="The trace as JSON" value={trace} />
       </Details>
       {changed > 0 && (
@@ -49,7 +51,7 @@ export function CallDetails({ outcome, nameOf }: Props) {
       </Details>
       {logs.length > 0 && (
         <Details title={logs.length === 1 ? '1 log' : `${logs.length} logs`}>
-          <LogTable logs={logs} named={outcome.decoded?.logs ?? []} nameOf={nameOf} />
+          <LogTable logs={logs} named={outcome.decoded?.logs ?? []} nameOf={nameOf} unitsOf={unitsOf} />
           <Json title="The logs as JSON" value={logs} />
         </Details>
       )}
@@ -72,7 +74,7 @@ export function Verdict({ outcome, nameOf }: Props) {
   if (reason === undefined) {
     return (
       <p className="verdict">
-        <span className="good">✓ Succeeds</span> {gas}
+        <span className="good pill">✓ Succeeds</span> {gas}
       </p>
     )
   }

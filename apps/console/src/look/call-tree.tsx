@@ -6,6 +6,7 @@ import { Address } from '../parts/address.js'
 import { amountText } from './assets.js'
 import type { NameOf } from './name-of.js'
 import { errorText, type Frame, hasFailure } from './outcome.js'
+import { amountArgument, type TokenUnits, type UnitsOf } from './token-units.js'
 
 /** Frames this deep and deeper stay closed until they are opened: a contract that calls itself opens hundreds. */
 const MOST_OPEN = 16
@@ -13,6 +14,7 @@ const MOST_OPEN = 16
 interface Props {
   frame: Frame
   nameOf: NameOf
+  unitsOf: UnitsOf
   /** The frame whose failure the call passes on. */
   failed: Frame | undefined
   depth?: number
@@ -55,16 +57,18 @@ export function CallTree({ frame, depth = 0, ...rest }: Props) {
   )
 }
 
-function FrameLine({ frame, nameOf, failed }: Props) {
+function FrameLine({ frame, nameOf, unitsOf, failed }: Props) {
   const { type, to, value, input, gasUsed, error, decoded } = frame
   const sends = value !== undefined && hexToBigInt(value) > 0n
   const called = decoded?.call
+  const decimals = decoded?.error?.decimals
+  const units = (to && unitsOf(to)) ?? (decimals === undefined ? undefined : { decimals })
   const why = error === undefined ? undefined : (errorText(decoded?.error) ?? error)
   return (
     <>
       <span className="kind">{type}</span> {to && <Address value={to} name={nameOf(to)} />}{' '}
       {called ? (
-        <Called named={called} nameOf={nameOf} />
+        <Called named={called} nameOf={nameOf} units={units} />
       ) : (
         input !== undefined && input.length >= 10 && !/CREATE/.test(type) && <code>{input.slice(0, 10)}</code>
       )}
@@ -82,14 +86,25 @@ function FrameLine({ frame, nameOf, failed }: Props) {
 }
 
 /** A function or an event by name, with its arguments; whose it is, on a hover. */
-export function Called({ named: { name, args, signature, from }, nameOf }: { named: Named; nameOf: NameOf }) {
+export function Called({
+  named,
+  nameOf,
+  units,
+}: {
+  named: Named
+  nameOf: NameOf
+  /** Of the contract, where it is a token. */
+  units: TokenUnits | undefined
+}) {
+  const { name, args, signature, from } = named
   return (
     <>
       <strong title={from && `${signature} · ${from}`}>{name}</strong>(
       {Object.entries(args).map(([argument, value], at) => (
         <span key={argument}>
           {at > 0 && ', '}
-          <span className="quiet">{argument}</span> <Argument value={value} nameOf={nameOf} />
+          <span className="quiet">{argument}</span>{' '}
+          <Argument value={amountArgument(named, argument, value, units) ?? value} nameOf={nameOf} />
         </span>
       ))}
       )

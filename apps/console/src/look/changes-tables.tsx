@@ -2,6 +2,7 @@ import { hexToBigInt } from 'viem'
 import type { Named } from '../names/decode.js'
 import { Address, Hash } from '../parts/address.js'
 import { Table } from '../parts/table.js'
+import { Text } from '../parts/text.js'
 import {
   type Approval,
   type AssetChanges,
@@ -15,6 +16,7 @@ import { Called } from './call-tree.js'
 import type { NameOf } from './name-of.js'
 import type { Change, Log, StateDiff } from './outcome.js'
 import { meaningOf, type SlotMeaning } from './slots.js'
+import type { UnitsOf } from './token-units.js'
 
 /** What changes hands, and who may take what from now on. */
 export function AssetTables({ changes, nameOf, id }: { changes: AssetChanges; nameOf: NameOf; id: string }) {
@@ -25,6 +27,7 @@ export function AssetTables({ changes, nameOf, id }: { changes: AssetChanges; na
       {transfers.length > 0 && (
         <Table
           caption="What changes hands"
+          isCaptionHidden
           rows={transfers}
           rowKey={(_, index) => index}
           columns={[
@@ -106,13 +109,14 @@ export function StateTable({
               change,
               wordText,
             )
-          : row(<Meaning name={meaning.name} nameOf={nameOf} />, change, meaning.text)
+          : row(<Text nameOf={nameOf}>{meaning.name}</Text>, change, meaning.text)
       }),
     ]
   })
   return (
     <Table
       caption="What changes in the state"
+      isCaptionHidden
       rows={rows}
       rowKey={(_, index) => index}
       columns={[
@@ -123,13 +127,6 @@ export function StateTable({
       ]}
     />
   )
-}
-
-/** A slot's meaning, its addresses as such. */
-function Meaning({ name, nameOf }: { name: string; nameOf: NameOf }) {
-  return name
-    .split(/(0x[0-9a-f]{40})/)
-    .map((part, at) => (part.startsWith('0x') ? <Address key={at} value={part} name={nameOf(part)} /> : part))
 }
 
 function codeText(code: string): string {
@@ -145,19 +142,30 @@ function wordText(word: string): string {
 }
 
 /** Logs by their events. @param named in the order of the logs */
-export function LogTable({ logs, named, nameOf }: { logs: Log[]; named: (Named | null)[]; nameOf: NameOf }) {
+export function LogTable({
+  logs,
+  named,
+  nameOf,
+  unitsOf,
+}: {
+  logs: Log[]
+  named: (Named | null)[]
+  nameOf: NameOf
+  unitsOf: UnitsOf
+}) {
   return (
     <Table
       caption="Logs"
+      isCaptionHidden
       rows={logs.map((log, at) => ({ ...log, event: named[at] }))}
       rowKey={(_, index) => index}
       columns={[
         { head: 'Contract', cell: ({ address }) => <Address value={address} name={nameOf(address)} /> },
         {
           head: 'Event',
-          cell: ({ event, topics }) =>
+          cell: ({ event, topics, address }) =>
             event ? (
-              <Called named={event} nameOf={nameOf} />
+              <Called named={event} nameOf={nameOf} units={unitsOf(address)} />
             ) : (
               <>
                 <span className="quiet">not named by any ABI here:</span>{' '}

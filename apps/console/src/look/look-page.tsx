@@ -171,7 +171,7 @@ export function LookPage() {
               {fault.message}
             </Notice>
           )}
-          <div className="row">
+          <div className="row submit">
             <Button type="submit">Simulate</Button>
             <Button variant="default" onClick={() => edit({ ...draft, blocks: [...draft.blocks, EMPTY_BLOCK] })}>
               Add a block

@@ -62,7 +62,7 @@ export function Difference({
 }) {
   if (other === undefined) return null
   const [here, there] = [shown, other].map((outcome) => lineOf(request, outcome))
-  if (here === there) return <p className="quiet">The same on {state}.</p>
+  if (here === there) return <p className="quiet meta">The same on {state}.</p>
   return (
     <Notice level="caution" title={`It is different on ${state}`}>
       On {state}: {there} The outcome changes with what happens before it.

@@ -53,6 +53,9 @@ export function Result({ request, pasted, onTry }: Props) {
 
   const [first, second] = request.states
   const outcome = outcomes[first!]
+  const difference = outcome && second && (
+    <Difference request={request} shown={outcome} other={outcomes[second]} state={second} />
+  )
   return (
     <div className="outcome stack wider">
       <VisuallyHidden component="h2">What it does</VisuallyHidden>
@@ -68,10 +71,12 @@ export function Result({ request, pasted, onTry }: Props) {
           {outcome.why}
         </Notice>
       ) : (
-        <Answered request={request} outcome={outcome} pasted={pasted} />
+        <Answered request={request} outcome={outcome} pasted={pasted}>
+          {difference}
+        </Answered>
       )}
       {outcome && <Help remedy={remedy} outcome={outcome} onTry={onTry} />}
-      {outcome && second && <Difference request={request} shown={outcome} other={outcomes[second]} state={second} />}
+      {outcome?.kind === 'refused' && difference}
       {outcome?.kind === 'answered' && <Calls request={request} outcome={outcome} />}
       <LinkButton outcomes={request.states.map((state) => outcomes[state])} />
       {outcome && (

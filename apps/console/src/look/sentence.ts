@@ -88,7 +88,8 @@ function flowText({ asset, net, isDoubtful }: Flow): string {
   return `${isDoubtful ? 'supposedly ' : ''}${amountText(asset, toHex(net < 0n ? -net : net))}`
 }
 
-function flowsOf(changes: AssetChanges, account: Address): Flow[] {
+/** What an account gives or gets of each asset in all. */
+export function flowsOf(changes: AssetChanges, account: Address): Flow[] {
   const flows = new Map<string, Flow>()
   const contradicted = contradictedTransfers(changes)
   for (const transfer of changes.transfers) {

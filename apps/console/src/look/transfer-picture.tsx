@@ -12,6 +12,9 @@ interface Props {
   nameOf(address: Address): string | undefined
 }
 
+/** Of the picture's own units on the screen. */
+const SCALE = 1.2
+
 /** What changes hands between addresses. */
 export function TransferPicture({ changes, signer, tableId, nameOf }: Props) {
   const id = useId()
@@ -25,8 +28,7 @@ export function TransferPicture({ changes, signer, tableId, nameOf }: Props) {
     <figure className="transfers">
       <Wide label="Picture of what changes hands">
         <svg
-          width={width}
-          height={height}
+          style={{ width: width * SCALE, minWidth: width, maxWidth: '100%' }}
           viewBox={`0 0 ${width} ${height}`}
           role="img"
           aria-label={`What changes hands: ${shown} between ${plural(places.length, 'address')}`}

@@ -11,6 +11,8 @@ interface Column<Row> {
 
 interface Props<Row> {
   caption: string
+  /** What stands above says the same. */
+  isCaptionHidden?: boolean
   columns: Column<Row>[]
   rows: readonly Row[]
   rowKey(row: Row, index: number): string | number
@@ -22,12 +24,18 @@ const FIRST_ROWS = 100
 const MORE_ROWS = 1_000
 
 /** A table that scrolls by itself where it is wide, and shows long lists in parts. */
-export function Table<Row>({ caption, columns, rows, rowKey, id }: Props<Row>) {
+export function Table<Row>({ caption, isCaptionHidden = false, columns, rows, rowKey, id }: Props<Row>) {
   const [most, setMost] = useState(FIRST_ROWS)
   return (
     <Wide label={caption}>
-      <MantineTable id={id} captionSide="top" verticalSpacing="xs" highlightOnHover>
-        <MantineTable.Caption>{caption}</MantineTable.Caption>
+      <MantineTable
+        id={id}
+        aria-label={isCaptionHidden ? caption : undefined}
+        captionSide="top"
+        verticalSpacing="xs"
+        highlightOnHover
+      >
+        {!isCaptionHidden && <MantineTable.Caption>{caption}</MantineTable.Caption>}
         <MantineTable.Thead>
           <MantineTable.Tr>
             {columns.map(({ head, isNumber }) => (

@@ -12,7 +12,8 @@ interface Preview {
   failedAt?: { reason?: string; to?: string } | null
   changes?: Change[]
   moreChanges?: number
-  block?: { number?: string; state?: string; flashblock?: number }
+  /** `flashblock` is null on a sealed block. */
+  block?: { number?: string; state?: string; flashblock?: number | null }
   charge?: { usage?: Record<string, string | number>; priceList?: { version?: string } }
 }
 
@@ -35,15 +36,16 @@ export function PreviewAnswer({ answer }: { answer: Preview }) {
   return (
     <div className="stack">
       <p className="verdict">
-        <span className={isGood ? 'good' : 'bad'}>
+        <span className={isGood ? 'good pill' : 'bad'}>
           {isGood ? '✓ Succeeds' : `✗ Fails${revertReason ? `: ${revertReason}` : ''}`}
         </span>
         {gasUsed && <span className="quiet">{BigInt(gasUsed).toLocaleString('en')} gas</span>}
       </p>
       {block && (
-        <p className="quiet">
-          As block {block.number}, on {block.state === 'preconfirmed' ? 'what is under construction' : block.state}
-          {block.flashblock !== undefined && ` (flashblock ${block.flashblock})`}
+        <p className="quiet meta">
+          As block {block.number}, on{' '}
+          {block.state === 'preconfirmed' ? 'what is under construction' : 'the newest block'}
+          {typeof block.flashblock === 'number' && ` (flashblock ${block.flashblock})`}
         </p>
       )}
       {changes.length > 0 && (

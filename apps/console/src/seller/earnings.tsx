@@ -83,7 +83,7 @@ function TotalsTable({ totals, terms }: { totals: Total[]; terms: TokenTerms }) 
       rows={totals}
       rowKey={({ day, route }) => `${day} ${route}`}
       columns={[
-        { head: 'Day', cell: ({ day }) => day.slice(0, 10) },
+        { head: 'Day', cell: ({ day }) => <span className="whole">{day.slice(0, 10)}</span> },
         { head: 'Route', cell: ({ route }) => route },
         { head: 'Payments', isNumber: true, cell: ({ payments }) => payments },
         { head: 'Settled', isNumber: true, cell: ({ settled }) => units(settled) },
