@@ -1,6 +1,7 @@
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { startGenesisUpstream } from './genesis-upstream.js'
+import { incidents } from './incidents.js'
 import { FRIEND, OWNER, SLOTS, THIEF, traps } from './traps.js'
 
 /** `TRAPS_EVERY=1`: all. */
@@ -117,6 +118,16 @@ describe('outcome', () => {
         },
       ],
     })
+  })
+
+  it('catches what was published of traps', async () => {
+    const missed: string[] = []
+    for (const { name, code, others, byNobody } of incidents()) {
+      const { verdict } = await outcomeOf(code, { call: byNobody ? { from: undefined } : {}, others, slots: SLOTS })
+      if (verdict !== 'watched') missed.push(`${name}: ${verdict}`)
+    }
+    expect(incidents().length).toBeGreaterThanOrEqual(20)
+    expect(missed).toEqual([])
   })
 
   it(`catches traps, however they hide what they notice: one in ${EVERY} of them`, async () => {
