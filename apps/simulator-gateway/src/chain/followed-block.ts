@@ -1,11 +1,11 @@
 import type { HeaderCheck } from '@upfront/chain'
 import { malformed, type UpstreamCall } from '@upfront/node'
-import type { Hash } from '@upfront/protocol'
+import { type Hash, toQuantity } from '@upfront/protocol'
 import { headerFromRpc, type SealedBlock, sealedBlockFromRpc } from '@upfront/simulation'
 
 /** A block that was followed, with what the node said of it. */
 export interface FollowedBlock extends SealedBlock {
-  /** As `eth_getBlockByHash` answered. */
+  /** As the node answered. */
   rpc: Readonly<Record<string, unknown>>
   /** Whether that has the transactions themselves, or only their hashes. */
   isWhole: boolean
@@ -16,22 +16,24 @@ const BLOCK_BYTES = 40 * 1024 * 1024
 
 /**
  * The call that asks for a block, whole or with its transactions' hashes. Its result is undefined where the node does not serve the block.
+ * @param at its hash or its number
  * @param check refuses a header whose hash is not that of its fields
  */
 export function followedBlock(
-  hash: Hash,
+  at: Hash | bigint,
   isWhole: boolean,
   check: HeaderCheck,
 ): UpstreamCall<FollowedBlock | undefined> {
   return {
-    method: 'eth_getBlockByHash',
-    params: [hash, isWhole],
+    method: typeof at === 'bigint' ? 'eth_getBlockByNumber' : 'eth_getBlockByHash',
+    params: [typeof at === 'bigint' ? toQuantity(at) : at, isWhole],
     decode: (result) => {
       if (result === null) return undefined
       const sealed = isWhole
         ? sealedBlockFromRpc(result)
         : { header: headerFromRpc(result), transactions: [], withdrawals: [] }
-      if (check.checked(sealed.header, result).hash !== hash) throw malformed(`block ${hash}`, sealed.header.hash)
+      const { hash, number } = check.checked(sealed.header, result)
+      if (at !== (typeof at === 'bigint' ? number : hash)) throw malformed(`block ${at}`, hash)
       const rpc = result as Record<string, unknown>
       if (!Array.isArray(rpc.transactions)) throw malformed('a list of transactions', rpc.transactions)
       return { ...sealed, rpc, isWhole }

@@ -79,6 +79,7 @@ export class FollowedChain {
       idleMs: FIXED.followIdleMs,
       askHead: (limits) => this.asked.get(limits),
       byHash: (hash, limits) => this.block(hash, limits),
+      byNumber: (number, limits) => this.block(number, limits),
       prepare: (block, parent) => this.prepare(block, parent),
       observe: (event) => {
         telemetry.tell(`head.${event.kind}`, event)
@@ -172,8 +173,8 @@ export class FollowedChain {
   }
 
   /** Its transactions only where it is executed. */
-  private async block(hash: Hash, limits: CallLimits): Promise<FollowedBlock | undefined> {
-    return this.client.call(followedBlock(hash, await this.mayCarry(limits), this.headers), limits)
+  private async block(at: Hash | bigint, limits: CallLimits): Promise<FollowedBlock | undefined> {
+    return this.client.call(followedBlock(at, await this.mayCarry(limits), this.headers), limits)
   }
 
   private async prepare(block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {

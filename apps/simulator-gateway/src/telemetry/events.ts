@@ -171,6 +171,8 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
     message: 'a node no longer announces heads; connecting again',
     fields: ({ host, reason }) => ({ upstream: host, reason }),
   },
+  'head.early': {},
+  'head.inVain': {},
   'head.unserved': { level: 'warn', message: 'a block was announced that the upstream does not serve' },
   'head.unknown': { level: 'warn', message: 'the upstream could not be asked for its head' },
   'head.failed': { level: 'error', message: 'following the head failed' },

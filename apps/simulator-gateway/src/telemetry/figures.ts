@@ -78,7 +78,7 @@ export function figuresOf(metrics: Metrics) {
     }),
     headEvents: metrics.tally(
       'upfront_head_events_total',
-      'What happened while the head was followed: head, reorganised, missed, unserved, lost, unknown, failed, following, resting',
+      'What happened while the head was followed: head, reorganised, missed, early, inVain, unserved, lost, unknown, failed, following, resting',
       ['event'],
     ),
     carryBlocks: metrics.tally(

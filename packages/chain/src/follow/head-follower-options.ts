@@ -21,6 +21,8 @@ export interface HeadFollowerOptions<B extends FollowedBlock> {
   askHead: (limits: CallLimits) => Awaitable<unknown>
   /** The block with this hash; undefined while the node does not serve it. */
   byHash: (hash: Hash, limits: CallLimits) => Promise<B | undefined>
+  /** The block with this number; undefined where the node does not have it yet. Where absent, no block is asked for before it is announced. */
+  byNumber?: (number: bigint, limits: CallLimits) => Promise<B | undefined>
   /**
    * Prepares the state of a new head on that of its parent. Requests stand on the head before meanwhile, for at most 50 ms; the
    * next block may come before this one is done.
@@ -41,6 +43,9 @@ export type HeadEvent =
   | { kind: 'following' }
   | { kind: 'resting' }
   | { kind: 'head'; header: BlockHeader; reorganised: boolean; missed: number }
+  /** A block was asked for when it was due, and was there or not. */
+  | { kind: 'early'; number: bigint }
+  | { kind: 'inVain'; number: bigint }
   /** A node announced a block that no node serves. */
   | { kind: 'unserved'; hash: Hash }
   | { kind: 'lost'; host: string; reason: string }

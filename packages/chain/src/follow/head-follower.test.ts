@@ -36,7 +36,7 @@ async function startNode() {
   const served = new Map<Hash, Block>()
   let latest: Block | undefined
   let asked = 0
-  let fetched = 0
+  const fetchedHashes: Hash[] = []
   server.on('connection', (socket) =>
     socket.on('message', (data) => {
       const { id, method } = JSON.parse(String(data))
@@ -64,16 +64,18 @@ async function startNode() {
       ),
     send,
     asked: () => asked,
-    fetched: () => fetched,
+    fetched: () => fetchedHashes.length,
+    fetchedHashes,
     latest: async () => {
       asked++
       if (latest === undefined) throw new Error('no head')
       return latest.header
     },
     byHash: async (hash: Hash) => {
-      fetched++
+      fetchedHashes.push(hash)
       return served.get(hash)
     },
+    byNumber: (number: bigint) => (latest?.header.number === number ? latest : undefined),
     close: async () => {
       for (const client of server.clients) client.terminate()
       await new Promise((resolve) => server.close(resolve))
@@ -214,6 +216,47 @@ describe('HeadFollower among replicas', () => {
     const { follower } = await follow({ urls: [], relay })
     node.serve(rpcHeader(11))
     await until(() => follower.status().head === 11n)
+  })
+})
+
+describe('HeadFollower, at a regular pace', () => {
+  const EVERY_MS = 100
+  type Due = Extract<HeadEvent, { kind: 'early' | 'inVain' }>
+
+  /** Announces blocks at the pace until the event. @param isThere whether the node has a block before it announces it */
+  async function paced(isThere: boolean, event: Due['kind']) {
+    const asked: bigint[] = []
+    const { follower, events } = await follow({
+      byNumber: async (number) => {
+        asked.push(number)
+        return node.byNumber(number)
+      },
+    })
+    const found = () => events.find((each): each is Due => each.kind === event)
+    for (let number = 11, due = performance.now(); !over && !found(); number += 1) {
+      if (isThere) node.serve(rpcHeader(number))
+      due += EVERY_MS
+      while (!over && !found() && performance.now() < due) await sleep(5)
+      if (!found()) next(number)
+    }
+    const { number } = found()!
+    return { follower, asked, number: Number(number) }
+  }
+
+  it('asks for a block when it is due, and stands on it without fetching it', async () => {
+    const { follower, asked, number } = await paced(true, 'early')
+    await until(() => follower.status().head === BigInt(number))
+    expect(follower.current()?.header.hash).toBe(hashOf(number))
+    expect(node.fetchedHashes).not.toContain(hashOf(number))
+    expect(new Set(asked).size).toBe(asked.length)
+  })
+
+  it('takes a block that was asked for in vain from its announcement, and asks once', async () => {
+    const { follower, asked, number } = await paced(false, 'inVain')
+    next(number)
+    await until(() => follower.status().head === BigInt(number))
+    expect(node.fetchedHashes).toContain(hashOf(number))
+    expect(new Set(asked).size).toBe(asked.length)
   })
 })
 

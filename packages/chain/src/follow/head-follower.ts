@@ -7,6 +7,7 @@ import { askLimits, reasonOf } from './asking.js'
 import type { FollowedBlock, HeadFollowerOptions, HeadStatus } from './head-follower-options.js'
 import { type AnnouncedHead, HeadIntake } from './head-intake.js'
 import { KeptBlocks } from './kept-blocks.js'
+import { NextHead } from './next-head.js'
 import { Pace } from './pace.js'
 import type { RelayMember } from './relay.js'
 
@@ -43,6 +44,11 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   readonly kept: KeptBlocks<B>
   readonly #underWay = new Map<Hash, Promise<B | undefined>>()
   readonly #pace = new Pace()
+  readonly #next = new NextHead(this.#pace)
+  /** The block that was asked for as it is due. */
+  #coming: Promise<B | undefined> | undefined
+  #nextAsked = 0n
+  #nextTimer: NodeJS.Timeout | undefined
   readonly #intake: HeadIntake<B>
   #following: Canceller | undefined
   #subscriptions: NodeSubscription[] = []
@@ -130,6 +136,8 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   async block(hash: Hash, limits: CallLimits): Promise<B | undefined> {
     const kept = this.kept.get(hash)
     if (kept !== undefined) return kept
+    const coming = await this.#coming
+    if (coming?.header.hash === hash) return coming
     let asked = this.#underWay.get(hash)
     if (asked === undefined) {
       asked = this.#fetch(hash, limits).finally(() => this.#underWay.delete(hash))
@@ -139,8 +147,12 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   }
 
   async #fetch(hash: Hash, limits: CallLimits): Promise<B | undefined> {
+    const askedAt = performance.now()
     const block = await this.#options.byHash(hash, limits)
-    if (block !== undefined) this.kept.add(block)
+    if (block !== undefined) {
+      this.kept.add(block)
+      this.#next.noteTrip(performance.now() - askedAt)
+    }
     return block
   }
 
@@ -268,6 +280,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#replica?.leave()
     this.#replica = undefined
     clearTimeout(this.#timer)
+    clearTimeout(this.#nextTimer)
     clearTimeout(this.#idle)
     this.#head = undefined
     this.#intake.clear()
@@ -310,10 +323,45 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#schedule(isTold ? this.#pace.overdueMs : this.#pace.nextAsk(now) - now)
   }
 
+  /** Asks for the next block when it is due, once, so that the question travels while the block is made. */
+  #awaitNext(): void {
+    clearTimeout(this.#nextTimer)
+    const { byNumber } = this.#options
+    const number = this.newestNumber + 1n
+    if (byNumber === undefined || !this.#head?.told || !this.#isSubscribed || number === this.#nextAsked) return
+    const askAt = this.#next.askAt(number)
+    if (askAt === undefined) return
+    this.#nextTimer = setTimeout(() => void this.#askNext(number, byNumber), askAt - performance.now()).unref()
+  }
+
+  async #askNext(
+    number: bigint,
+    byNumber: (number: bigint, limits: CallLimits) => Promise<B | undefined>,
+  ): Promise<void> {
+    const signal = this.#following?.signal
+    if (signal === undefined || this.newestNumber !== number - 1n || this.#intake.announced !== undefined) return
+    this.#nextAsked = number
+    this.#next.noteAsked()
+    const deadline = performance.now() + this.#next.patienceMs
+    const coming = byNumber(number, { signal, deadline }).catch(() => undefined)
+    this.#coming = coming
+    const block = await coming
+    this.#coming = undefined
+    if (signal.aborted) return
+    this.#next.noteAnswer(block !== undefined)
+    this.#options.observe({ kind: block === undefined ? 'inVain' : 'early', number })
+    if (block === undefined) return
+    this.kept.add(block)
+    // As if who announced the one before had announced it, which comes about now.
+    this.#announce({ header: block.header, from: this.#head?.from ?? ASKED, at: performance.now() })
+  }
+
   #onAnnouncement(header: unknown, from: string): void {
     try {
       const told = Buffer.isBuffer(header) ? JSON.parse(header.toString()) : header
-      this.#announce({ header: headerFromRpc(told), from, at: performance.now() })
+      const announced = { header: headerFromRpc(told), from, at: performance.now() }
+      this.#next.noteTold(announced.header.number, announced.at)
+      this.#announce(announced)
     } catch (error) {
       this.#options.observe({ kind: 'unknown', reason: reasonOf(error) })
     }
@@ -326,6 +374,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     if (from !== ASKED && header.hash === current?.block.key) {
       current.confirmedAt = at
       if (at - current.block.seenAt <= MOST_LAG_MS) current.told = true
+      this.#awaitNext()
       return
     }
     if (header.hash === this.#intake.announced?.header.hash) return
@@ -347,5 +396,6 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#pace.note(header, at, from === ASKED ? (this.#head?.confirmedAt ?? at) : at)
     const block = { header, key: header.hash, seenAt: at }
     this.#head = { block, from, told, confirmedAt: at }
+    this.#awaitNext()
   }
 }

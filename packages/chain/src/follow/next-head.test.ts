@@ -1,0 +1,69 @@
+import { NextHead } from './next-head.js'
+import { Pace } from './pace.js'
+
+const INTERVAL = 2_000
+const TRIP = 40
+
+/** So many blocks, announced at the pace with these delays. */
+function told(delays: readonly number[]) {
+  const pace = new Pace()
+  const next = new NextHead(pace)
+  next.noteTrip(TRIP)
+  for (const [index, delay] of delays.entries()) {
+    const at = index * INTERVAL + delay
+    pace.note({ number: BigInt(index), timestamp: BigInt(index * 2) }, at)
+    next.noteTold(BigInt(index), at)
+  }
+  return next
+}
+const EVEN = [0, 5, 0, 5, 0, 5, 0, 5, 0]
+
+describe('NextHead', () => {
+  it('asks half a round trip before the announcement, then ever sooner until a block is not there yet', () => {
+    const next = told(EVEN)
+    const first = next.askAt(9n)!
+    expect(9 * INTERVAL - first).toBeGreaterThan(TRIP / 2 - 10)
+    expect(9 * INTERVAL - first).toBeLessThan(TRIP / 2 + 10)
+    for (let n = 0; n < 8; n += 1) next.noteAnswer(true)
+    expect(first - next.askAt(9n)!).toBeCloseTo(8)
+    next.noteAnswer(false)
+    expect(first - next.askAt(9n)!).toBeCloseTo(-8)
+  })
+
+  it('asks neither much sooner than two round trips before, nor much later than, the announcement that it expects', () => {
+    const next = told(EVEN)
+    for (let n = 0; n < 1_000; n += 1) next.noteAnswer(true)
+    expect(9 * INTERVAL - next.askAt(9n)!).toBeLessThanOrEqual(2 * TRIP + 5)
+    for (let n = 0; n < 1_000; n += 1) next.noteAnswer(false)
+    expect(next.askAt(9n)! - 9 * INTERVAL).toBeLessThanOrEqual(INTERVAL / 4 + 5)
+  })
+
+  it('asks sooner again after a block that was announced before it was asked for', () => {
+    const next = told(EVEN)
+    for (let n = 0; n < 10; n += 1) next.noteAnswer(false)
+    const before = next.askAt(9n)!
+    next.noteTold(9n, 9 * INTERVAL)
+    expect(next.askAt(10n)! - before).toBeLessThan(INTERVAL)
+    next.noteAsked()
+  })
+
+  it('is not misled by one announcement that came late', () => {
+    const late = told([...EVEN.slice(0, 4), 700, ...EVEN.slice(5)]).askAt(9n)!
+    expect(Math.abs(late - told(EVEN).askAt(9n)!)).toBeLessThan(10)
+  })
+
+  it.each([
+    ['too few announcements', told(EVEN.slice(0, 5)), 5n],
+    ['announcements at no fixed pace', told([0, 1_500, 0, 1_500, 0, 1_500, 0, 1_500, 0]), 9n],
+    ['a block whose parent was not announced', told(EVEN), 10n],
+    ['a block that was announced', told(EVEN), 8n],
+  ])('asks for no block after %s', (_, next, number) => {
+    expect(next.askAt(number)).toBeUndefined()
+  })
+
+  it('begins anew where announcements go back', () => {
+    const next = told(EVEN)
+    next.noteTold(5n, 20_000)
+    expect(next.askAt(6n)).toBeUndefined()
+  })
+})
