@@ -9,7 +9,7 @@ import {
   type UniswapContracts,
 } from '@upfront/devnet'
 import type { Outcome, ShownDependencies } from '@upfront/simulation'
-import { createPublicClient, createWalletClient, encodeFunctionData, http, parseEther } from 'viem'
+import { createPublicClient, createWalletClient, encodeFunctionData, type Hex, http, parseEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
@@ -38,28 +38,31 @@ afterAll(async () => {
   await geth?.stop()
 })
 
-const swap = (amount: string) => ({
+const swap = (amount: string, token = uniswap.token0) => ({
   to: uniswap.router,
   data: encodeFunctionData({
     abi: swapRouterAbi,
     functionName: 'swapV2',
-    args: [uniswap.pairV2, uniswap.token0, parseEther(amount), 0n, trader.address],
+    args: [uniswap.pairV2, token, parseEther(amount), 0n, trader.address],
   }),
 })
 
 const build = () => geth.build({ feeRecipient: `0x${'fe'.repeat(20)}`, withdrawals: [] })
 
-async function mineTrade(): Promise<void> {
+/** A block of trades, in this order. */
+async function mineTrades(...trades: ReturnType<typeof swap>[]): Promise<void> {
   const transport = http(geth.rpcUrl)
   const client = createPublicClient({ transport, pollingInterval: 20 })
-  const hash = await createWalletClient({ account: trader, transport }).sendTransaction({
-    chain: null,
-    gas: 1_000_000n,
-    ...swap('5000'),
-  })
+  const wallet = createWalletClient({ account: trader, transport })
+  let nonce = await client.getTransactionCount({ address: trader.address })
+  const hashes: Hex[] = []
+  for (const trade of trades)
+    hashes.push(await wallet.sendTransaction({ chain: null, gas: 1_000_000n, nonce: nonce++, ...trade }))
   await build()
-  await client.waitForTransactionReceipt({ hash })
+  for (const hash of hashes) await client.waitForTransactionReceipt({ hash })
 }
+
+const mineTrade = () => mineTrades(swap('5000'))
 
 async function ask(): Promise<{ depends: ShownDependencies; outcome: Outcome }> {
   const { to, data } = swap('1')
@@ -96,6 +99,26 @@ onGeth(
       )
       expect(reserves?.changed?.times).toBeGreaterThan(0)
       expect(reserves!.changed!.blocks).toBeGreaterThanOrEqual(reserves!.changed!.times)
+      return
+    }
+  },
+  30_000,
+)
+
+onGeth(
+  'a swap changes in the middle of a block that traded forth and back',
+  async () => {
+    const under = 'a place in the middle of the last block'
+    for (;;) {
+      await mineTrades(swap('5000'), swap('4970', uniswap.token1))
+      await ask()
+      await mineTrades(swap('5000'), swap('4970', uniswap.token1))
+      await sleep(100)
+      const { outcome } = await ask()
+      const because = outcome.because.filter((reason) => reason.under === under)
+      if (because.length === 0) continue
+      expect(outcome.verdict).toBe('changes')
+      expect(because.map(({ fact }) => fact?.address)).toContain(uniswap.pairV2.toLowerCase())
       return
     }
   },

@@ -115,14 +115,21 @@ export class SimulationBases {
     return this.blocks.onBlock(meant, limits, workOn, known)
   }
 
-  /** What a simulation on this sealed block would stand on before it; undefined where that is not held. */
-  async before(
+  /**
+   * What a simulation on this sealed block would stand on before it, or after the first half of its transactions; undefined where that is not
+   * held, or no other place.
+   */
+  async inLastBlock(
     { opening, state }: Pick<SimulationBase, 'opening' | 'state'>,
+    place: 'start' | 'middle',
     limits: TimeLimits,
   ): Promise<Pick<SimulationBase, 'base' | 'opening' | 'state'> | undefined> {
     if (opening !== undefined || state.layers.length > 0) return undefined
     try {
-      const earlier = await this.positions.inSealed(state.block, START, limits)
+      const { transactions } = await this.positions.open(state.block.header, limits)
+      const transactionIndex = place === 'start' ? 0 : Math.floor(transactions.length / 2)
+      if (place === 'middle' && transactionIndex === 0) return undefined
+      const earlier = await this.positions.inSealed(state.block, { ...START, transactionIndex }, limits)
       return { base: earlier.base, opening: earlier.opening, state: earlier.state }
     } catch {
       limits.signal.throwIfAborted()

@@ -107,7 +107,7 @@ export class Simulator {
           if (probes !== undefined) simulation.probes = probes
           if (inspection?.outcome && layouts !== undefined) {
             const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
-            simulation.before = () => this.bases.before(simulation, time)
+            simulation.inLastBlock = (place) => this.bases.inLastBlock(simulation, place, time)
           }
           return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
             if (isRecording) bounded(answer.json, limits)

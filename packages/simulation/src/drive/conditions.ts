@@ -38,7 +38,7 @@ export function conditionsFor({ simulation, blocks, records }: Simulated): Recor
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
     together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
-    apart: [highPrice(), ...gas(simulation, records), ...withoutLayers(simulation), ...beforeBlock(simulation)].filter(
+    apart: [highPrice(), ...gas(simulation, records), ...withoutLayers(simulation), ...inLastBlock(simulation)].filter(
       wanted,
     ),
   }
@@ -232,20 +232,19 @@ function withoutLayers({ state: { layers } }: Simulation): Condition[] {
   ]
 }
 
-/** Before the newest sealed block, where the last blocks have changed what decides. */
-function beforeBlock({ before }: Simulation): Condition[] {
-  if (before === undefined) return []
-  return [
-    {
-      under: 'a place before the last block',
-      of: 'course',
-      concerns: ({ changed }) => changed > 0,
-      applied: async (simulation) => {
-        const earlier = await before()
-        return earlier && { ...simulation, ...earlier }
-      },
+/** In the newest sealed block, where the last blocks have changed what decides. */
+function inLastBlock({ inLastBlock: find }: Simulation): Condition[] {
+  if (find === undefined) return []
+  const at = (place: 'start' | 'middle', under: string): Condition => ({
+    under,
+    of: 'course',
+    concerns: ({ changed }) => changed > 0,
+    applied: async (simulation) => {
+      const earlier = await find(place)
+      return earlier && { ...simulation, ...earlier }
     },
-  ]
+  })
+  return [at('start', 'a place before the last block'), at('middle', 'a place in the middle of the last block')]
 }
 
 /** The number of each of the request's blocks. */

@@ -40,8 +40,8 @@ export interface Simulation extends DriveLimits {
   recording?: Recording | undefined
   /** See `SimulationPlan`. Of an inspection: what contracts are likely to be asked; where that is what they are, one run is enough. */
   probes?: Probe[] | undefined
-  /** Where it would stand before the block that it stands on; undefined where that is not held. */
-  before?: () => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
+  /** Where it would stand at a place in the block that it stands on; undefined where that is not held, or no other place. */
+  inLastBlock?: (place: 'start' | 'middle') => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
 }
 
 export interface SimulationAnswer {
