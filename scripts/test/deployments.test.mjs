@@ -2,7 +2,7 @@
 // ports and folders are this machine's.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load, loadAll, YAML11_SCHEMA } from 'js-yaml'
@@ -190,6 +190,20 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
   )
 })
 
+const { program: composeReader, reason: whyNoReader } = buildProgram('compose-file')
+const itWithReader = composeReader === undefined ? it.skip : it
+itWithReader(`compose.yaml is what Compose's own reader takes, with every profile${whyNoReader}`, () => {
+  const path = join(root, 'infra/compose.yaml')
+  const { services } = load(read('infra/compose.yaml'), { schema: YAML11_SCHEMA })
+  const names = Object.keys(services).sort()
+  expect(spawnSync(composeReader, [path], { encoding: 'utf8' })).toMatchObject({
+    ...{ status: 0, stderr: '', stdout: `${names.join('\n')}\n` },
+  })
+  const misspelt = join(folder, 'compose.yaml')
+  writeFileSync(misspelt, read('infra/compose.yaml').replace('depends_on:', 'depend_on:'))
+  expect(spawnSync(composeReader, [misspelt], { encoding: 'utf8' }).stderr).toMatch(/depend_on/)
+})
+
 const helm = findHelm()
 const withHelm = helm === undefined || missing !== null ? describe.skip : describe
 
@@ -325,7 +339,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     { 'gateway.files.keys.RECEIPT_KEY': 'a' },
   ])('refuses the values %j', (values) => expect(() => render(values)).toThrow(/schema/))
 
-  const { decoder, reason } = buildDecoder()
+  const { program: decoder, reason } = helm === undefined ? { reason: '' } : buildProgram('manifests')
   const itWithDecoder = decoder === undefined ? it.skip : it
   // A ServiceMonitor is the Prometheus operator's type, not Kubernetes' own.
   itWithDecoder(`is what Kubernetes' own Go types take, strictly${reason}`, () => {
@@ -339,17 +353,16 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
   })
 })
 
-/** The program that decodes manifests, or why there is none. */
-function buildDecoder() {
-  if (helm === undefined) return { reason: '' }
-  const decoder = join(folder, 'manifests')
-  const built = spawnSync('go', ['build', '-o', decoder, '.'], {
-    cwd: join(root, 'scripts/test/manifests'),
+/** A program in Go from a folder beside this file, or why there is none. */
+function buildProgram(name) {
+  const program = join(folder, name)
+  const built = spawnSync('go', ['build', '-o', program, '.'], {
+    cwd: join(root, 'scripts/test', name),
     encoding: 'utf8',
   })
   if (built.error !== undefined) return { reason: ' (skipped: go is not installed)' }
   return built.status === 0
-    ? { decoder, reason: '' }
+    ? { program, reason: '' }
     : { reason: ` (skipped: ${built.stderr.trim().split('\n').at(-1)})` }
 }
 
