@@ -20,6 +20,10 @@ const TARGET = '0x00000000000000000000000000000000000c0de5'
 
 /** JUMPDEST, PUSH1 0, JUMP. */
 const LOOP = '0x5b600056'
+/** JUMPDEST, five PUSH0, PUSH1 0x99, GAS, CALL, POP, PUSH0, JUMP: calls an empty account again and again. */
+const CALLS = '0x5b5f5f5f5f5f60995af1505f56'
+/** PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP */
+const SLOTS = '0x5f5b8054506001016001560000'
 /** Returns 1 MiB of zeroes. */
 const RETURNS_A_MEBIBYTE = '0x621000005ff3'
 /** Fills 128 KiB of memory and calls itself with all of its gas. */
@@ -124,7 +128,41 @@ export const ATTACKS: Attack[] = [
   {
     name: 'access-lists',
     title: '20 access lists of a loop that reads slot after slot, 20 addresses',
-    run: (url) => Promise.all(range(20).map((client) => together(1, url, accessList(), client))).then(() => undefined),
+    run: (url) => fromEach(20, url, accessList()),
+  },
+  {
+    name: 'frames',
+    title: 'traces, state diffs and access lists of a loop of calls, 20 addresses',
+    run: (url) => fromEach(20, url, shown(CALLS, { trace: true, stateDiff: true, accessLists: true })),
+  },
+  {
+    name: 'trace-many',
+    title: 'trace_callMany of 50 loops of calls, 20 addresses',
+    run: (url) => {
+      const call = [{ data: CALLS, gas: '0xf4240' }, ['trace', 'stateDiff']]
+      return fromEach(20, url, rpc('trace_callMany', [Array(50).fill(call), 'latest']))
+    },
+  },
+  {
+    name: 'depends',
+    title: 'what decided a loop that reads slot after slot, and whether it would do otherwise, 20 addresses',
+    run: (url) => fromEach(20, url, shown(SLOTS, { depends: true, outcome: true })),
+  },
+  {
+    name: 'block-traces',
+    title: 'each instruction of a block of 200 transactions, 20 addresses',
+    run: async (url, nodeUrl) => {
+      await fillBlock(nodeUrl, 200)
+      await fromEach(20, url, rpc('debug_traceBlockByNumber', ['latest', { disableStorage: false }]))
+    },
+  },
+  {
+    name: 'sweeps',
+    title: 'a loop at each of the 201 positions of a block, 20 addresses',
+    run: async (url, nodeUrl) => {
+      await fillBlock(nodeUrl, 200)
+      await fromEach(20, url, shown(LOOP, { positions: 'all', assetChanges: true }, '0x30d40'))
+    },
   },
   {
     name: 'log-subscriptions',
@@ -168,18 +206,19 @@ function returning(calls: number) {
   }
 }
 
-/** PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP */
 function accessList(): string {
-  return rpc('eth_createAccessList', [
-    { to: TARGET },
-    'latest',
-    { [TARGET]: { code: '0x5f5b8054506001016001560000', state: {} } },
-  ])
+  return rpc('eth_createAccessList', [{ to: TARGET }, 'latest', { [TARGET]: { code: SLOTS, state: {} } }])
 }
 
 function inspection(code: string, input: string, abi: unknown[]): string {
   const blockStateCalls = [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET, input }] }]
   return rpc('upfront_simulate', [{ blockStateCalls, abi }, 'latest'])
+}
+
+/** `upfront_simulate` of one call to the code. */
+function shown(code: string, fields: object, gas?: string): string {
+  const blockStateCalls = [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET, ...(gas && { gas }) }] }]
+  return rpc('upfront_simulate', [{ blockStateCalls, ...fields }, 'latest'])
 }
 
 /** Each list has 20 places that hold the same next list. */
@@ -238,6 +277,10 @@ async function together(count: number, url: string, body: string, client = 1): P
   await Promise.all(range(count).map(again))
 }
 
+async function fromEach(clients: number, url: string, body: string): Promise<void> {
+  await Promise.all(range(clients).map((client) => together(1, url, body, client)))
+}
+
 /** Keeps opening connections that ask and never read. */
 async function unread(url: string): Promise<void> {
   const body = simulation(RETURNS_A_MEBIBYTE, 20)
@@ -292,12 +335,7 @@ async function subscribed(url: string, nodeUrl: string): Promise<void> {
     await new Promise((resolve) => socket.addEventListener('open', resolve))
     for (const _ of range(10)) socket.send(rpc('eth_subscribe', ['logs', {}]))
   }
-  const node = new Agent()
-  const answerOf = async (method: string, params: unknown[]) => {
-    const headers = { 'content-type': 'application/json' }
-    const { body } = await request(nodeUrl, { method: 'POST', headers, body: rpc(method, params), dispatcher: node })
-    return ((await body.json()) as { result: unknown }).result
-  }
+  const answerOf = asking(nodeUrl)
   const [from] = (await answerOf('eth_accounts', [])) as string[]
   for (;;) {
     // It mines a block for each.
@@ -305,6 +343,25 @@ async function subscribed(url: string, nodeUrl: string): Promise<void> {
       await answerOf('eth_sendTransaction', [{ from, data: TWO_THOUSAND_LOGS, gas: '0x1c9c380' }])
     }
     await sleep(5_000)
+  }
+}
+
+/** Seals one block of so many transactions that loop through 100,000 gas each. */
+async function fillBlock(nodeUrl: string, transactions: number): Promise<void> {
+  const answerOf = asking(nodeUrl)
+  const [from] = (await answerOf('eth_accounts', [])) as string[]
+  await answerOf('evm_setAutomine', [false])
+  for (const _ of range(transactions)) await answerOf('eth_sendTransaction', [{ from, data: LOOP, gas: '0x249f0' }])
+  await answerOf('evm_mine', [])
+  await answerOf('evm_setAutomine', [true])
+}
+
+function asking(nodeUrl: string): (method: string, params: unknown[]) => Promise<unknown> {
+  const headers = { 'content-type': 'application/json' }
+  const dispatcher = new Agent()
+  return async (method, params) => {
+    const { body } = await request(nodeUrl, { method: 'POST', headers, body: rpc(method, params), dispatcher })
+    return ((await body.json()) as { result: unknown }).result
   }
 }
 
