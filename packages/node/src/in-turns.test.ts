@@ -1,5 +1,5 @@
 import { Canceller } from './cancellation.js'
-import { inTurns } from './in-turns.js'
+import { inTurns, Turn } from './in-turns.js'
 
 describe('inTurns', () => {
   it('does one part in each turn of the event loop, whoever’s it is', async () => {
@@ -18,15 +18,20 @@ describe('inTurns', () => {
       }
       return name
     }
+    const passing = async (name: string) => {
+      const turn = new Turn()
+      for (let part = 0; part < 3; part += 1) {
+        await turn.end()
+        seen.push(turns)
+      }
+      return name
+    }
     const cancellation = new Canceller()
-    await expect(Promise.all(['a', 'b', 'c'].map((name) => inTurns(parts(name), cancellation)))).resolves.toEqual([
-      'a',
-      'b',
-      'c',
-    ])
+    const work = ['a', 'b', 'c'].map((name) => inTurns(parts(name), cancellation))
+    await expect(Promise.all([...work, passing('d'), passing('e')])).resolves.toEqual(['a', 'b', 'c', 'd', 'e'])
     isOver = true
-    expect(seen).toHaveLength(9)
-    expect(new Set(seen).size).toBe(9)
+    expect(seen).toHaveLength(15)
+    expect(new Set(seen).size).toBe(15)
   })
 
   it('ends with what the work throws, and with the signal', async () => {

@@ -3,6 +3,12 @@ import type { Cancellation } from './cancellation.js'
 
 let last: Promise<void> = Promise.resolve()
 
+/** Resolves in a turn of the event loop that nobody else who waits here has as well. */
+function nextTurn(): Promise<void> {
+  last = last.then(() => setImmediate())
+  return last
+}
+
 /**
  * Does one part of the work in each turn of the event loop, so that others are served between the parts. All work that is done so
  * shares the turns: one part of one of them in each.
@@ -10,10 +16,31 @@ let last: Promise<void> = Promise.resolve()
  */
 export async function inTurns<T>(parts: Generator<void, T>, { signal }: Cancellation): Promise<T> {
   for (;;) {
-    last = last.then(() => setImmediate())
-    await last
+    await nextTurn()
     signal.throwIfAborted()
     const { done, value } = parts.next()
     if (done) return value
+  }
+}
+
+/** What one piece of work may hold the event loop for. */
+const MOST_MS = 5
+
+/**
+ * Lets others have their turn of the event loop, every few milliseconds of a long piece of work. However many pieces are under way, one of
+ * them has each turn.
+ */
+export class Turn {
+  #since = performance.now()
+
+  /** Resolves at once, or in another turn of the event loop where this one has been held long enough. */
+  async pass(): Promise<void> {
+    if (performance.now() - this.#since >= MOST_MS) await this.end()
+  }
+
+  /** Resolves in another turn of the event loop. */
+  async end(): Promise<void> {
+    await nextTurn()
+    this.#since = performance.now()
   }
 }

@@ -1,11 +1,11 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
 import { Branch, missedBlocks } from '@upfront/chain'
+import { Turn } from '@upfront/node'
 import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
 import { type BlockLog, BlockLogs } from './block-logs.js'
 import type { FollowedBlock } from './followed-block.js'
 import { FollowedChain } from './followed-chain.js'
-import { Turn } from './turn.js'
 
 /** Blocks kept to compare with: a deeper reorganisation is announced from here on. */
 const KEPT = 64

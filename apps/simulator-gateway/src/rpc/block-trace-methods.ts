@@ -1,5 +1,5 @@
 import type { BlockResolver } from '@upfront/chain'
-import { decodeFixedBytes, decodeQuantity, malformed, type UpstreamClient } from '@upfront/node'
+import { decodeFixedBytes, decodeQuantity, malformed, Turn, type UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
   type BlockParameter,
@@ -24,7 +24,6 @@ import {
   SimulationRejected,
 } from '@upfront/simulation'
 import type { FollowedChain } from '../chain/followed-chain.js'
-import { Turn } from '../chain/turn.js'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
