@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common'
-import { type Network, RefusalReason } from '@upfront/protocol'
+import { type Network, PAYMENT_STATES, RefusalReason } from '@upfront/protocol'
 import { Metrics } from '@upfront/service'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { DIFFERENCES } from './settle/reconcile/differences.js'
@@ -164,10 +164,11 @@ export class BillingMetrics extends Metrics {
     registers: [this.registry],
   })
 
-  /** Has what alerts look at begin at 0: a counter that appears with its first event has not risen. */
+  /** Has what alerts look at, and payments by state, begin at 0: a counter that appears with its first event has not risen. */
   begin(network: Network): void {
     for (const counter of [this.reorgs, this.takenBack, this.feeBumps]) counter.inc({ network }, 0)
     for (const kind of DIFFERENCES) this.differences.inc({ network, kind }, 0)
     for (const reason of FAILURES) this.failedCharges.inc({ network, reason }, 0)
+    for (const state of PAYMENT_STATES) this.transitions.inc({ state }, 0)
   }
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { PAYMENT_STATES } from '@upfront/protocol'
 import { useStand } from './support/stand.js'
 import { oneStore, type Store } from './support/stores.js'
 import { until } from './support/until.js'
@@ -21,9 +22,12 @@ const [store] = oneStore()
 
 describe('the dashboard of billing', () => {
   const stand = useStand(store as Store)
+  /** Before the first payment. */
+  let fresh: string
   let metrics: string
 
   beforeAll(async () => {
+    fresh = String((await stand.billing.send('/metrics')).body)
     const { id } = await stand.billing.authorizeNew()
     await stand.billing.charge(id, '5')
     // The answer may be faster than the count.
@@ -49,6 +53,20 @@ describe('the dashboard of billing', () => {
     const names = new Set(rules.match(/\bbilling_[a-z0-9_]+/g))
     expect(names.size).toBeGreaterThan(5)
     for (const name of names) expect(metrics).toMatch(new RegExp(`^# HELP ${name} `, 'm'))
+  })
+
+  test('counters that an alert watches, and payments by state, are there before their first event', () => {
+    const rules = readFileSync(new URL('../../../infra/alerts.yaml', import.meta.url), 'utf8')
+    const watched = [...rules.matchAll(/increase\((billing_[a-z_]+_total)\b/g)].map(([, name]) => String(name))
+    expect(watched.length).toBeGreaterThanOrEqual(3)
+    for (const name of watched) {
+      const values = fresh.split('\n').filter((line) => line.startsWith(`${name}{network="eip155:31337"`))
+      expect({ name, values: new Set(values.map((line) => line.split(' ').at(-1))) }).toEqual({
+        name,
+        values: new Set(['0']),
+      })
+    }
+    for (const state of PAYMENT_STATES) expect(fresh).toContain(`billing_payment_transitions_total{state="${state}"} 0`)
   })
 
   const hasPromtool = spawnSync('promtool', ['--version']).error === undefined

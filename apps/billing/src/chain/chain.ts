@@ -116,11 +116,16 @@ export class Chain {
     return this.node.request('eth_getCode', [address, 'latest'])
   }
 
-  /** Whether the account had code before or after this block. Throws `NodeRefusal` where the node has no state of then. */
+  /** Whether the account had code before or after this block; has it now, where the node keeps no state of then. */
   async hadCode(address: Address, number: bigint): Promise<boolean> {
     const at = (block: bigint) => this.node.request<Hex>('eth_getCode', [address, toQuantity(block)])
-    const codes = await Promise.all([at(number), at(number > 0n ? number - 1n : 0n)])
-    return codes.some((code) => code !== '0x')
+    try {
+      const codes = await Promise.all([at(number), at(number > 0n ? number - 1n : 0n)])
+      return codes.some((code) => code !== '0x')
+    } catch (error) {
+      if (!(error instanceof NodeRefusal)) throw error
+      return (await this.code(address)) !== '0x'
+    }
   }
 
   /** Remembers a yes: contracts do not go away. */

@@ -40,7 +40,7 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
         // Not `once` of node:events: that rejects on `error`.
         await new Promise<void>((resolve) => client.once('end', () => resolve()))
         while (!this.#closed) {
-          await sleep(RECONNECT_MILLISECONDS)
+          await sleep(RECONNECT_MILLISECONDS, undefined, { ref: false })
           if (this.#closed) return
           try {
             client = await this.#connect(url)

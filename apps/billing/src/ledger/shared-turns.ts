@@ -45,7 +45,7 @@ export class SharedTurns<Input, Output> {
       for (const [index, { resolve }] of some.entries()) resolve(outputs[index] as Output)
     } catch (error) {
       if (some.length === 1) for (const { reject } of some) reject(error)
-      else for (const one of some) await this.#turn([one])
+      else await Promise.all(some.map((one) => this.#turn([one])))
     }
   }
 }
