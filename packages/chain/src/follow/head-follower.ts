@@ -348,7 +348,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     const block = await coming
     this.#coming = undefined
     if (signal.aborted) return
-    this.#next.noteAnswer(block !== undefined)
+    this.#next.noteAnswer(number, block !== undefined)
     this.#options.observe({ kind: block === undefined ? 'inVain' : 'early', number })
     if (block === undefined) return
     this.kept.add(block)

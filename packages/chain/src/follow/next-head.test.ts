@@ -24,23 +24,23 @@ describe('NextHead', () => {
     const first = next.askAt(9n)!
     expect(9 * INTERVAL - first).toBeGreaterThan(TRIP / 2 - 10)
     expect(9 * INTERVAL - first).toBeLessThan(TRIP / 2 + 10)
-    for (let n = 0; n < 8; n += 1) next.noteAnswer(true)
+    for (let n = 0; n < 8; n += 1) next.noteAnswer(8n, true)
     expect(first - next.askAt(9n)!).toBeCloseTo(8)
-    next.noteAnswer(false)
+    next.noteAnswer(8n, false)
     expect(first - next.askAt(9n)!).toBeCloseTo(-8)
   })
 
   it('asks neither much sooner than two round trips before, nor much later than, the announcement that it expects', () => {
     const next = told(EVEN)
-    for (let n = 0; n < 1_000; n += 1) next.noteAnswer(true)
+    for (let n = 0; n < 1_000; n += 1) next.noteAnswer(8n, true)
     expect(9 * INTERVAL - next.askAt(9n)!).toBeLessThanOrEqual(2 * TRIP + 5)
-    for (let n = 0; n < 1_000; n += 1) next.noteAnswer(false)
+    for (let n = 0; n < 1_000; n += 1) next.noteAnswer(-100n, false)
     expect(next.askAt(9n)! - 9 * INTERVAL).toBeLessThanOrEqual(INTERVAL / 4 + 5)
   })
 
   it('asks sooner again after a block that was announced before it was asked for', () => {
     const next = told(EVEN)
-    for (let n = 0; n < 10; n += 1) next.noteAnswer(false)
+    for (let n = 0; n < 10; n += 1) next.noteAnswer(-100n, false)
     const before = next.askAt(9n)!
     next.noteTold(9n, 9 * INTERVAL)
     expect(next.askAt(10n)! - before).toBeLessThan(INTERVAL)
@@ -59,6 +59,19 @@ describe('NextHead', () => {
     ['a block that was announced', told(EVEN), 8n],
   ])('asks for no block after %s', (_, next, number) => {
     expect(next.askAt(number)).toBeUndefined()
+  })
+
+  it('leaves blocks out after several were asked for in vain: none after the first, then 1, 3, 7', () => {
+    const next = told(EVEN)
+    for (const number of [8n, 7n, 5n, 1n]) {
+      next.noteAnswer(number, false)
+      expect(next.askAt(9n)).toBeDefined()
+    }
+    next.noteAnswer(-6n, false)
+    expect(next.askAt(9n)).toBeUndefined()
+    next.noteAnswer(8n, true)
+    next.noteAnswer(8n, false)
+    expect(next.askAt(9n)).toBeDefined()
   })
 
   it('begins anew where announcements go back', () => {

@@ -10,6 +10,8 @@ const SOONER = 1 / 40
 const LATER = 16 / 40
 /** So much later than its announcement is expected a block is asked for at most, as a part of the time between blocks. */
 const LEAST_PART = 0.25
+/** Then 64 blocks are waited for. */
+const MOST_IN_VAIN = 7
 /** A question is waited for no longer than so many round trips, and a few milliseconds. */
 const MOST_TRIPS = 3
 const LEAST_PATIENCE_MS = 50
@@ -21,6 +23,9 @@ export class NextHead {
   #tripMs: number | undefined
   /** How long before its announcement a block is asked for; below 0, where announcements are uneven, only one that is late is. */
   #leadMs: number | undefined
+  /** How often in a row a block was asked for in vain: after the second time one block is left out, after each further one twice as many. */
+  #vain = 0
+  #restsUntil = 0n
   /** The block that is to be asked for. */
   #planned: bigint | undefined
 
@@ -33,7 +38,10 @@ export class NextHead {
     const last = this.#told.at(-1)
     if (last !== undefined && number === last.number) return
     if (number === this.#planned) this.#lead(SOONER)
-    if (last !== undefined && number < last.number) this.#told = []
+    if (last !== undefined && number < last.number) {
+      this.#told = []
+      this.#restsUntil = 0n
+    }
     this.#told.push({ number, at })
     if (this.#told.length > REMEMBERED) this.#told.shift()
   }
@@ -51,8 +59,10 @@ export class NextHead {
   }
 
   /** Whether the block that was asked for was there. */
-  noteAnswer(isThere: boolean): void {
+  noteAnswer(number: bigint, isThere: boolean): void {
     this.#lead(isThere ? SOONER : -LATER)
+    this.#vain = isThere ? 0 : Math.min(this.#vain + 1, MOST_IN_VAIN)
+    if (!isThere) this.#restsUntil = number + 2n ** BigInt(this.#vain - 1)
   }
 
   get patienceMs(): number {
@@ -64,7 +74,7 @@ export class NextHead {
     const last = this.#told.at(-1)
     const interval = this.#pace.learntMs
     if (interval === undefined || this.#leadMs === undefined || last?.number !== number - 1n) return undefined
-    if (this.#told.length < LEAST_REMEMBERED) return undefined
+    if (this.#told.length < LEAST_REMEMBERED || number < this.#restsUntil) return undefined
     const foretold = this.#told.map((told) => told.at + Number(number - told.number) * interval).sort((a, b) => a - b)
     if (foretold.at(-1)! - foretold[0]! > MOST_SPREAD * interval) return undefined
     this.#planned = number
