@@ -67,6 +67,8 @@ describe('/console', () => {
     await result(page)
       .getByText(/^You send 1\.5 USDC, 1 ETH, supposedly 5 units and supposedly token no\. 7\./)
       .waitFor()
+    const flows = result(page).getByRole('list', { name: 'Gives and gets in all' }).locator('li > :first-child')
+    expect(await flows.allTextContents()).toEqual(['− 1 ETH', '− 1.5 USDC', '− 5 units', '− token no. 7'])
     await result(page).getByText('A token’s logs are not what its balances say').waitFor()
     const [honest, lying] = [0, 1].map((at) => page.locator('.calls > li').nth(at))
     const picture = honest!.getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' })
