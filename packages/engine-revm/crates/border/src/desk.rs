@@ -48,6 +48,10 @@ impl Desk {
 
     /// Carries out a small simulation.
     pub fn begin(&mut self, id: u32, simulation: Simulation) -> AtOnce {
+        // Writing instructions down takes many times what running them does.
+        if simulation.plan.recording.steps.is_some() {
+            return AtOnce::TooMuch(simulation);
+        }
         let Simulation { plan, key, layers } = &simulation;
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(NoSource), stop.clone());
