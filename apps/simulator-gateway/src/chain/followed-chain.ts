@@ -195,7 +195,7 @@ export class FollowedChain {
     await this.carrier.carrier.prepare(block, parent && { header: parent })
   }
 
-  /** No, too, while the node does not answer what it is. Development nodes do: one that lacks the method is none. */
+  /** False until `web3_clientVersion` was answered. A node that lacks that method is no development node. */
   private async mayCarry(limits: CallLimits): Promise<boolean> {
     const { CARRY_STATE: setting } = this.environment
     if (setting === 'on') return true

@@ -157,7 +157,7 @@ export class Environment {
   @IsString()
   JWT_AUDIENCE?: string
 
-  /** Of the whole process. */
+  /** Bytes of memory that the whole process may take. */
   @IsWholeNumber(64 * 1024 * 1024)
   MEMORY_LIMIT_BYTES = availableMemory()
 

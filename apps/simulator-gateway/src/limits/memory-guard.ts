@@ -11,7 +11,7 @@ export interface Running {
 }
 
 const LOOK_EVERY_MS = 10
-/** Of the limit. The rest is room for what grows until threads have followed. */
+/** Share of the limit above which work is ended: threads take more until they have ended it. */
 const HIGH_WATER = 0.85
 /** Above this share no client is spared. */
 const HIGHEST_WATER = 0.95

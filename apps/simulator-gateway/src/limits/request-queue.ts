@@ -10,7 +10,7 @@ export interface Client {
 }
 
 interface Waiting {
-  /** Of the capacity. */
+  /** Units of the capacity that it takes. */
   readonly units: number
   enter(): void
   refuse(error: Error): void
@@ -29,7 +29,7 @@ export class RequestQueue {
   #inFlight = 0
   #queued = 0
   #isHeld = false
-  /** Of the capacity, by client. */
+  /** Units of the capacity that each client holds. */
   readonly #held = new Map<string, number>()
   readonly #paid: Line = new Map()
   readonly #free: Line = new Map()
@@ -168,7 +168,7 @@ export class RequestQueue {
     this.#refuseNewest(line)
   }
 
-  /** Of the client with the most. */
+  /** Refuses the newest request of the client that has the most waiting. */
   #refuseNewest(line: Line): void {
     const most = lowest(line, (_, waiting) => -waiting.size)
     const waiting = [...(line.get(most ?? '') ?? [])]

@@ -64,7 +64,7 @@ export class SimulationBases {
    * Does the work where the parameter says; anew where that block moved away meanwhile.
    * @throws RpcError, what `work` throws, or the signal's reason
    */
-  on<T>(
+  withBase<T>(
     block: StateParameter,
     view: RequestView,
     limits: TimeLimits,

@@ -43,7 +43,7 @@ interface BlockTracing {
   driver: Driver
 }
 
-/** Of the traces of a block together. */
+/** The traces of a block together have at most so many bytes of JSON. */
 const MOST_BLOCK_BYTES = 16 * 1024 * 1024
 /** What is reserved for each byte of them. */
 const COPIES = 3

@@ -73,7 +73,8 @@ export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
           return pass(countsPool ? params : await onHeadOf(reading, params, at, context), context)
         }
         const answered =
-          calls?.(params, block, context) ?? bases.on(block, view, time, async (base) => reads?.(params, base, context))
+          calls?.(params, block, context) ??
+          bases.withBase(block, view, time, async (base) => reads?.(params, base, context))
         return JSON.stringify(await answered)
       }),
     )

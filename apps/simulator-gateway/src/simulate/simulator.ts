@@ -137,7 +137,7 @@ export class Simulator {
     return spending(limits, context, (taken) =>
       andThen(this.served.rules(context), (rules) => {
         if (rules.isUncertain) view.rulesAreUncertain = true
-        return this.bases.on(this.blockMeant(block, rules), view, time, (on) => {
+        return this.bases.withBase(this.blockMeant(block, rules), view, time, (on) => {
           const { base, opening, inside, earlierLogs, state, cancellation } = on
           taken.gasUsed = 0n
           const budget = new ReadBudget(limits.upstreamReads, time.deadline)

@@ -7,7 +7,7 @@ import { Overloaded } from '../limits/refused.js'
 /** What work takes, added up as it goes on. */
 export interface Taken {
   gasUsed: bigint
-  /** Of the values that it reads from the node. */
+  /** Counts the values that it reads from the node. */
   budget?: { readonly used: number }
 }
 

@@ -20,7 +20,7 @@ const MOST_WAITING = 16
 const MOST_SUBSCRIPTIONS = 64
 /** Of all connections of a client: each is told of each block. */
 const MOST_SUBSCRIPTIONS_OF_A_CLIENT = 1_024
-/** Of the message that opens a subscription, of whose length a part is kept as sets of addresses. */
+/** Bytes held for each byte of a message that opens a subscription: a part is kept as sets of addresses. */
 const COPIES_KEPT = 2
 /** What a read takes in memory beside its bytes, of which there may be one. */
 const READ_BYTES = 256
@@ -74,7 +74,7 @@ export class WireConnection implements Subscriber {
   readonly #subscriptions = new Map<string, Subscription>()
   /** Length of the message that is being answered. */
   #messageBytes = 0
-  /** Of the answer that is sent, until everything is read. */
+  /** Bytes of the answer that is being sent, until the client has read all of it. */
   #answerLength = 0
   readonly #sender: MessageSender
   #isBusy = false
@@ -105,7 +105,7 @@ export class WireConnection implements Subscriber {
     webSocket.once('close', () => this.#close())
   }
 
-  /** Of the client. */
+  /** By which the client is counted: see `clientOf`. */
   get name(): string {
     return clientOf(this.#client.caller)
   }
