@@ -1,4 +1,4 @@
-use super::{context::Context, halt, machine::Machine, recorder};
+use super::{context::Context, halt, machine::Machine, record_frame};
 use crate::{
     op::{BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT, OperatorFee},
     outcome::Halt,
@@ -219,7 +219,7 @@ impl Handler for SimulationHandler<'_> {
         gas: ResultGas,
     ) -> Result<ExecutionResult<HaltReason>, Error> {
         take_error::<Error, _>(&mut evm.evm.ctx.error)?;
-        recorder::end(&mut evm.evm.ctx, &result, &evm.evm.precompiles);
+        record_frame::end(&mut evm.evm.ctx, &result, &evm.evm.precompiles);
         let logs = evm.evm.ctx.journaled_state.take_logs();
         let result = result.into_interpreter_result();
         self.outcome = Some(CallOutcome { result: result.result, output: result.output.clone(), logs, gas });

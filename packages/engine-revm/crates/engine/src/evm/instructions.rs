@@ -1,4 +1,4 @@
-use super::{bend, context::Context, recorder, watch::LogPlace};
+use super::{bend, context::Context, record_frame, watch::LogPlace};
 use crate::state::ReadError;
 use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, Log, LogData, U256, address, b256, utils::keccak256_uncached,
@@ -221,7 +221,7 @@ fn log<const TOPICS: usize>(mut step: Step<'_>) -> InstructionExecResult {
     let count = context.journaled_state.logs().len();
     let index = context.chain.next_index();
     context.chain.place_log(count, LogPlace { synthetic: false, index });
-    recorder::log(context);
+    record_frame::log(context);
     Ok(())
 }
 
@@ -243,7 +243,7 @@ fn self_destruct(step: Step<'_>) -> InstructionExecResult {
     if is_logged {
         let index = context.chain.next_index();
         context.chain.place_log(count, LogPlace { synthetic: false, index });
-        recorder::log(context);
+        record_frame::log(context);
     }
     if let Some(recorder) = &mut context.chain.recorder {
         recorder.self_destruct(from, to, balance);

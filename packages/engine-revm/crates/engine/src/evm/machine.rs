@@ -6,9 +6,9 @@ use super::{
     instructions::{Instructions, record_transfer},
     last_step::LastStep,
     precompiles::PrecompileSet,
-    recorder::{self, Named},
-    step_log::{self, StepBefore},
-    uses,
+    record_frame, record_step, record_uses,
+    recorder::Named,
+    step_log::StepBefore,
     watch::{LogPlace, Watch},
     wrapping,
 };
@@ -137,7 +137,7 @@ fn run_stepwise(
             interpreter.halt(ended);
         }
         if !is_empty && context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_uses()) {
-            uses::note(context, interpreter, &step)?;
+            record_uses::note(context, interpreter, &step)?;
         }
         if let Some(before) = followed {
             depends::note(context, interpreter, before, &step);
@@ -148,7 +148,7 @@ fn run_stepwise(
         if context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_state())
             && let Some(named) = Named::by(&step)
         {
-            recorder::note(context, interpreter, named);
+            record_frame::note(context, interpreter, named);
         }
     }
     if let Some(recorder) = &mut context.chain.recorder {
@@ -172,7 +172,7 @@ fn log_step(
         return Ok(());
     }
     let halt = result.and_then(|result| halt::of_frame(result, interpreter, Some(step), context.cfg.spec));
-    let bytes = step_log::after(context, interpreter, step, before, depth + 1, halt)?;
+    let bytes = record_step::after(context, interpreter, step, before, depth + 1, halt)?;
     if let Some(recorder) = &mut context.chain.recorder
         && !recorder.take(bytes.div_ceil(2))
     {
@@ -307,7 +307,7 @@ impl Machine {
         if count > before {
             let index = context.chain.next_index();
             context.chain.place_log(count, LogPlace { synthetic: false, index });
-            recorder::log(context);
+            record_frame::log(context);
         } else if transfers
             && let Some(FrameResult::Call(outcome)) = &result
             && outcome.was_precompile_called
@@ -382,7 +382,7 @@ impl EvmTr for Machine {
         if self.evm.ctx.chain.recorder.is_none() {
             return self.open_logged(frame_input);
         }
-        recorder::enter(&mut self.evm.ctx, &frame_input, &self.evm.precompiles);
+        record_frame::enter(&mut self.evm.ctx, &frame_input, &self.evm.precompiles);
         depends::enter(&mut self.evm.ctx, &frame_input);
         let called = match &frame_input.frame_input {
             FrameInput::Call(call) => Some(call.bytecode_address),

@@ -1,0 +1,142 @@
+//! What the recorder is told of frames, of what their instructions name, and of logs.
+
+use super::{context::Context, precompiles::PrecompileSet, recorder::Named};
+use crate::outcome::{Frame, FrameKind};
+use alloy_primitives::{Address, TxKind};
+use revm::{
+    context_interface::{CreateScheme, JournalTr},
+    handler::FrameResult,
+    interpreter::{
+        CallScheme, FrameInput, Interpreter, InterpreterAction,
+        interpreter::EthInterpreter,
+        interpreter_action::FrameInit,
+        interpreter_types::{InputsTr, LoopControl},
+    },
+    primitives::hardfork::SpecId,
+};
+
+/// The frame that is about to be opened.
+pub fn enter(context: &mut Context, init: &FrameInit, precompiles: &PrecompileSet) {
+    let depth = init.depth as u64;
+    let frame = match &init.frame_input {
+        FrameInput::Call(call) => {
+            let (kind, from) = match call.scheme {
+                CallScheme::Call => (FrameKind::Call, call.caller),
+                CallScheme::CallCode => (FrameKind::CallCode, call.caller),
+                CallScheme::DelegateCall => (FrameKind::DelegateCall, call.target_address),
+                CallScheme::StaticCall => (FrameKind::StaticCall, call.caller),
+            };
+            Frame {
+                input: call.input.bytes(context),
+                gas: call.gas_limit,
+                is_precompile: precompiles.warm().contains(&call.bytecode_address),
+                value: (kind != FrameKind::StaticCall).then(|| call.value.get()),
+                ..Frame::new(kind, depth, from, Some(call.bytecode_address))
+            }
+        }
+        FrameInput::Create(create) => {
+            let kind = match create.scheme() {
+                CreateScheme::Create2 { .. } => FrameKind::Create2,
+                _ => FrameKind::Create,
+            };
+            let caller = create.caller();
+            let address = create.created_address(nonce_of(context, caller));
+            Frame {
+                input: create.init_code().clone(),
+                gas: create.gas_limit(),
+                value: Some(create.value()),
+                ..Frame::new(kind, depth, caller, Some(address))
+            }
+        }
+        FrameInput::Empty => return,
+    };
+    if let Some(recorder) = &mut context.chain.recorder {
+        recorder.enter(frame);
+    }
+}
+
+/// The transaction ended. @param ended what its outermost frame came to
+pub fn end(context: &mut Context, ended: &FrameResult, precompiles: &PrecompileSet) {
+    if context.chain.recorder.is_none() || ended.interpreter_result().is_ok() {
+        return;
+    }
+    let tx = &context.tx;
+    let created = || tx.caller.create(nonce_of(context, tx.caller));
+    let (kind, to) = match tx.kind {
+        TxKind::Call(to) => (FrameKind::Call, to),
+        TxKind::Create => (FrameKind::Create, created()),
+    };
+    let frame = Frame {
+        input: tx.data.clone(),
+        gas: tx.gas_limit,
+        value: Some(tx.value),
+        is_precompile: precompiles.warm().contains(&to),
+        ..Frame::new(kind, 0, tx.caller, Some(to))
+    };
+    if let Some(recorder) = &mut context.chain.recorder {
+        recorder.never_opened(frame, ended);
+    }
+}
+
+/// Notes what an instruction named, once it ran.
+pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>, named: Named) {
+    let frame = interpreter.input.target_address();
+    let action = interpreter.bytecode.action();
+    let failed = matches!(action, Some(InterpreterAction::Return(result)) if !result.result.is_ok());
+    let created = match action {
+        Some(InterpreterAction::NewFrame(FrameInput::Create(create))) => {
+            Some(create.created_address(nonce_of(context, frame)))
+        }
+        _ => None,
+    };
+    let target = match named {
+        Named::Callee(callee) if !failed => delegate_of(context, callee),
+        _ => None,
+    };
+    let always_removes = !context.cfg.spec.is_enabled_in(SpecId::CANCUN);
+    let Some(recorder) = &mut context.chain.recorder else { return };
+    match named {
+        Named::Slot(slot) => {
+            let lookup = recorder.slot(frame, slot);
+            lookup.is_accessed = true;
+            lookup.is_read |= !failed;
+        }
+        Named::Account(address) | Named::Callee(address) | Named::Beneficiary(address) => {
+            let lookup = recorder.account(address);
+            lookup.is_accessed = true;
+            lookup.is_read |= !failed;
+        }
+        Named::Creation => {}
+    }
+    if let Some(created) = created {
+        recorder.read(created);
+        recorder.lookups.created.insert(created);
+    }
+    if let Some(target) = target {
+        recorder.read(target);
+    }
+    if matches!(named, Named::Beneficiary(_))
+        && !failed
+        && (always_removes || recorder.lookups.created.contains(&frame))
+    {
+        recorder.lookups.removed.insert(frame);
+    }
+}
+
+fn nonce_of(context: &Context, address: Address) -> u64 {
+    context.journaled_state.inner.state.get(&address).map_or(0, |account| account.info.nonce)
+}
+
+/// Whose code runs for an account that delegates (EIP-7702).
+fn delegate_of(context: &Context, address: Address) -> Option<Address> {
+    let account = context.journaled_state.inner.state.get(&address)?;
+    account.info.code.as_ref()?.eip7702_address()
+}
+
+/// The newest log of the journal, where the frame that emitted it is recorded.
+pub fn log(context: &mut Context) {
+    let Context { journaled_state, chain, .. } = context;
+    if let (Some(recorder), Some(log)) = (&mut chain.recorder, journaled_state.logs().last()) {
+        recorder.log(log);
+    }
+}
