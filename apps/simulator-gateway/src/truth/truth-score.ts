@@ -26,8 +26,10 @@ interface Prediction {
 const MOST_WAITING = 256
 /** Hashes of transactions that were seen. */
 const MOST_SEEN = 50_000
-/** Facts of all predictions that are kept, those of mined transactions too: a reorganisation may have them mined again. */
-const MOST_FACTS = 200_000
+/** Of all predictions that are kept, those of mined transactions too: a reorganisation may have them mined again. */
+const MOST_KEPT_BYTES = 64 * 1024 * 1024
+/** About what a fact, or what is told of a transfer, takes. */
+const FACT_BYTES = 300
 /** Blocks in which a transaction is looked for that was mined while it was predicted. */
 const MOST_BLOCKS = 16
 const SEALED_TIMEOUT_MS = 5_000
@@ -42,8 +44,9 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
   readonly days = new ScoredDays()
   private readonly seen = new LRUCache<Hash, true>({ max: MOST_SEEN })
   private readonly predictions = new LRUCache<Hash, Prediction>({
-    maxSize: MOST_FACTS,
-    sizeCalculation: ({ run }) => 1 + run.facts.size,
+    maxSize: MOST_KEPT_BYTES,
+    sizeCalculation: ({ seen, run }) =>
+      JSON.stringify(seen.call).length + FACT_BYTES * (1 + run.facts.size + run.effects.moved.length),
   })
   private readonly spare: SpareTime
   private blocks: FollowedBlock[] = []
