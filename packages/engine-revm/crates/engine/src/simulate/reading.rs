@@ -4,7 +4,10 @@ use crate::{
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
-    state::{Allowance, Layer, LookAhead, Read, SimulationState, StateCache, StateSource, Stop, thread_time},
+    state::{
+        Allowance, Layer, LookAhead, MOST_ASSUMED, MOST_NOTED, Read, SimulationState, StateCache, StateSource, Stop,
+        thread_time,
+    },
 };
 use alloy_primitives::B256;
 use std::{
@@ -33,6 +36,8 @@ impl Ground {
 /// CPU time of all of a plan's runs but the last: so much, and as much as was waited for values, up to a limit.
 const TIME_AHEAD: Duration = Duration::from_millis(50);
 const MOST_TIME_EARNED: Duration = Duration::from_millis(450);
+/// What a value that came with others earns at least: alone it would take a trip.
+const TIME_EARNED_A_VALUE: Duration = Duration::from_micros(50);
 /// A look ahead has a quarter of the plan's gas, at most this.
 const MOST_GAS_AHEAD: u64 = 15_000_000;
 
@@ -46,6 +51,7 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
     let gas = (plan.gas_budget / 4).min(MOST_GAS_AHEAD);
     let allowance = Allowance { gas, frames: 10_000, bytes: 1 << 20, precompile_gas: gas };
     let (mut left, mut earns) = (TIME_AHEAD, MOST_TIME_EARNED);
+    let mut most = MOST_ASSUMED;
     let recorded = if plan.recording.is_on() { COPIES * plan.answer_bytes / 2 } else { 0 };
     loop {
         // Before any other memory is waited for, and not while values are.
@@ -54,7 +60,7 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
             return Err(Failure::Cancelled);
         }
         let began = thread_time();
-        let state = ground.state().looking_ahead(LookAhead { allowance, until: began + left });
+        let state = ground.state().looking_ahead(LookAhead { allowance, until: began + left }).assuming(most);
         let room = Room::new(ground.memory.clone(), plan.gas_budget);
         let Simulated { outcome, assumed } = simulate(plan, state, ground.stop.clone(), room);
         if assumed.is_empty() || matches!(outcome, Err(Failure::Cancelled)) {
@@ -63,9 +69,12 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
         drop(held);
         left = left.saturating_sub(thread_time().saturating_sub(began));
         let reads: Vec<Read> = assumed.keys().copied().collect();
+        if reads.len() >= most {
+            most = (2 * most).min(MOST_NOTED);
+        }
         let asked = Instant::now();
         let values = ground.cache.pinned(ground.key).fetch(&reads, &*ground.source)?;
-        let earned = asked.elapsed().min(earns);
+        let earned = asked.elapsed().max(TIME_EARNED_A_VALUE * reads.len() as u32).min(earns);
         (left, earns) = (left + earned, earns - earned);
         if outcome.is_ok() && values.iter().eq(assumed.values().map(|assumption| &assumption.value)) {
             return outcome;

@@ -77,7 +77,7 @@ pub struct Lean {
 /// Bits of `Lean::pattern`.
 pub(super) const LEANS: usize = 3;
 
-/// Values that a run of a simulation misses at most.
-pub(super) const MOST_ASSUMED: usize = 1_000;
+/// Values that a run of a simulation misses at most, where those before it missed fewer.
+pub const MOST_ASSUMED: usize = 1_000;
 /// Values that a run of a block misses at most: what its gas pays for.
-pub(super) const MOST_NOTED: usize = 16_384;
+pub const MOST_NOTED: usize = 16_384;

@@ -62,6 +62,8 @@ pub struct SimulationState {
     source: Arc<dyn StateSource>,
     stop: Arc<Stop>,
     missing: Missing,
+    /// Values that a look ahead misses.
+    most_assumed: usize,
     /// Set where missing values are taken for granted.
     allowance: Cell<Option<Allowance>>,
     /// Whether a value was taken for granted that no block is known to have had.
@@ -93,6 +95,7 @@ impl SimulationState {
             source,
             stop,
             missing: Missing::Waited,
+            most_assumed: MOST_ASSUMED,
             allowance: Cell::default(),
             blind: Cell::default(),
             bent: false,
@@ -117,6 +120,12 @@ impl SimulationState {
     /// From the first missing value on, nothing is waited for.
     pub fn looking_ahead(mut self, look_ahead: LookAhead) -> Self {
         self.missing = Missing::Ahead(look_ahead);
+        self
+    }
+
+    /// A look ahead misses so many values at most.
+    pub fn assuming(mut self, most: usize) -> Self {
+        self.most_assumed = most;
         self
     }
 
@@ -291,7 +300,7 @@ impl SimulationState {
 
     fn assume(&self, read: Read) -> Result<Cached, ReadError> {
         let mut assumed = self.assumed.borrow_mut();
-        let most = if let Missing::Noted = self.missing { MOST_NOTED } else { MOST_ASSUMED };
+        let most = if let Missing::Noted = self.missing { MOST_NOTED } else { self.most_assumed };
         if assumed.len() >= most {
             return Err(ReadError::TooMuch);
         }
