@@ -22,12 +22,12 @@ describe('FlashblockStream', () => {
     await Promise.all(servers.map((server) => server.stop()))
   })
 
-  function follow(urls: string[], relay?: Relay) {
+  function follow(urls: string[], { relay, silenceMs = SILENCE_MS }: { relay?: Relay; silenceMs?: number } = {}) {
     const name = (url: string) => urls.indexOf(url)
     stream = new FlashblockStream({
       urls,
       relay,
-      silenceMs: SILENCE_MS,
+      silenceMs,
       maxMessageBytes: 1 << 20,
       onFlashblock: (flashblock) => seen.push(`flashblock ${flashblock.index}`),
       onUndecodable: (reason) => seen.push(`undecodable: ${reason}`),
@@ -40,7 +40,7 @@ describe('FlashblockStream', () => {
   }
 
   it('decodes frames in their order, and skips what is no flashblock', async () => {
-    follow([servers[0]!.url])
+    follow([servers[0]!.url], { silenceMs: 60_000 })
     await sees('connected')
     servers[0]!.send(message(0))
     servers[0]!.sendFrame('{"half')
@@ -56,7 +56,10 @@ describe('FlashblockStream', () => {
   })
 
   it('goes on with the next URL when the connection is lost', async () => {
-    follow(servers.map((server) => server.url))
+    follow(
+      servers.map((server) => server.url),
+      { silenceMs: 60_000 },
+    )
     await sees('connected 0')
     servers[0]!.disconnect()
     await sees('connected 1')
@@ -82,7 +85,7 @@ describe('FlashblockStream', () => {
   it('publishes frames as they came in, where it leads', async () => {
     const published: string[] = []
     const member = { leads: true, follows: false, publish: (frame: Buffer | string) => published.push(String(frame)) }
-    follow([servers[0]!.url], { join: () => ({ ...member, leave: () => undefined }) })
+    follow([servers[0]!.url], { relay: { join: () => ({ ...member, leave: () => undefined }) } })
     await sees('connected 0')
     servers[0]!.send(message(0))
     await sees('flashblock 0')
@@ -96,7 +99,7 @@ describe('FlashblockStream', () => {
       listener = to
       return member
     }
-    follow([servers[0]!.url], { join })
+    follow([servers[0]!.url], { relay: { join } })
     listener?.onMessage(Buffer.from(message(0)))
     await sees('flashblock 0')
     expect(seen).toEqual(['flashblock 0'])
@@ -116,7 +119,7 @@ describe('FlashblockStream', () => {
   })
 
   it('refuses a frame over the limit before it is read', async () => {
-    follow([servers[0]!.url])
+    follow([servers[0]!.url], { silenceMs: 60_000 })
     await sees('connected 0')
     servers[0]!.sendFrame(' '.repeat((1 << 20) + 1))
     await sees('lost 0: WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')

@@ -15,6 +15,7 @@ import { PAYMENT_IDENTIFIER } from './offer-extensions.js'
 const HEADER = 'PAYMENT-SIGNATURE'
 
 export interface Authorization {
+  /** As it was written, which may be checksummed. */
   payer: string
   nonce: bigint
   /** Seconds since 1970. */
@@ -102,10 +103,10 @@ function permit2(value: unknown, isExact: boolean): Signed {
       validAfter: decimal(witness.validAfter, `${at}.witness.validAfter`),
     },
   }
-  const { from: payer, nonce, deadline } = permit2Authorization
+  const { nonce, deadline } = permit2Authorization
   return {
     signed: { permit2Authorization },
-    authorization: { payer, nonce: BigInt(nonce), deadline: BigInt(deadline) },
+    authorization: { payer: String(signed.from), nonce: BigInt(nonce), deadline: BigInt(deadline) },
   }
 }
 
@@ -120,9 +121,9 @@ function eip3009(value: unknown): Signed {
     validBefore: decimal(signed.validBefore, `${at}.validBefore`),
     nonce: decodeHash(signed.nonce, `${at}.nonce`),
   }
-  const { from: payer, nonce, validBefore } = authorization
+  const { nonce, validBefore } = authorization
   const deadline = BigInt(validBefore) - 1n
-  return { signed: { authorization }, authorization: { payer, nonce: BigInt(nonce), deadline } }
+  return { signed: { authorization }, authorization: { payer: String(signed.from), nonce: BigInt(nonce), deadline } }
 }
 
 function paymentIdentifier(extensions: unknown): string | undefined {
