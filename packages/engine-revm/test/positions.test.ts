@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { RECORDED_BLOCKS, type RecordedBlock, recordedBlock } from '@upfront/devnet'
+import { RECORDED_BLOCKS, recordedBlock } from '@upfront/devnet'
 import type { Hex } from '@upfront/protocol'
 import {
   type Answer,
@@ -10,13 +10,12 @@ import {
   type PrefixSite,
   planTransaction,
   ReadBudget,
-  type StateRead,
-  type StateValue,
   type Step,
   sealedBlockFromRpc,
 } from '@upfront/simulation'
 import type { RevmEngine } from '../src/index.js'
 import { BUILDS } from './builds.js'
+import { recordedValues } from './recorded-values.js'
 
 const BLOCKS = readdirSync(RECORDED_BLOCKS).filter((file) => file.endsWith('.json.br'))
 
@@ -35,7 +34,7 @@ describe.each(BUILDS)(
       const { signal } = new AbortController()
       const drive = async <T>(begun: Step<T> | Promise<Step<T>>): Promise<T> => {
         let step = await begun
-        while (step.kind === 'lacking') step = await step.resume(step.reads.map(valueIn(recorded)))
+        while (step.kind === 'lacking') step = await step.resume(step.reads.map(recordedValues(recorded)))
         return step.outcome
       }
       let executedGas = 0n
@@ -94,21 +93,5 @@ function shown({ status, gasUsed, logs }: Called) {
     status,
     gasUsed: BigInt(gasUsed),
     logs: logs.map(({ address, topics, data }) => ({ address, topics, data })),
-  }
-}
-
-function valueIn({ state, blockHashes }: RecordedBlock) {
-  return (read: StateRead): StateValue => {
-    switch (read.kind) {
-      case 'balance':
-      case 'nonce':
-        return BigInt(state[read.kind](read.address))
-      case 'code':
-        return state.code(read.address)
-      case 'storage':
-        return state.storage(read.address, read.slot)
-      case 'blockHash':
-        return blockHashes[String(read.number)] as Hex
-    }
   }
 }

@@ -1,22 +1,9 @@
 import { recordedBlock } from '@upfront/devnet'
 import { drive } from '@upfront/engine-conformance'
-import {
-  DEFAULT_SIMULATION_LIMITS,
-  decodeSimulationRequest,
-  type Hex,
-  type Inspection,
-  ZERO_HASH,
-} from '@upfront/protocol'
-import {
-  type InspectedBlock,
-  inspect,
-  knownChainRules,
-  ReadBudget,
-  type StateRead,
-  type StateValue,
-  sealedBlockFromRpc,
-} from '@upfront/simulation'
+import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hex, type Inspection } from '@upfront/protocol'
+import { type InspectedBlock, inspect, knownChainRules, ReadBudget, sealedBlockFromRpc } from '@upfront/simulation'
 import { createRevmEngine } from '../src/index.js'
+import { recordedValues } from './recorded-values.js'
 
 export const RECORDED = ['zkpi-22188088', 'pevm-19929064', 'pevm-18085863', 'pevm-16257471', 'konab-26207962']
 
@@ -36,25 +23,14 @@ const NOTHING_SHOWN: Inspection = {
 
 /** Inspects calls at the time of a recorded block, on its parent's state. */
 export function recordedInspection(name: string) {
-  const { chainId, parent, block, state, blockHashes } = recordedBlock(`${name}.json.br`)
+  const recorded = recordedBlock(`${name}.json.br`)
+  const { chainId, parent, block } = recorded
   const rules = knownChainRules(BigInt(chainId))!
   const base = sealedBlockFromRpc(parent).header
   const { timestamp } = sealedBlockFromRpc(block).header
   const engine = createRevmEngine({ threads: 1 })
   const { signal } = new AbortController()
-  const recordedValue = (read: StateRead): StateValue => {
-    switch (read.kind) {
-      case 'balance':
-      case 'nonce':
-        return BigInt(state[read.kind](read.address))
-      case 'code':
-        return state.code(read.address)
-      case 'storage':
-        return state.storage(read.address, read.slot)
-      case 'blockHash':
-        return blockHashes[String(read.number)] ?? ZERO_HASH
-    }
-  }
+  const recordedValue = recordedValues(recorded)
   return {
     /** Those that users sent. */
     transactions: (block.transactions as (RecordedTransaction & { type: Hex })[]).filter(({ type }) => type !== '0x7e'),

@@ -1,16 +1,14 @@
 import { type RecordedBlock, recordedBlock } from '@upfront/devnet'
-import type { Hex } from '@upfront/protocol'
 import {
   blockToCarry,
   type Carried,
   carryRules,
   knownChainRules,
-  type StateRead,
-  type StateValue,
   type Step,
   sealedBlockFromRpc,
 } from '@upfront/simulation'
 import { createRevmEngine } from '../../src/index.js'
+import { recordedValues } from '../recorded-values.js'
 
 /** Rounds that each block takes at most on an engine that has seen nothing. */
 const ROUNDS = {
@@ -30,28 +28,16 @@ describe('real blocks, carried by an engine that has seen nothing', () => {
   })
 })
 
-async function carry({ chainId, parent, block, state, blockHashes }: RecordedBlock) {
+async function carry(recorded: RecordedBlock) {
+  const { chainId, parent, block } = recorded
   const rules = knownChainRules(BigInt(chainId))!
   const sealed = sealedBlockFromRpc(block)
   const toCarry = blockToCarry(sealed, rules, carryRules(rules, sealed.header, sealedBlockFromRpc(parent).header)!)
-  const recordedValue = (read: StateRead): StateValue => {
-    switch (read.kind) {
-      case 'balance':
-      case 'nonce':
-        return BigInt(state[read.kind](read.address))
-      case 'code':
-        return state.code(read.address)
-      case 'storage':
-        return state.storage(read.address, read.slot)
-      case 'blockHash':
-        return blockHashes[String(read.number)] as Hex
-    }
-  }
   const engine = createRevmEngine({ threads: 1 })
   const { signal } = new AbortController()
   let step: Step<Carried> = await engine.carry(toCarry, { key: sealed.header.parentHash, layers: [] }, { signal })
   let rounds = 0
-  for (; step.kind === 'lacking'; rounds += 1) step = await step.resume(step.reads.map(recordedValue))
+  for (; step.kind === 'lacking'; rounds += 1) step = await step.resume(step.reads.map(recordedValues(recorded)))
   await engine.close()
   return { carried: step.outcome, rounds }
 }
