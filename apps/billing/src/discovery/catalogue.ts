@@ -11,7 +11,7 @@ import {
   sellerAccounts,
 } from '../ledger/schema.js'
 import { type Resource, ResourceRefused, readResource } from './read-resource.js'
-import type { ResourcePage } from './resource-page.js'
+import { LONGEST_PAGE, type ResourcePage } from './resource-page.js'
 
 /** One seller's. */
 const MOST_RESOURCES = 200
@@ -59,7 +59,8 @@ export class Catalogue {
     return resource === null ? null : this.noteOnce(resource, sale)
   }
 
-  async list({ limit, offset, ...filter }: ResourcePage): Promise<JsonObject> {
+  async list({ limit: asked, offset, ...filter }: ResourcePage): Promise<JsonObject> {
+    const limit = Math.min(asked, LONGEST_PAGE)
     const where = whereOf(filter)
     const listed = this.ledger.db
       .select({ one: resources })

@@ -5,6 +5,9 @@ import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator'
 const Whole = () =>
   Transform(({ value }) => (typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value))
 
+/** Resources that one answer has. */
+export const LONGEST_PAGE = 100
+
 /** The query of `GET /discovery/resources`: x402's filters and page. */
 export class ResourcePage {
   @IsOptional()
@@ -29,10 +32,10 @@ export class ResourcePage {
   @Matches(/^[a-zA-Z0-9-]{1,64}$/, { message: 'extensions: must be the name of an extension' })
   extensions?: string
 
+  /** Who asks for more than a page, as x402's own suite does, gets one. */
   @Whole()
   @IsInt({ message: 'limit: must be a whole number' })
   @Min(1, { message: 'limit: must be at least 1' })
-  @Max(100, { message: 'limit: must be at most 100' })
   limit = 20
 
   @Whole()
