@@ -222,7 +222,7 @@ describe('following the head over a subscription', () => {
 
 describe('FOLLOW_HEAD', () => {
   it('auto rests without requests, and the first one afterwards asks', async () => {
-    await follow({}, { followIdleMs: 1_000 })
+    await follow({}, { followIdleMs: 4_000 })
     await until(async () => !(await following()).following)
     node.reset()
     await mine()
