@@ -7,15 +7,17 @@ import { type BlockResult, callOf, TARGET } from './simulate-params.js'
 
 let anvil: Anvil
 let gateway: GatewayProcess
+/** Gives a request one second. */
+let hurried: GatewayProcess
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
-  gateway = await startGatewayProcess({
-    UPSTREAM_RPC_URL: anvil.rpcUrl,
-    LIMITS: { gas: 1_000_000_000_000, inFlight: 1 },
-  })
+  const LIMITS = { gas: 1_000_000_000_000, inFlight: 1 }
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS })
+  hurried = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { ...LIMITS, timeoutMs: 1_000 } })
 })
 afterAll(async () => {
+  await hurried?.stop()
   await gateway?.stop()
   await anvil?.stop()
 })
@@ -53,6 +55,39 @@ it('stops the work of clients that have gone', async () => {
     status: '0x1',
   })
 }, 120_000)
+
+/** Short, save with the fee recipient that `outcome` tries. */
+const STALLS = '0x4838b106fce9647bdf1e7877bf73ce8b0bad5f97 COINBASE EQ >loop JUMPI STOP @loop >loop JUMP'
+
+it.each([
+  [1, 'depends', HOSTILE_PROGRAMS['endless loop']],
+  [2, 'outcome', STALLS],
+])(
+  'stops what decides an outcome (%i, %s) once its client has gone, or its time is over',
+  async (count, flag, program) => {
+    const blockStateCalls = [
+      {
+        blockOverrides: { gasLimit: '0xffffffffff' },
+        stateOverrides: { [TARGET]: { code: assemble(program) } },
+        calls: [{ to: TARGET }],
+      },
+    ]
+    const params = [{ blockStateCalls, [flag]: true }, 'latest']
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params })
+    const headers = { 'content-type': 'application/json' }
+    const metric = 'upfront_rpc_calls_total{method="upfront_simulate",outcome="client_gone"}'
+    const client = new AbortController()
+    const gone = fetch(gateway.url, { method: 'POST', headers, body, signal: client.signal })
+    await gateway.inFlight(1)
+    client.abort()
+    await expect(gone).rejects.toThrow()
+    await gateway.inFlight(0)
+    expect(await gateway.metric(metric)).toBe(count)
+    const { error } = await hurried.call('upfront_simulate', params)
+    expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('took longer than') })
+    await hurried.inFlight(0)
+  },
+)
 
 it('takes connections that are reset for what they are', async () => {
   const limited = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { callsPerSecond: 50 } })

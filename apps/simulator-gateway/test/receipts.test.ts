@@ -271,6 +271,26 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       expect(result[0].calls[0].assetChanges.balances[0]).toMatchObject({ symbol: 'USDC', confirmation: 'agrees' })
     }, 120_000)
 
+    test('so is what decides an outcome, and what has the chain hold it: it comes to the same flags', async () => {
+      const { data, ...call } = usdcCall()
+      const token = call.to.toLowerCase()
+      const shown = { depends: true, outcome: true, guard: true }
+      const params = [{ blockStateCalls: [{ calls: [{ ...call, input: data }] }], ...shown }, 'latest']
+      const body = { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params }
+      const exchange = await bought('/v1/simulate?witness=1', body)
+      const [{ depends, outcome, guard }] = exchange.answer.result[0].calls
+      expect(depends.facts.map(({ fact }: { fact: { address: string } }) => fact.address)).toContain(token)
+      expect(depends.facts.filter((fact: object) => 'changed' in fact || 'isPending' in fact)).toEqual([])
+      expect(outcome).toEqual({ verdict: 'holds', because: [] })
+      expect(guard.bounds.map(({ token }: { token?: string }) => token)).toContain(token)
+      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...PAID))
+      const said = structuredClone(exchange)
+      said.answer.result[0].calls[0].outcome.verdict = 'changes'
+      expect(outcomes(await verify(said))).toContainEqual(['result', expect.stringMatching(/^wrong/)])
+      const [ofCall, ofRuns] = exchange.answer.receipt.usage.gas.map(Number)
+      expect(ofRuns).toBeGreaterThan(ofCall / 2)
+    }, 120_000)
+
     test('so is each call of a batch, block hashes included', async () => {
       const blockHashes = assemble('2 NUMBER SUB BLOCKHASH 4 NUMBER SUB BLOCKHASH STOP')
       const hashes = call(2)
@@ -350,6 +370,28 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
         expect(checks.at(-1)).toMatchObject({ name: 'execution', detail: expect.stringMatching(/^portable: /) })
       },
     )
+
+    native('what decides an outcome there is sold as it is found without its earlier places', async () => {
+      const calls = [{ from: ALICE, to: BOB, value: '0x0' }]
+      const params = [{ blockStateCalls: [{ calls }], depends: true, outcome: true }, 'pending']
+      const request = {
+        url: `${gateway.url}/v1/simulate?witness=1`,
+        body: { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params },
+      }
+      const init = {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(request.body),
+      }
+      const buy = async () => (await (await stand.pay(request.url, init)).json()) as Paid & { result: object[] }
+      let answer = await buy()
+      while (answer.receipt?.block.state !== 'preconfirmed') answer = await buy()
+      const chain = JSON.parse(await readFile(OP_GENESIS_FILE, 'utf8'))
+      const { calls: verified } = await verify({ request, answer, chain }, { signer })
+      const checks = verified.flatMap((call) => call.checks)
+      expect(checks.filter(({ outcome }) => outcome === 'wrong')).toEqual([])
+      expect(checks.find(({ name }) => name === 'execution')).toMatchObject({ outcome: 'right' })
+    })
   })
 
   test('a wrong token for billing is said at start, loudly, and the gateway serves what is free', async () => {

@@ -8,7 +8,7 @@ import { foundry } from 'viem/chains'
 import WebSocket from 'ws'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
-import { TARGET } from './simulate-params.js'
+import { callOf, TARGET } from './simulate-params.js'
 import { connect } from './wire-client.js'
 
 /** Emits LOG1 with the topic 0x2a. */
@@ -254,6 +254,34 @@ describe('JSON-RPC over WebSocket', () => {
     await client.notifications(heads, 7)
     expect(await client.call('upfront_unsubscribe', [id])).toMatchObject({ result: true })
     expect(await client.notifications(id, 2)).toHaveLength(2)
+    client.socket.close()
+  })
+
+  it('tells when a verdict changes with a new head, and not when it stays', async () => {
+    const someone = '0x00000000000000000000000000000000000d0b0e'
+    const client = await connect(gateway.url)
+    // Pays who has nothing, and whoever else by the time.
+    const code = assemble(
+      `${BigInt(someone)} BALANCE ISZERO >pay JUMPI TIMESTAMP ISZERO >pay JUMPI 0 0 0 0 TIMESTAMP ${BigInt(someone)} GAS CALL POP STOP @pay STOP`,
+    )
+    const [{ blockStateCalls }] = callOf(code, { from: DEVNET_ROLES.deployer.address, value: '0x100000000' }) as [
+      { blockStateCalls: object[] },
+    ]
+    const payload = { blockStateCalls, depends: true, outcome: true }
+    const { result: id } = await client.call('upfront_subscribe', ['simulation', payload, 'latest'])
+    const verdictOf = (told: unknown) =>
+      (told as { result: { calls: { outcome: { verdict: string } }[] }[] }).result[0]!.calls[0]!.outcome.verdict
+    expect((await client.notifications(id, 1)).map(verdictOf)).toEqual(['holds'])
+    const { result: heads } = await client.call('eth_subscribe', ['newHeads'])
+    for (let count = 0; count < 3; count++) await ask('evm_mine')
+    await client.notifications(heads, 3)
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(DEVNET_ROLES.deployer.privateKey),
+      chain: foundry,
+      transport: http(anvil.rpcUrl),
+    })
+    await wallet.sendTransaction({ to: someone, value: 1n })
+    expect((await client.notifications(id, 2)).map(verdictOf)).toEqual(['holds', 'changes'])
     client.socket.close()
   })
 

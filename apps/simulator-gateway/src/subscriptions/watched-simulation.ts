@@ -3,7 +3,8 @@ import { ErrorCode } from '@upfront/protocol'
 import type { Subscriber } from './subscriber.js'
 
 interface Answer {
-  result?: { calls: Record<string, unknown>[] }[]
+  /** Of several positions of a block each has no `calls`. */
+  result?: { calls?: Record<string, unknown>[] }[]
   error?: { code: number; message: string }
 }
 
@@ -21,7 +22,7 @@ export class WatchedSimulation {
   readonly #params: string
   readonly #send: (answer: string) => void
 
-  /** @param params of `eth_simulateV1`, JSON */
+  /** @param params of `upfront_simulate`, JSON */
   constructor(subscriber: Subscriber, params: string, send: (answer: string) => void) {
     this.#subscriber = subscriber
     this.#params = params
@@ -35,7 +36,7 @@ export class WatchedSimulation {
     this.#isRunning = true
     while (this.#isStale && !this.#isOver) {
       this.#isStale = false
-      const text = await this.#subscriber.call('eth_simulateV1', this.#params)
+      const text = await this.#subscriber.call('upfront_simulate', this.#params)
       if (text === undefined || this.#isOver) continue
       if (text.length <= MOST_LENGTH) this.#tell(JSON.parse(text))
       else this.#refuse(`a simulation that is watched may have an answer of ${MOST_LENGTH} bytes at most`)
@@ -55,7 +56,7 @@ export class WatchedSimulation {
   #tell({ result, error }: Answer): void {
     // Refused for want of budget or time: nothing is known of the outcome.
     if (error?.code === ErrorCode.limitExceeded) return
-    const told = JSON.stringify(error ?? result?.map(({ calls }) => calls.map(lasting)))
+    const told = JSON.stringify(error ?? result?.map(({ calls, ...rest }) => calls?.map(lasting) ?? rest))
     const outcome = createHash('sha256').update(told).digest('base64')
     if (outcome === this.#outcome) return
     this.#outcome = outcome
@@ -63,8 +64,8 @@ export class WatchedSimulation {
   }
 }
 
-/** A call's outcome without what names the block that it was simulated in. */
-function lasting({ logs, ...call }: Record<string, unknown>): object {
+/** A call's outcome without what names the block that it was simulated in, and without the values that decided it. */
+function lasting({ logs, depends: _, ...call }: Record<string, unknown>): object {
   if (!Array.isArray(logs)) return call
   return { ...call, logs: logs.map(({ address, topics, data }) => ({ address, topics, data })) }
 }

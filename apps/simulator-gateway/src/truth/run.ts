@@ -75,7 +75,7 @@ function factsOf(
     if (known !== undefined) known.price ??= fact.price
     else if (found.size < MOST_FACTS) found.set(place, fact)
   }
-  const shown = shownDependencies(dependencies, layers, false).facts
+  const shown = shownDependencies(dependencies, layers).facts
   for (const [at, { kind, value, ...rest }] of dependencies.facts.entries()) {
     if (FOLLOWING.has(kind)) continue
     add({

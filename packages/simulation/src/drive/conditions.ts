@@ -27,20 +27,25 @@ export interface Simulated {
   blocks: readonly SimulatedBlock[]
   /** Of all calls, in order. */
   records: readonly CallRecord[]
+  /** Whoever has the state of one block comes to the same: nothing is tried that takes another. */
+  isForAll: boolean
 }
 
 /**
  * The circumstances that can make a difference to any of the calls: those of facts that decide.
  * @returns those that can be tried together, then those that can't
  */
-export function conditionsFor({ simulation, blocks, records }: Simulated): Record<'together' | 'apart', Condition[]> {
+export function conditionsFor({
+  simulation,
+  blocks,
+  records,
+  isForAll,
+}: Simulated): Record<'together' | 'apart', Condition[]> {
   const facts = records.flatMap(({ dependencies }) => dependencies?.facts ?? []).filter(decides)
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
     together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
-    apart: [highPrice(), ...gas(simulation, records), ...withoutLayers(simulation), ...inLastBlock(simulation)].filter(
-      wanted,
-    ),
+    apart: [highPrice(), ...gas(simulation, records), ...(isForAll ? [] : elsewhere(simulation))].filter(wanted),
   }
 }
 
@@ -210,6 +215,11 @@ function gas({ request }: Simulation, records: readonly CallRecord[]): Condition
       return limit > MOST_GAS ? MOST_GAS : limit - limit / 8n
     }),
   ]
+}
+
+/** At other places of the chain. */
+function elsewhere(simulation: Simulation): Condition[] {
+  return [...withoutLayers(simulation), ...inLastBlock(simulation)]
 }
 
 /** Before what the block under construction holds. */

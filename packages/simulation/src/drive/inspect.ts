@@ -89,8 +89,9 @@ async function inspectIn(
   if (made.length > 0)
     furtherGas += await addAccountCalls(inspected, made, { records, questions, inspection, simulation })
   if (isDecoded) await decode(inspected, { records, questions, inspection, simulation })
-  if (inspection.depends) addDependencies(inspected, records, simulation, layouts !== undefined)
-  if (inspection.outcome) furtherGas += await addOutcomes(inspected, records, simulation, run)
+  const isForAll = layouts === undefined
+  if (inspection.depends) addDependencies(inspected, records, simulation, isForAll)
+  if (inspection.outcome) furtherGas += await addOutcomes(inspected, records, simulation, run, isForAll)
   if (inspection.guard) furtherGas += await addGuards(inspected, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
@@ -166,11 +167,11 @@ function addDependencies(
   blocks: InspectedBlock[],
   records: readonly CallRecord[],
   { state }: Simulation,
-  withChanges: boolean,
+  isForAll: boolean,
 ): void {
   for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) {
     const { dependencies } = records[index]!
-    if (dependencies !== undefined) call.depends = shownDependencies(dependencies, state.layers, withChanges)
+    if (dependencies !== undefined) call.depends = shownDependencies(dependencies, isForAll ? undefined : state.layers)
   }
 }
 
@@ -180,8 +181,9 @@ async function addOutcomes(
   records: readonly CallRecord[],
   simulation: Simulation,
   run: Run,
+  isForAll: boolean,
 ): Promise<bigint> {
-  const { outcomes, gas } = await outcomesOf({ simulation, blocks, records }, run)
+  const { outcomes, gas } = await outcomesOf({ simulation, blocks, records, isForAll }, run)
   for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) call.outcome = outcomes[index]!
   return gas
 }

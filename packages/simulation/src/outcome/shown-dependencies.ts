@@ -33,11 +33,10 @@ export interface ShownDependency {
   isPending?: true
 }
 
-/** @param layers of the block under construction @param withChanges: how often the last blocks changed each */
+/** @param layers of the block under construction; without them nothing is said of who changes a fact */
 export function shownDependencies(
   { facts, isPartial }: Dependencies,
-  layers: readonly StateLayer[],
-  withChanges: boolean,
+  layers?: readonly StateLayer[],
 ): ShownDependencies {
   const shown = facts.map((fact): ShownDependency => {
     const { value, reached, changed: times, blocks } = fact
@@ -45,8 +44,8 @@ export function shownDependencies(
       fact: factOf(fact),
       value: toQuantity(value),
       reached: (Object.keys(REACHED) as Reached[]).filter((place) => (reached & REACHED[place]) !== 0),
-      ...(withChanges && blocks > 0 && fact.address !== undefined && { changed: { times, blocks } }),
-      ...(layers.some((layer) => changes(layer, fact)) && { isPending: true as const }),
+      ...(layers && blocks > 0 && fact.address !== undefined && { changed: { times, blocks } }),
+      ...(layers?.some((layer) => changes(layer, fact)) && { isPending: true as const }),
     }
   })
   return { facts: shown, isPartial }
