@@ -1,7 +1,6 @@
 export type * from './accounts/present-account-call.js'
 export * from './assets/asset-changes.js'
 export { type Asset, transfersByLogs } from './assets/events.js'
-export { formatUnits } from './assets/format-units.js'
 export * from './block/block-from-rpc.js'
 export * from './block/block-moved.js'
 export * from './block/da-footprint-scalar.js'

@@ -10,7 +10,7 @@ import {
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { type SettlementGas, UNPAID_CODE_GAS } from '../chain/settlement-gas.js'
-import { Catalogue, type Listing } from '../discovery/catalogue.js'
+import { Catalogue, type Listing, type Sale } from '../discovery/catalogue.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger, type Transaction } from '../ledger/ledger.js'
@@ -24,10 +24,11 @@ import {
   type Sponsoring,
   type Wanted,
 } from '../ledger/reserve.js'
-import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
+import type { PaymentRow } from '../ledger/schema.js'
 import { SharedTurns } from '../ledger/shared-turns.js'
 import { BillingMetrics } from '../metrics.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
+import { decodePaymentRequest, type PaymentRequest } from '../verify/payment-request.js'
 import {
   type Holdings,
   type ReadAuthorization,
@@ -43,6 +44,17 @@ type Verified = ReadAuthorization & { holdings: Holdings; settlementGas: Settlem
 type Stored = { outcome: 'reserved'; payment: PaymentRow } | Refused
 /** `listing`: whether what the payment is for is listed; it never rejects. */
 type Reservation = (Exclude<Stored, Refused> & { listing: Promise<Listing | null> }) | Refused
+
+type Extend = (tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>
+
+interface ReservationTerms {
+  /** Its key is taken in the transaction that reserves. */
+  call?: KeyedCall | null
+  /** Runs in that transaction too, on the new payment. */
+  extend?: Extend | null
+  /** Of the authorization, beside the margin of a settlement. */
+  minimumValiditySeconds?: number
+}
 
 const PAYER_REFUSED = {
   reason: RefusalReason.payerRefused,
@@ -115,7 +127,12 @@ export class Authorizations {
   /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
   async authorize(request: AuthorizeRequest, key: string): Promise<AuthorizeResult> {
     const call: KeyedCall = { key, operation: 'authorize', inputHash: hashInput(request) }
-    const result = await this.reserve(request, 'internal', call)
+    const { paymentPayload, paymentRequirements, route, minimumValiditySeconds } = request
+    const decoded = decodePaymentRequest(paymentPayload, paymentRequirements)
+    const sale: Sale = { origin: 'internal', seller: null, route }
+    const result = decoded.valid
+      ? await this.reserve(decoded, sale, { call, minimumValiditySeconds })
+      : refused(decoded, null)
     this.metrics.authorizations.inc({ outcome: result.outcome === 'reserved' ? 'authorized' : result.reason })
     if (result.outcome === 'reserved') return { outcome: 'authorized', payment: toPayment(result.payment) }
     // Where the key is known already, its first result is the answer: its authorization is refused as used before.
@@ -123,8 +140,8 @@ export class Authorizations {
   }
 
   /** All checks without a reservation: what `POST /verify` answers. Throws `NodeFault`. */
-  async check(request: AuthorizeRequest): Promise<{ outcome: 'valid'; payer: Address } | Refused> {
-    const verified = await this.verify(request)
+  async check(request: PaymentRequest): Promise<{ outcome: 'valid'; payer: Address } | Refused> {
+    const verified = await this.verify(request, 0)
     if ('outcome' in verified) return verified
     const { payer } = verified.authorization
     const account = { network: verified.chain.network, asset: verified.requirements.asset, payer }
@@ -137,45 +154,38 @@ export class Authorizations {
     return refused(describeShortfall(maximum, reserved, verified.holdings), payer)
   }
 
-  /**
-   * Verifies and reserves. With a call, its key is taken in the same database transaction. `extend` runs in that
-   * transaction too, on the new payment. Throws `NodeFault` and `BillingError`.
-   */
+  /** Verifies and reserves, in one database transaction. Throws `NodeFault` and `BillingError`. */
   async reserve(
-    request: AuthorizeRequest,
-    origin: PaymentOrigin,
-    call: KeyedCall | null,
-    extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null = null,
-    seller: string | null = null,
+    request: PaymentRequest,
+    sale: Sale,
+    { call = null, extend = null, minimumValiditySeconds = 0 }: ReservationTerms,
   ): Promise<Reservation> {
-    const verified = await this.verify(request)
+    const verified = await this.verify(request, minimumValiditySeconds)
     if ('outcome' in verified) return verified
-    let stored = await this.store(verified, verified.holdings, request, origin, call, extend, seller)
+    let stored = await this.store(verified, verified.holdings, sale, call, extend)
     if (stored.outcome === 'refused' && UNCOVERED.has(stored.reason)) {
       // Its own settlement may have been mined just after the block that the holdings count from.
       await verified.chain.head.refresh()
       const { chain, authorization, permit } = verified
       const holdings = await readHoldings(chain, authorization, permit)
-      stored = await this.store(verified, holdings, request, origin, call, extend, seller)
+      stored = await this.store(verified, holdings, sale, call, extend)
     }
     if (stored.outcome === 'refused') return stored
-    const { paymentPayload, route } = request
-    return { ...stored, listing: this.catalogue.note(paymentPayload, verified.requirements, { origin, seller, route }) }
+    return { ...stored, listing: this.catalogue.note(request.wire.payload, verified.requirements, sale) }
   }
 
-  private async verify(request: AuthorizeRequest): Promise<Verified | Refused> {
-    const accepted = await this.signers.accepted()
-    const network = (request.paymentRequirements as { network?: unknown } | null)?.network
-    const own = accepted.get(network as `eip155:${number}`) ?? NO_SIGNERS
-    const offered = isExact(request) ? await this.signers.offered(network as Network) : []
-    const read = readAuthorization(this.chains, { accepted: own, offered }, request)
+  private async verify(request: PaymentRequest, minimumValiditySeconds: number): Promise<Verified | Refused> {
+    const { scheme, network } = request.requirements
+    const accepted = (await this.signers.accepted()).get(network) ?? NO_SIGNERS
+    const offered = scheme === 'exact' ? await this.signers.offered(network) : []
+    const read = readAuthorization(this.chains, { accepted, offered }, request, minimumValiditySeconds)
     if (!read.valid) return refused(read, read.payer)
     const { payer, nonce } = read.authorization
     const { isUsed, isRefused } = await readStanding(this.ledger.db, read.chain.network, payer, nonce)
     if (isUsed) return nonceUsed(payer)
     if (isRefused) return refused(PAYER_REFUSED, payer)
     const [verdict, canSettle] = await Promise.all([
-      verifyOnChain(read, own),
+      verifyOnChain(read, accepted),
       this.funds.canSettle(read.chain, read.authorization.facilitator),
     ])
     if (!verdict.valid) return refused(verdict, verdict.payer)
@@ -197,11 +207,9 @@ export class Authorizations {
   private async store(
     { chain, authorization, permit, settlementGas: { gas: settlementGas, excess } }: Verified,
     holdings: Holdings,
-    { route }: AuthorizeRequest,
-    origin: PaymentOrigin,
+    sale: Sale,
     call: KeyedCall | null,
-    extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null,
-    seller: string | null,
+    extend: Extend | null,
   ): Promise<Stored> {
     const {
       kind,
@@ -222,8 +230,7 @@ export class Authorizations {
     const payment = {
       ...NOTHING_YET,
       id: `pay_${randomUUID()}`,
-      origin,
-      seller,
+      ...sale,
       network: chain.network,
       asset,
       payer,
@@ -239,7 +246,6 @@ export class Authorizations {
       permitSignature: sponsored?.signature ?? null,
       sponsoredGas: excess === 0n ? null : excess * maxFeePerGas,
       settlementGas,
-      route,
       authorizedBlock: holdings.block,
       createdAt: now,
       updatedAt: now,
@@ -304,10 +310,6 @@ function sponsoringOf(chain: Chain, asset: Address, { isSponsored }: Holdings, m
 
 function sponsoringSpent({ isSponsored }: Holdings): { reason: string; message: string } {
   return isSponsored ? SPONSORING_SPENT : CODE_TOO_COSTLY
-}
-
-function isExact({ paymentRequirements }: AuthorizeRequest): boolean {
-  return (paymentRequirements as { scheme?: unknown } | null)?.scheme === 'exact'
 }
 
 function refused({ reason, message }: { reason: string; message: string }, payer: Address | null): Refused {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common'
-import { type AuthorizeRequest, RefusalReason, standingOf } from '@upfront/protocol'
+import { type Address, type Network, RefusalReason, standingOf } from '@upfront/protocol'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { and, eq, sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
@@ -11,7 +11,7 @@ import { Ledger, type Transaction } from '../ledger/ledger.js'
 import { type PaymentRow, payments, type SellerAccount } from '../ledger/schema.js'
 import { type GasPrice, isSellerGasSpent, lockSeller, readGasPrice } from '../sellers/seller-gas.js'
 import { Settler } from '../settle/settler.js'
-import { readSettleRequest, type SettleRequest } from '../verify/settle-request.js'
+import { decodePaymentRequest, type PaymentRequest, withMaximum } from '../verify/payment-request.js'
 import { Authorizations } from './authorize.js'
 import { Charges } from './charge.js'
 import { wireReason } from './exact-reasons.js'
@@ -20,6 +20,8 @@ const SELLER_GAS_SPENT = {
   reason: RefusalReason.signerOutOfGas,
   message: "this seller's gas of 24 hours is spent, or promised to settlements that are under way",
 }
+
+type Refused = { reason: string; message: string; payer?: Address | null }
 
 /** Undoes the reservation. */
 class SellerGasSpent extends Error {}
@@ -42,29 +44,17 @@ export class Facilitator {
     paymentRequirements: unknown,
     seller: SellerAccount | null,
   ): Promise<VerifyResponse> {
-    const answer = await this.examine(paymentPayload, paymentRequirements, seller)
-    const { invalidReason: reason } = answer
-    return reason === undefined
-      ? answer
-      : { ...answer, invalidReason: wireReason(reason, paymentPayload, paymentRequirements) }
+    const request = decodePaymentRequest(paymentPayload, paymentRequirements)
+    const result = request.valid ? await this.examine(request, seller) : request
+    if (!('reason' in result)) return { isValid: true, payer: result.payer }
+    const { reason, message, payer } = result
+    const invalidReason = wireReason(reason, paymentPayload, paymentRequirements)
+    return { isValid: false, invalidReason, invalidMessage: message, ...(payer ? { payer } : {}) }
   }
 
-  private async examine(
-    paymentPayload: unknown,
-    paymentRequirements: unknown,
-    seller: SellerAccount | null,
-  ): Promise<VerifyResponse> {
-    const request = readSettleRequest(paymentPayload, paymentRequirements)
-    const unserved = request.valid
-      ? (findUnserved(request, seller) ?? (await this.findOverspent(request, seller)))
-      : null
-    if (unserved !== null) {
-      return { isValid: false, invalidReason: unserved.reason, invalidMessage: unserved.message }
-    }
-    const result = await this.authorizations.check(toAuthorize(paymentPayload, paymentRequirements))
-    if (result.outcome === 'valid') return { isValid: true, payer: result.payer }
-    const { reason, message, payer } = result
-    return { isValid: false, invalidReason: reason, invalidMessage: message, ...(payer === null ? {} : { payer }) }
+  private async examine(request: PaymentRequest, seller: SellerAccount | null): Promise<{ payer: Address } | Refused> {
+    const unserved = findUnserved(request, seller) ?? (await this.findOverspent(request, seller))
+    return unserved ?? this.authorizations.check(request)
   }
 
   /**
@@ -88,9 +78,12 @@ export class Facilitator {
     paymentRequirements: unknown,
     seller: SellerAccount | null,
   ): Promise<{ answer: SettleResponse; listing?: Listing | null }> {
-    const request = readSettleRequest(paymentPayload, paymentRequirements)
-    if (!request.valid) return { answer: { ...failure(request, ''), network: request.network } }
-    const { network, payer, nonce, amount, maximumRequirements } = request
+    const request = decodePaymentRequest(paymentPayload, paymentRequirements)
+    if (!request.valid) return { answer: failure(request, '', networkOf(paymentRequirements)) }
+    const { network, amount } = request.requirements
+    const { payer, nonce } = request.authorization
+    const excess = findExcess(request)
+    if (excess !== null) return { answer: failure(excess, '', network) }
     const known = await findPayment(this.ledger.db, network, payer, nonce)
     if (known !== null) return { answer: await this.repeat(known, request, seller) }
     const unserved = findUnserved(request, seller)
@@ -99,11 +92,9 @@ export class Facilitator {
     const price = seller === null || seller.dailyGas === null || !chain ? null : await readGasPrice(chain)
     try {
       const reservation = await this.authorizations.reserve(
-        toAuthorize(paymentPayload, maximumRequirements),
-        'facilitator',
-        null,
-        (tx, payment) => this.chargeWithin(tx, payment, amount, seller, price),
-        seller?.id ?? null,
+        withMaximum(request),
+        { origin: 'facilitator', seller: seller?.id ?? null, route: null },
+        { extend: (tx, payment) => this.chargeWithin(tx, payment, amount, seller, price) },
       )
       if (reservation.outcome === 'refused') return { answer: failure(reservation, '', network, payer) }
       return { answer: await this.finish(reservation.payment), listing: await reservation.listing }
@@ -129,7 +120,7 @@ export class Facilitator {
   }
 
   private async findOverspent(
-    { network }: SettleRequest,
+    { requirements: { network } }: PaymentRequest,
     seller: SellerAccount | null,
   ): Promise<typeof SELLER_GAS_SPENT | null> {
     const chain = this.chains.get(network)
@@ -141,15 +132,15 @@ export class Facilitator {
 
   private async repeat(
     known: PaymentRow,
-    request: { amount: bigint; signature: string },
+    { requirements, authorization }: PaymentRequest,
     seller: SellerAccount | null,
   ): Promise<SettleResponse> {
     const isOwn = known.seller === (seller?.id ?? null)
     const isPending =
       isOwn &&
       known.settleAnswer === 'pending' &&
-      known.charge === request.amount &&
-      known.signature === request.signature
+      known.charge === requirements.amount &&
+      known.signature === authorization.signature
     return isPending ? this.finish(known) : usedBefore(known)
   }
 
@@ -175,11 +166,22 @@ export class Facilitator {
   }
 }
 
+/** Why its amount can't be charged by what was signed. */
+function findExcess({ requirements: { scheme, amount }, authorization: { maximum } }: PaymentRequest): Refused | null {
+  if (scheme === 'exact' && amount !== maximum) {
+    const message = `the charge ${amount} is not the authorized amount ${maximum}`
+    return { reason: RefusalReason.amountMismatch, message }
+  }
+  if (amount <= maximum) return null
+  const message = `the charge ${amount} is above the authorized maximum ${maximum}`
+  return { reason: RefusalReason.exceedsMaximum, message }
+}
+
 /** Why a payment is not settled for this seller, whatever it is worth on chain. */
 function findUnserved(
-  { payTo, amount }: SettleRequest,
+  { requirements: { payTo, amount } }: PaymentRequest,
   seller: SellerAccount | null,
-): { reason: string; message: string } | null {
+): Refused | null {
   if (seller === null) return null
   if (!seller.recipients.includes(payTo)) {
     return { reason: RefusalReason.payToNotServed, message: `payments to ${payTo} are not settled for this seller` }
@@ -194,8 +196,9 @@ function usedBefore({ network, payer }: PaymentRow): SettleResponse {
   return failure(reason, '', network, payer)
 }
 
-function toAuthorize(paymentPayload: unknown, paymentRequirements: unknown): AuthorizeRequest {
-  return { paymentPayload, paymentRequirements, route: null, minimumValiditySeconds: 0 }
+function networkOf(requirements: unknown): Network {
+  const network = (requirements as { network?: unknown } | null | undefined)?.network
+  return typeof network === 'string' && /^eip155:[0-9]{1,16}$/.test(network) ? (network as Network) : 'eip155:0'
 }
 
 /** How far a charged payment came, in x402's words. Mined counts as settled; confirmations are the ledger's. */
@@ -227,7 +230,7 @@ function toSettleResponse(payment: PaymentRow, wait: string | null): SettleRespo
 function failure(
   { reason, message }: { reason: string; message: string },
   transaction: string,
-  network: SettleResponse['network'] = 'eip155:0',
+  network: Network,
   payer?: string,
 ): SettleResponse {
   return {

@@ -1,22 +1,15 @@
 import {
   type Address,
   DEADLINE_SLACK_SECONDS,
-  DecodeError,
-  decodePaymentPayload,
-  decodeRequirements,
-  type Eip3009Payment,
   EXACT_VALIDITY_SECONDS,
   GAS_SPONSORING,
   type Hex,
-  type Permit2Payment,
   RefusalReason,
-  type Requirements,
   SETTLEMENT_MARGIN_SECONDS,
   type SignedAuthorization,
   schemeOf,
   type TokenPermit,
 } from '@upfront/protocol'
-import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { BaseError, isErc6492Signature, maxUint256, parseErc6492Signature, zeroAddress } from 'viem'
@@ -24,6 +17,7 @@ import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import { encodeSettlement, isProxy, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
 import { readSettlementGas, type SettlementGas } from '../chain/settlement-gas.js'
+import type { Invalid, PaymentRequest } from './payment-request.js'
 import { recoverSigned } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
@@ -52,50 +46,31 @@ export interface Holdings {
 /** What a buyer signed, and the signer that settles it: of `upto` the one that was signed for. */
 export type PayableAuthorization = SignedAuthorization & { facilitator: Address }
 
-/** Decoded, and in order as far as can be seen without the chain. */
-export interface ReadAuthorization {
+/** In order as far as can be seen without the chain. */
+export interface ReadAuthorization extends Omit<PaymentRequest, 'authorization'> {
   chain: Chain
-  requirements: Requirements
   authorization: PayableAuthorization
-  /** Stands in for an allowance; `null`: there is none, or this token's are not sponsored. */
-  permit: TokenPermit | null
-  /** The objects as they came, for @x402/evm. */
-  wire: { payload: PaymentPayload; requirements: PaymentRequirements }
-}
-
-export interface Invalid {
-  valid: false
-  reason: string
-  message: string
-  payer: Address | null
 }
 
 /**
- * Decodes a payment strictly and checks what needs no chain: network, token, facilitator, and that its deadline leaves
+ * Checks what needs no chain: network, token, facilitator, and that its deadline leaves
  * `minimumValiditySeconds` + {@link SETTLEMENT_MARGIN_SECONDS}.
  */
 export function readAuthorization(
   chains: Chains,
   { accepted, offered }: { accepted: ReadonlySet<Address>; offered: readonly Address[] },
-  input: { paymentPayload: unknown; paymentRequirements: unknown; minimumValiditySeconds: number },
+  request: PaymentRequest,
+  minimumValiditySeconds: number,
 ): ({ valid: true } & ReadAuthorization) | Invalid {
-  let decoded: { requirements: Requirements } & (Omit<Permit2Payment, 'accepted'> | Omit<Eip3009Payment, 'accepted'>)
-  const invalid = (reason: string, message: string, payer: Address | null): Invalid => ({
+  const { requirements } = request
+  const authorization = assign(request.authorization, offered)
+  const { payer } = authorization
+  const invalid = (reason: string, message: string, payer: Address): Invalid => ({
     valid: false,
     reason,
     message,
     payer,
   })
-  try {
-    const requirements = decodeRequirements(input.paymentRequirements, 'paymentRequirements')
-    decoded = { requirements, ...decodePaymentPayload(input.paymentPayload) }
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    return invalid(reasonOfField(error.place), error.message, null)
-  }
-  const { requirements } = decoded
-  const authorization = assign(decoded.authorization, offered)
-  const { payer } = authorization
   if (requirements.scheme !== schemeOf(authorization.kind)) {
     return invalid(RefusalReason.invalidScheme, `the payload is not one of the scheme ${requirements.scheme}`, payer)
   }
@@ -115,7 +90,7 @@ export function readAuthorization(
       payer,
     )
   }
-  const needed = BigInt(input.minimumValiditySeconds + SETTLEMENT_MARGIN_SECONDS)
+  const needed = BigInt(minimumValiditySeconds + SETTLEMENT_MARGIN_SECONDS)
   if (authorization.deadline < chain.head.now() + needed) {
     return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`, payer)
   }
@@ -124,21 +99,11 @@ export function readAuthorization(
   if (authorization.deadline > chain.head.now() + BigInt(furthest)) {
     return invalid(RefusalReason.deadlineTooFar, `the deadline may be at most ${furthest} s away`, payer)
   }
-  const permit = chain.sponsored.has(requirements.asset) ? decoded.permit : null
+  const permit = chain.sponsored.has(requirements.asset) ? request.permit : null
   const unfit = permit === null ? null : findUnfit(permit, authorization)
   if (unfit !== null)
     return invalid(unfit.reason, `the permit in extensions.${GAS_SPONSORING}: ${unfit.message}`, payer)
-  return {
-    valid: true,
-    chain,
-    requirements,
-    authorization,
-    permit,
-    wire: {
-      payload: input.paymentPayload as PaymentPayload,
-      requirements: input.paymentRequirements as PaymentRequirements,
-    },
-  }
+  return { ...request, valid: true, chain, authorization, permit }
 }
 
 /** `exact` names nobody who settles it: its nonce, which is random, decides among the signers. */
@@ -161,14 +126,6 @@ function findUnfit(
   if (amount !== maximum) return { reason: RefusalReason.permitAmountMismatch, message: `must be of ${maximum}` }
   if (deadline >= authorization.deadline) return null
   return { reason: RefusalReason.permitDeadlineExpired, message: "must hold until the authorization's deadline" }
-}
-
-/** The wire's own reason for a field that does not decode. */
-function reasonOfField(field: string): string {
-  if (field.includes(`.${GAS_SPONSORING}.`)) return RefusalReason.invalidPermit
-  if (field.endsWith('.scheme')) return RefusalReason.invalidScheme
-  if (field.endsWith('.network')) return RefusalReason.invalidNetwork
-  return RefusalReason.invalidPayload
 }
 
 /**

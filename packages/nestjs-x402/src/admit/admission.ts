@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common'
-import { DecodeError } from '@upfront/protocol'
+import { DEADLINE_SLACK_SECONDS, DecodeError, EXACT_VALIDITY_SECONDS } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
@@ -11,14 +11,9 @@ import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
 import { inOwnWords } from './describe-route.js'
 import { offerExtensions } from './offer-extensions.js'
-import { type Authorization, decodePaymentHeader, type SignedPayment } from './payment-header.js'
+import { decodePaymentHeader, type PaymentHeader } from './payment-header.js'
 import { type HttpAnswer, paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
 import { SpentAuthorizations } from './spent-authorizations.js'
-
-/** How much further than the offer says a deadline may be away: clocks differ. */
-const DEADLINE_SLACK_SECONDS = 60
-/** Of `exact`, whatever the offer says: x402's Go client signs an hour. */
-const EXACT_VALIDITY_SECONDS = 3_600
 
 /** A payment that may be charged: its handler may run. */
 export interface VerifiedPayment {
@@ -84,16 +79,17 @@ export class Admission {
     }
     if (signed === undefined) return refuse(UNPAID)
     if (signed instanceof DecodeError || answerKey === undefined) {
-      const { message } = signed as DecodeError
+      const { message, place } = signed as DecodeError
+      if (/accepted\.(scheme|network)$/.test(place)) return refuse(refusalOf('no_matching_payment_requirements'))
       return refuse({ reason: 'invalid_payload', message: `The payment does not decode: ${message}.` })
     }
-    const { authorization } = signed
+    const { authorization, payer } = signed
     const payload = inOwnWords(signed.payload, resource, extensions)
     const offer = findAccepted(offers, payload.accepted)
     if (offer === undefined) return refuse(refusalOf('no_matching_payment_requirements'))
     const { network } = offer.requirements
     const handlerSeconds = Math.ceil(settings.timeout / 1000)
-    const { payer, deadline } = authorization
+    const { deadline } = authorization
     const verifiedPayment: VerifiedPayment = { payload, offer, payer, deadline, resourceUrl: request.url, answerKey }
     /** Refuses, unless another process of this seller has withheld the answer to this payment. */
     const refuseUnlessKept = async (reason: string | undefined) => {
@@ -181,7 +177,7 @@ const CONFLICT: HttpAnswer = {
   }),
 }
 
-function decode(header: string): SignedPayment | DecodeError {
+function decode(header: string): PaymentHeader | DecodeError {
   try {
     return decodePaymentHeader(header)
   } catch (error) {
@@ -191,12 +187,12 @@ function decode(header: string): SignedPayment | DecodeError {
 }
 
 function answerKeyOf(
-  { payload, authorization, identifier }: SignedPayment,
+  { payload, authorization, identifier }: PaymentHeader,
   { method, url, body }: IncomingRequest,
 ): AnswerKey {
-  const payer = authorization.payer.toLowerCase()
+  const { payer, nonce } = authorization
   return {
-    authorization: `authorization ${payload.accepted.network} ${payer} ${authorization.nonce}`,
+    authorization: `authorization ${payload.accepted.network} ${payer} ${nonce}`,
     identifier: identifier === undefined ? undefined : `identifier ${payer} ${identifier}`,
     ...digestsOf(payload, method, pathOf(url), body),
   }
@@ -209,13 +205,13 @@ function pathOf(url: string): string {
 
 /** An authorization that holds for ever would be kept in mind for as long. */
 function endsTooLate(
-  { deadline }: Authorization,
+  { deadline }: { deadline: bigint },
   { scheme, maxTimeoutSeconds: offered }: PaymentRequirements,
 ): boolean {
   const maxTimeoutSeconds = scheme === 'exact' ? Math.max(offered, EXACT_VALIDITY_SECONDS) : offered
   return deadline > BigInt(Math.floor(Date.now() / 1000) + maxTimeoutSeconds + DEADLINE_SLACK_SECONDS)
 }
 
-function endsTooSoon({ deadline }: Authorization, handlerSeconds: number): boolean {
+function endsTooSoon({ deadline }: { deadline: bigint }, handlerSeconds: number): boolean {
   return deadline < BigInt(Math.floor(Date.now() / 1000) + handlerSeconds + SETTLEMENT_SECONDS)
 }

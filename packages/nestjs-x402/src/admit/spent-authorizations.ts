@@ -1,4 +1,4 @@
-import type { Authorization } from './payment-header.js'
+import type { SignedAuthorization } from '@upfront/protocol'
 
 const MOST = 100_000
 const KEPT_OF_THE_YOUNGEST = 90_000
@@ -11,7 +11,7 @@ export class SpentAuthorizations {
   readonly #deadlines = new Map<string, bigint>()
 
   /** @returns false where it was spent before */
-  spend(network: string, authorization: Authorization): boolean {
+  spend(network: string, authorization: SignedAuthorization): boolean {
     const key = keyOf(network, authorization)
     if (this.#deadlines.has(key)) return false
     if (this.#deadlines.size >= MOST) this.#forget()
@@ -20,7 +20,7 @@ export class SpentAuthorizations {
   }
 
   /** It did not verify: its owner may still use it. */
-  unspend(network: string, authorization: Authorization): void {
+  unspend(network: string, authorization: SignedAuthorization): void {
     this.#deadlines.delete(keyOf(network, authorization))
   }
 
@@ -34,6 +34,6 @@ export class SpentAuthorizations {
   }
 }
 
-function keyOf(network: string, { payer, nonce }: Authorization): string {
+function keyOf(network: string, { payer, nonce }: SignedAuthorization): string {
   return `${network} ${payer.toLowerCase()} ${nonce}`
 }

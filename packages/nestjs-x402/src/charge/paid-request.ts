@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { formatUnits } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { formatUnits } from '../routes/amount.js'
 
 /** The payment of one request, as its handler sees it. */
 export class PaidRequest {

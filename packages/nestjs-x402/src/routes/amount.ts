@@ -27,11 +27,3 @@ export function parseSettlementAmount(text: unknown, maximum: bigint, decimals: 
   }
   return dollarsToUnits(text, decimals)
 }
-
-/** `1500000` of 6 decimals → `1.5`. */
-export function formatUnits(amount: bigint, decimals: number): string {
-  const digits = amount.toString().padStart(decimals + 1, '0')
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return fraction === '' ? whole : `${whole}.${fraction}`
-}

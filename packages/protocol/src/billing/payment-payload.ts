@@ -1,20 +1,221 @@
-import { decodeObject } from '../decode/fields.js'
-import { decodeEip3009Payment, type Eip3009Authorization, type Eip3009Payment } from './eip3009-payload.js'
-import { decodePermit2Payment, type Permit2Authorization, type Permit2Payment, type Scheme } from './permit2-payload.js'
+import {
+  decodeAddressField,
+  decodeDecimal,
+  decodeHash,
+  decodeInteger,
+  decodeNetwork,
+  decodeObject,
+  decodeOneOf,
+  decodeString,
+  type JsonObject,
+  type Network,
+  refuse,
+} from '../decode/fields.js'
+import type { Address, Hex } from '../hex.js'
 
-/** What a buyer signed, whichever contract takes it. */
+/** x402's schemes that are settled here: up to a signed maximum, or exactly what was signed. */
+export const SCHEMES = ['upto', 'exact'] as const
+export type Scheme = (typeof SCHEMES)[number]
+
+/** What a seller asks (x402 v2 `PaymentRequirements`). `amount`: smallest unit of `asset`. */
+export interface Requirements {
+  scheme: Scheme
+  network: Network
+  asset: Address
+  amount: bigint
+  payTo: Address
+  /** Seconds; 0 where the seller gave none. */
+  maxTimeoutSeconds: number
+  extra: JsonObject
+}
+
+/** What a buyer signed, in these terms whichever contract takes it, so that a ledger keeps all alike. Amounts: smallest unit of `token`. */
+interface Signed {
+  payer: Address
+  token: Address
+  /** `exact` moves it as a whole. */
+  maximum: bigint
+  /** Of EIP-3009 its 32 bytes as a number. */
+  nonce: bigint
+  /** Seconds since 1970, inclusive: of EIP-3009 the last second before `validBefore`. */
+  deadline: bigint
+  payTo: Address
+  /** Who settles it, as signed; `null` as decoded of `exact`, which is for anybody to settle. */
+  facilitator: Address | null
+  /** Seconds since 1970. */
+  validAfter: bigint
+  signature: Hex
+}
+
+/** Permit2's `PermitWitnessTransferFrom` with the witness of the scheme's proxy. */
+export type Permit2Authorization = Signed & { kind: 'upto-permit2' | 'exact-permit2'; spender: Address }
+/** EIP-3009's `TransferWithAuthorization` of the token. */
+export type Eip3009Authorization = Signed & { kind: 'exact-eip3009' }
 export type SignedAuthorization = Permit2Authorization | Eip3009Authorization
-
 export type AuthorizationKind = SignedAuthorization['kind']
+
+/** An EIP-2612 permit as x402's extension `eip2612GasSponsoring` carries it: it lets `spender` move `amount` of the payer's tokens. */
+export interface TokenPermit {
+  owner: Address
+  token: Address
+  spender: Address
+  /** Smallest unit. */
+  amount: bigint
+  /** Seconds since 1970, inclusive. */
+  deadline: bigint
+  /** 65 bytes: r, s, v. */
+  signature: Hex
+}
+
+/** A decoded x402 v2 `PaymentPayload`. */
+export interface SignedPayment {
+  accepted: Requirements
+  authorization: SignedAuthorization
+  /** `null`: the payer sent none. */
+  permit: TokenPermit | null
+}
+
+/** x402's extension by which a facilitator settles with a payer's EIP-2612 permit in place of an approval. */
+export const GAS_SPONSORING = 'eip2612GasSponsoring'
+/** Throws {@link DecodeError}. */
+export function decodeRequirements(value: unknown, field: string): Requirements {
+  const object = decodeObject(value, field)
+  return {
+    scheme: decodeOneOf(object.scheme, `${field}.scheme`, SCHEMES),
+    network: decodeNetwork(object.network, `${field}.network`),
+    asset: decodeAddressField(object.asset, `${field}.asset`),
+    amount: decodeDecimal(object.amount, `${field}.amount`),
+    payTo: decodeAddressField(object.payTo, `${field}.payTo`),
+    maxTimeoutSeconds:
+      object.maxTimeoutSeconds === undefined
+        ? 0
+        : decodeInteger(object.maxTimeoutSeconds, `${field}.maxTimeoutSeconds`, 0, 31_536_000),
+    extra: object.extra === undefined || object.extra === null ? {} : decodeObject(object.extra, `${field}.extra`),
+  }
+}
 
 export function schemeOf(kind: AuthorizationKind): Scheme {
   return kind === 'upto-permit2' ? 'upto' : 'exact'
 }
 
-/** Decodes an x402 v2 `PaymentPayload` by the scheme that it accepts and, of `exact`, by what was signed. Throws {@link DecodeError}. */
-export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): Permit2Payment | Eip3009Payment {
-  const { accepted, payload } = decodeObject(value, field)
-  const { scheme } = decodeObject(accepted, `${field}.accepted`)
-  const byPermit2 = scheme !== 'exact' || 'permit2Authorization' in decodeObject(payload, `${field}.payload`)
-  return byPermit2 ? decodePermit2Payment(value, field) : decodeEip3009Payment(value, field)
+/**
+ * Decodes an x402 v2 `PaymentPayload` by the scheme that it accepts and, of `exact`, by what was signed. Strict: one signed content has one
+ * accepted encoding of its numbers. Throws {@link DecodeError}.
+ */
+export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): SignedPayment {
+  const object = decodeObject(value, field)
+  if (object.x402Version !== 2) throw refuse(`${field}.x402Version`, 'must be 2')
+  const accepted = decodeRequirements(object.accepted, `${field}.accepted`)
+  const payload = decodeObject(object.payload, `${field}.payload`)
+  const signature = decodeSignature(payload.signature, `${field}.payload.signature`)
+  if (accepted.scheme === 'exact' && payload.permit2Authorization === undefined) {
+    const signed = decodeEip3009(payload.authorization, `${field}.payload.authorization`)
+    const authorization = { ...signed, token: accepted.asset, facilitator: null, signature }
+    return { accepted, authorization: { kind: 'exact-eip3009', ...authorization }, permit: null }
+  }
+  const isUpto = accepted.scheme === 'upto'
+  const signed = decodePermit2(payload.permit2Authorization, isUpto, `${field}.payload.permit2Authorization`)
+  return {
+    accepted,
+    authorization: { kind: isUpto ? 'upto-permit2' : 'exact-permit2', ...signed, signature },
+    permit: decodePermit(object.extensions, `${field}.extensions`),
+  }
+}
+
+/** The same payment as x402 v2 writes it, without its extensions: nothing is in it that {@link decodePaymentPayload} does not know. */
+export function encodePaymentPayload({ accepted, authorization }: SignedPayment) {
+  const { payer: from, payTo: to, signature } = authorization
+  const [amount, nonce, deadline, validAfter] = [
+    authorization.maximum,
+    authorization.nonce,
+    authorization.deadline,
+    authorization.validAfter,
+  ].map(String)
+  const signed =
+    authorization.kind === 'exact-eip3009'
+      ? {
+          authorization: {
+            ...{ from, to, value: amount, validAfter, validBefore: `${authorization.deadline + 1n}` },
+            nonce: `0x${authorization.nonce.toString(16).padStart(64, '0')}`,
+          },
+        }
+      : {
+          permit2Authorization: {
+            ...{
+              from,
+              permitted: { token: authorization.token, amount },
+              spender: authorization.spender,
+              nonce,
+              deadline,
+            },
+            witness: {
+              to,
+              ...(authorization.kind === 'upto-permit2' ? { facilitator: authorization.facilitator } : {}),
+              validAfter,
+            },
+          },
+        }
+  return {
+    x402Version: 2,
+    accepted: { ...accepted, amount: `${accepted.amount}` },
+    payload: { signature, ...signed },
+  }
+}
+
+function decodePermit2(value: unknown, isUpto: boolean, at: string) {
+  const signed = decodeObject(value, at)
+  const permitted = decodeObject(signed.permitted, `${at}.permitted`)
+  const witness = decodeObject(signed.witness, `${at}.witness`)
+  return {
+    payer: decodeAddressField(signed.from, `${at}.from`),
+    token: decodeAddressField(permitted.token, `${at}.permitted.token`),
+    maximum: decodeDecimal(permitted.amount, `${at}.permitted.amount`),
+    spender: decodeAddressField(signed.spender, `${at}.spender`),
+    nonce: decodeDecimal(signed.nonce, `${at}.nonce`),
+    deadline: decodeDecimal(signed.deadline, `${at}.deadline`),
+    payTo: decodeAddressField(witness.to, `${at}.witness.to`),
+    facilitator: isUpto ? decodeAddressField(witness.facilitator, `${at}.witness.facilitator`) : null,
+    validAfter: decodeDecimal(witness.validAfter, `${at}.witness.validAfter`),
+  }
+}
+
+function decodeEip3009(value: unknown, at: string) {
+  const signed = decodeObject(value, at)
+  const validBefore = decodeDecimal(signed.validBefore, `${at}.validBefore`)
+  return {
+    payer: decodeAddressField(signed.from, `${at}.from`),
+    maximum: decodeDecimal(signed.value, `${at}.value`),
+    nonce: BigInt(decodeHash(signed.nonce, `${at}.nonce`)),
+    deadline: validBefore === 0n ? 0n : validBefore - 1n,
+    payTo: decodeAddressField(signed.to, `${at}.to`),
+    validAfter: decodeDecimal(signed.validAfter, `${at}.validAfter`),
+  }
+}
+
+/** Clients repeat the offer's extensions whether they use them or not: without a signature there is no permit. */
+function decodePermit(extensions: unknown, field: string): TokenPermit | null {
+  const info = infoOf(extensions, GAS_SPONSORING)
+  if (info?.signature === undefined) return null
+  const at = `${field}.${GAS_SPONSORING}.info`
+  const signature = decodeString(info.signature, `${at}.signature`, 132).toLowerCase()
+  if (!/^0x[0-9a-f]{130}$/.test(signature)) throw refuse(`${at}.signature`, 'must be 65 bytes in hex')
+  return {
+    owner: decodeAddressField(info.from, `${at}.from`),
+    token: decodeAddressField(info.asset, `${at}.asset`),
+    spender: decodeAddressField(info.spender, `${at}.spender`),
+    amount: decodeDecimal(info.amount, `${at}.amount`),
+    deadline: decodeDecimal(info.deadline, `${at}.deadline`),
+    signature: signature as Hex,
+  }
+}
+
+function infoOf(extensions: unknown, name: string): JsonObject | null | undefined {
+  const extension = (extensions as JsonObject | null | undefined)?.[name]
+  return (extension as { info?: JsonObject | null } | null | undefined)?.info
+}
+
+function decodeSignature(value: unknown, field: string): Hex {
+  const text = decodeString(value, field, 16_384)
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) throw refuse(field, 'must be a hex byte string')
+  return text.toLowerCase() as Hex
 }

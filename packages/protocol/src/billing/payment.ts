@@ -10,7 +10,7 @@ import {
   type Network,
 } from '../decode/fields.js'
 import type { Address, Hash } from '../hex.js'
-import { SCHEMES, type Scheme } from './permit2-payload.js'
+import { SCHEMES, type Scheme } from './payment-payload.js'
 
 /**
  * - `authorized`: verified and reserved; the handler may run.

@@ -1,5 +1,5 @@
+import { formatUnits } from '@upfront/protocol'
 import type { FailedToken } from '../assets/failed-token.js'
-import { formatUnits } from '../assets/format-units.js'
 import type { Decoded } from './abi-decoder.js'
 
 /** What OpenZeppelin's errors and ERC-6093's say, for people; `{name}` stands for an argument. */

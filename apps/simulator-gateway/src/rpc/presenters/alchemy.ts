@@ -1,6 +1,6 @@
-import { decodeList, ErrorCode, RpcError } from '@upfront/protocol'
+import { decodeList, ErrorCode, formatUnits, RpcError } from '@upfront/protocol'
 import type { DecodedFrame, InspectedCall, ShownApproval, ShownAsset } from '@upfront/simulation'
-import { formatUnits, knownChainRules } from '@upfront/simulation'
+import { knownChainRules } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorded, type Recorder } from './recorder.js'
 import { argumentsOf, failureOf } from './words.js'

@@ -1,11 +1,5 @@
-import { decodeList, decodeObject, ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
-import {
-  type AccountDiff,
-  type AssetChanges,
-  type DecodedFrame,
-  formatUnits,
-  type InspectedCall,
-} from '@upfront/simulation'
+import { decodeList, decodeObject, ErrorCode, formatUnits, type Hex, RpcError, toQuantity } from '@upfront/protocol'
+import { type AccountDiff, type AssetChanges, type DecodedFrame, type InspectedCall } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorded, type Recorder } from './recorder.js'
 import { argumentsOf, failureOf, traceAddresses } from './words.js'

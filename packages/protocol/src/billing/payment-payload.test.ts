@@ -1,4 +1,4 @@
-import { decodePermit2Payment } from './permit2-payload.js'
+import { decodePaymentPayload, encodePaymentPayload } from './payment-payload.js'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 
@@ -26,9 +26,9 @@ function payload(change: (authorization: Record<string, unknown>) => void = () =
   }
 }
 
-describe('decodePermit2Payment', () => {
+describe('decodePaymentPayload', () => {
   it('gives bigints and lower-case addresses', () => {
-    const { authorization, accepted } = decodePermit2Payment(payload())
+    const { authorization, accepted } = decodePaymentPayload(payload())
     expect(authorization.payer).toBe(address('a'))
     expect(authorization.maximum).toBe(100_000n)
     expect(accepted.maxTimeoutSeconds).toBe(60)
@@ -39,7 +39,28 @@ describe('decodePermit2Payment', () => {
       authorization.witness = { to: address('d'), validAfter: '0' }
     })
     exact.accepted.scheme = 'exact'
-    expect(decodePermit2Payment(exact).authorization).toMatchObject({ kind: 'exact-permit2', facilitator: null })
+    expect(decodePaymentPayload(exact).authorization).toMatchObject({ kind: 'exact-permit2', facilitator: null })
+  })
+
+  it.each(['upto', 'exact'])('reads what it writes of %s, by Permit2', (scheme) => {
+    const sent = payload()
+    sent.accepted.scheme = scheme
+    const decoded = decodePaymentPayload({ ...sent, unknown: 1 })
+    expect(decodePaymentPayload(encodePaymentPayload(decoded))).toEqual(decoded)
+    expect(encodePaymentPayload(decoded)).not.toHaveProperty('unknown')
+  })
+
+  it('reads what it writes by EIP-3009', () => {
+    const { accepted, ...sent } = payload()
+    const validBefore = '1800000000'
+    const nonce = `0x${'07'.repeat(32)}`
+    const signed = { from: address('a'), to: address('d'), value: '100000', validAfter: '0', validBefore, nonce }
+    const written = {
+      ...sent,
+      accepted: { ...accepted, scheme: 'exact', extra: {} },
+      payload: { signature: sent.payload.signature, authorization: signed },
+    }
+    expect(encodePaymentPayload(decodePaymentPayload(written))).toEqual(written)
   })
 
   it.each(['0x186a0', '0100000', ' 1', '1e5', '+1', '-1', '', 100000, null, (2n ** 256n).toString()])(
@@ -48,7 +69,7 @@ describe('decodePermit2Payment', () => {
       const encoded = payload((authorization) => {
         authorization.permitted = { token: address('b'), amount }
       })
-      expect(() => decodePermit2Payment(encoded)).toThrow(
+      expect(() => decodePaymentPayload(encoded)).toThrow(
         /^paymentPayload\.payload\.permit2Authorization\.permitted\.amount: /,
       )
     },
@@ -58,10 +79,10 @@ describe('decodePermit2Payment', () => {
     const encoded = payload((authorization) => {
       delete authorization[field]
     })
-    expect(() => decodePermit2Payment(encoded)).toThrow(`paymentPayload.payload.permit2Authorization.${field}`)
+    expect(() => decodePaymentPayload(encoded)).toThrow(`paymentPayload.payload.permit2Authorization.${field}`)
   })
 
   it.each([null, 7, [], 'x', {}, { x402Version: 1 }])('refuses %j', (value) => {
-    expect(() => decodePermit2Payment(value)).toThrow('paymentPayload')
+    expect(() => decodePaymentPayload(value)).toThrow('paymentPayload')
   })
 })
