@@ -18,6 +18,7 @@ if (checkout === '') throw new Error('X402_CHECKOUT: the folder of a checkout of
 
 interface Endpoint {
   path: string
+  method?: string
   protocolFamily?: string
   requiresPayment?: boolean
   transferMethod?: string
@@ -31,6 +32,8 @@ interface Part {
   transport: string
   endpoints: Endpoint[]
   transferMethods: string[]
+  /** Of x402 that it has. */
+  extensions: string[]
   command: string[]
 }
 
@@ -51,13 +54,17 @@ function parts(kind: string): Part[] {
         transport: config.transport ?? 'http',
         endpoints: config.endpoints ?? [],
         transferMethods: config.evm?.transferMethods ?? ['eip3009'],
+        extensions: config.extensions ?? [],
         command: line.trim().split(' '),
       }
     })
 }
 
+/** Imports a file that is not in x402's checkout: once it is asked for, Next's server answers every route with 500. */
+const BROKEN = '/api/exact/evm/eip3009/withx402'
 /** A sponsored `approve` is not served: see "Gas sponsoring" in billing's README. */
-const isServed = ({ extensions = [] }: Endpoint) => !extensions.includes('erc20ApprovalGasSponsoring')
+const isServed = ({ path, extensions = [] }: Endpoint) =>
+  path !== BROKEN && !extensions.includes('erc20ApprovalGasSponsoring')
 const isPaid = (endpoint: Endpoint) => endpoint.requiresPayment === true && endpoint.protocolFamily === 'evm'
 
 /** A seller by nestjs-x402, for the suite's clients: by use, where Permit2 is approved and where it is not. */
@@ -66,6 +73,7 @@ const OWN: Part = {
   folder: here('../metered-seller'),
   transport: 'http',
   transferMethods: [],
+  extensions: [],
   command: [process.execPath, 'dist/main.js'],
   endpoints: [
     { path: '/runs', health: true },
@@ -90,7 +98,8 @@ const buyer = DEVNET_ACCOUNTS[7] as (typeof DEVNET_ACCOUNTS)[number]
 
 let stand: Stand
 let front: Server
-const origins = await Promise.all(servers.map(freeUrl))
+// By the name by which the suite asks them, and its validator looks for them in the Bazaar.
+const origins = (await Promise.all(servers.map(freeUrl))).map((url) => url.replace('127.0.0.1', 'localhost'))
 
 const chain = () =>
   createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl), pollingInterval: 50 })
@@ -129,6 +138,13 @@ async function buy({ command: [program = '', ...args], folder }: Part, env: Reco
   return result
 }
 
+/** Some of the suite's servers say that they have the extension and declare it for some of their routes. */
+async function declaresBazaar(url: string): Promise<boolean> {
+  const offer = (await fetch(url)).headers.get('payment-required') ?? ''
+  const { extensions } = JSON.parse(Buffer.from(offer, 'base64').toString())
+  return extensions?.bazaar !== undefined
+}
+
 /** Billing, which here says of itself that it serves Solana, too: the suite's servers sell there as well, and would not start. */
 async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = '', url } = request
@@ -163,7 +179,7 @@ describe('x402’s own end-to-end suite', () => {
 
   describe.each(servers.map((server, at) => ({ ...server, url: origins[at] as string })))(
     'server $name',
-    ({ command, folder, endpoints, transport, url }) => {
+    ({ name, command, folder, endpoints, transport, extensions, url }) => {
       let end: () => void
       beforeAll(async () => {
         const health = endpoints.find((endpoint) => endpoint.health)?.path ?? '/health'
@@ -190,9 +206,11 @@ describe('x402’s own end-to-end suite', () => {
         }))
         .filter(({ payable }) => payable.length > 0)
       describe.each(buyers)('client $client.name', ({ client, payable }) => {
+        const paid: Endpoint[] = []
         it.each(payable)(
           'pays $path',
-          async ({ path, transferMethod, coldstart = false }) => {
+          async (endpoint) => {
+            const { path, transferMethod, coldstart = false } = endpoint
             await prepare(!coldstart)
             const before = await earned()
             const result = await buy(client, {
@@ -210,9 +228,25 @@ describe('x402’s own end-to-end suite', () => {
             // Every route costs $0.001. By use $0.002 at most, which is what x402's proxy for Next charges: it sees no answer of a route.
             const prices = transferMethod === 'upto' ? [1_000n, 2_000n] : [1_000n]
             expect(prices).toContain((await earned()) - before)
+            paid.push(endpoint)
           },
           120_000,
         )
+        const isListing = extensions.includes('bazaar') ? it : it.skip
+        isListing('finds in the Bazaar, by the suite’s own validator, every route that declares it', async () => {
+          const { handleDiscoveryValidation } = await import(join(checkout, 'e2e/extensions/bazaar.ts'))
+          const declares = await Promise.all(paid.map(({ path }) => declaresBazaar(`${url}${path}`)))
+          const config = { name, extensions, endpoints: paid.filter((_, at) => declares[at]) }
+          const facilitator = { proxy: { getUrl: () => stand.facilitatorUrl }, config: { name: 'billing', extensions } }
+          const ports = new Map([[name, Number(portOf(url))]])
+          const result = await handleDiscoveryValidation([facilitator], [{ config }], ports)
+          expect(config.endpoints).not.toEqual([])
+          expect(result).toMatchObject({
+            success: true,
+            totalExpectedEndpoints: config.endpoints.length,
+            facilitatorResults: [{ missingEndpoints: [] }],
+          })
+        })
       })
     },
   )
