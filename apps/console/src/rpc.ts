@@ -9,13 +9,13 @@ export class RpcFault extends Error {
 }
 
 /** What the gateway said of the state that it answered on: its `upfront-state` header. */
-export interface Answer<T> {
+export interface RpcReply<T> {
   result: T
   state: string | undefined
 }
 
 /** One call at the gateway that serves this page, in geth's shapes. @throws RpcFault, or Error where no answer comes */
-export async function call<T>(method: string, params: unknown[], signal?: AbortSignal): Promise<Answer<T>> {
+export async function call<T>(method: string, params: unknown[], signal?: AbortSignal): Promise<RpcReply<T>> {
   const response = await fetch('/ethereum', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

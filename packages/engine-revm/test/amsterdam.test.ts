@@ -50,7 +50,7 @@ describeGeth.each(CASES)('Amsterdam %s, as geth has it, on the %s build', (_when
   async function difference(payload: object): Promise<string | undefined> {
     const params = [payload, 'latest']
     const [ours, reference] = await Promise.all([
-      answerOf(revm, params, () => geth.ground),
+      answerOf(revm, params, () => geth.baseState),
       geth.call('eth_simulateV1', params),
     ])
     if (ours.result !== undefined) answered += 1

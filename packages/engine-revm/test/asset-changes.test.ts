@@ -1,7 +1,7 @@
 import {
   developmentBase,
-  developmentGround,
   developmentPoint,
+  developmentState,
   drive,
   planOf,
   RandomToken,
@@ -57,7 +57,7 @@ async function shownBy(engine: Engine, tokens: RandomToken[], calls: { told: Tok
   }
   const run = (probes: ReturnType<typeof probesOf>) => {
     const plan = { ...planOf(payload), recording: { frames: true, state: true }, probes }
-    return drive(engine.begin(plan, developmentPoint, CANCELLATION), developmentGround(developmentBase).state)
+    return drive(engine.begin(plan, developmentPoint, CANCELLATION), developmentState(developmentBase).state)
   }
   const asked = assetQuestions((await run([])).records)
   const places = calls.map((_, call) => ({ block: 0, call }))

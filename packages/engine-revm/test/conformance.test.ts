@@ -34,7 +34,7 @@ describe.each(perBuild)('exchanges recorded from %s, on the %s build', (_node, _
   afterAll(() => engine.close())
 
   it.each(recordedExchanges(recording))('$name', async ({ name, params, answer }) => {
-    const ours = await answerOf(engine, params, (block) => chain.groundAt(block))
+    const ours = await answerOf(engine, params, (block) => chain.baseStateAt(block))
     const worded = WORDED_OTHERWISE.includes(name) ? [expect.stringMatching(/^\.error\.message: /)] : []
     expect(differencesFromNode(answer, ours)).toEqual(worded)
   })
@@ -80,7 +80,7 @@ describe.each(BUILDS)('blocks that op-geth built, on the %s build', (_build, cre
         },
       ],
     }
-    const { result, error } = await answerOf(engine, [payload, 'latest'], (block) => chain.groundAt(block))
+    const { result, error } = await answerOf(engine, [payload, 'latest'], (block) => chain.baseStateAt(block))
     expect(error).toBeUndefined()
     const read = (result as SimulatedBlock[]).at(-1)!.calls.map(({ returnData }) => BigInt(returnData))
     expect(read).toEqual(addresses.map((address) => BigInt(real.balances[address]?.after ?? 0)))

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
   answerOf,
-  developmentGround,
+  developmentState,
   differences,
   differencesFromNode,
   findGeth,
@@ -41,10 +41,10 @@ describe('the builds and geth answer alike', () => {
 
   async function difference(payload: object): Promise<string | undefined> {
     const params = [payload, 'latest']
-    const ground = geth?.ground ?? developmentGround()
+    const baseState = geth?.baseState ?? developmentState()
     const [reference, ours, ...others] = await Promise.all([
       geth?.call('eth_simulateV1', params),
-      ...engines.map((engine) => answerOf(engine, params, () => ground)),
+      ...engines.map((engine) => answerOf(engine, params, () => baseState)),
     ])
     if (ours === undefined) throw new Error('no build is here')
     // Where the request itself is refused, geth's decoder has words of its own.

@@ -3,7 +3,7 @@ import {
   COUNTER,
   callPlan,
   codePlan,
-  developmentGround,
+  developmentState,
   NOBODY,
   RICH,
   simulated,
@@ -37,7 +37,7 @@ describe.each(BUILDS)('an engine, on the %s build', (_build, create) => {
     )
     const whole = { balance: '0x1', nonce: '0x1', code: '0x' }
     const stateOverrides = Object.fromEntries([...accounts, RICH, NOBODY].map((address) => [address, whole]))
-    const source = developmentGround().state
+    const source = developmentState().state
     await simulated(engine, callPlan({ from: RICH, to: NOBODY, value: '0x1' }, stateOverrides), { source })
     const read = source.reads.flatMap((one) => (one.kind === 'blockHash' ? [] : [one.address]))
     expect(read.filter((address) => address in stateOverrides)).toEqual([])

@@ -1,7 +1,7 @@
 import {
   developmentBase,
-  developmentGround,
   developmentRules,
+  developmentState,
   drive,
   NEVER,
   NOBODY,
@@ -48,7 +48,7 @@ describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, cr
       },
       ...{ opening: true, transactions: [raw], earlierReceipts: [] },
     }
-    return drive(engine.execute(stretch, underLayers(funded), NEVER), developmentGround().state)
+    return drive(engine.execute(stretch, underLayers(funded), NEVER), developmentState().state)
   }
 
   it.each([
@@ -72,9 +72,9 @@ describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, cr
     ['SLOTNUM before Amsterdam', TIMES.osaka!, '4b'],
     ['DUPN before Amsterdam', TIMES.osaka!, '6001e600'],
   ])('prices no opcode of a later fork: %s', async (_what, timestamp, code) => {
-    const ground = developmentGround({ ...developmentBase, timestamp })
+    const baseState = developmentState({ ...developmentBase, timestamp })
     const config = { stateOverrides: { [NOBODY]: { code: `0x${code}` } } }
-    const [{ result }] = (await tracesOf(engine, { to: NOBODY, gas: '0x186a0' }, [config], ground)) as [
+    const [{ result }] = (await tracesOf(engine, { to: NOBODY, gas: '0x186a0' }, [config], baseState)) as [
       { result: { failed: boolean; structLogs: { gasCost: number }[] } },
     ]
     expect(result.failed).toBe(true)

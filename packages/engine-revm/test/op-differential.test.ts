@@ -1,8 +1,8 @@
 import {
   developmentBase,
-  developmentGround,
   developmentPoint,
   developmentRules,
+  developmentState,
   differences,
   drive,
   NEVER,
@@ -116,7 +116,7 @@ describe.each(BUILDS)('OP-stack rules, on the %s build', (_build, create) => {
         transactions: block.signed,
         earlierReceipts: [],
       }
-      const run = await drive(engine.execute(stretch, at, NEVER), developmentGround().state)
+      const run = await drive(engine.execute(stretch, at, NEVER), developmentState().state)
       const [calls, [probe]] = [blocks[0]!.calls, blocks[1]!.calls]
       expect({
         seed,
@@ -251,6 +251,6 @@ function balanceAfter(layers: readonly StateLayer[], address: Address): bigint {
     .map((layer) => layer.accounts.get(address)?.balance)
     .findLast((balance) => balance !== undefined)
   if (changed !== undefined) return changed
-  const [balance] = developmentGround().state.read([{ kind: 'balance', address }])
+  const [balance] = developmentState().state.read([{ kind: 'balance', address }])
   return balance as bigint
 }

@@ -1,8 +1,8 @@
 import {
   callPlan,
   developmentBase,
-  developmentGround,
   developmentRules,
+  developmentState,
   drive,
   NEVER,
   NOBODY,
@@ -107,7 +107,7 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
   afterEach(() => engine.close())
 
   const executed = (opFork: OpFork, ...transactions: Hex[]): Promise<ExecutedStretch> =>
-    drive(engine.execute(stretchOf(opFork, transactions), underLayers(funded), NEVER), developmentGround().state)
+    drive(engine.execute(stretchOf(opFork, transactions), underLayers(funded), NEVER), developmentState().state)
 
   it.each([
     ['jovian', 427, true],
@@ -154,7 +154,7 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
   )
 
   it('Base from Beryl on: state is not carried over a block that calls B20', async () => {
-    const source = developmentGround().state
+    const source = developmentState().state
     const raw = [deposit(DEPOSITOR, FACTORY, '0x0f4240', '0x')]
     // What executing the account's code would come to, which Base's nodes do not.
     const asAzul = await drive(engine.execute(stretchOf('azul', raw), underLayers(), NEVER), source)
@@ -181,7 +181,7 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
   })
 
   it('the part of a second is carried from block to block, of which five share a second', async () => {
-    const source = developmentGround().state
+    const source = developmentState().state
     const part = { kind: 'storage', address: BASE_TIME, slot: pad('0x0') } as const
     const code = { kind: 'code', address: BASE_TIME } as const
     let at: StatePoint = { key: developmentBase.hash, layers: [] }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import {
   callPlan,
   codePlan,
-  developmentGround,
+  developmentState,
   drive,
   ENDLESS_LOOP,
   NEVER,
@@ -26,7 +26,7 @@ let engine: RevmEngine
 afterEach(() => engine?.close())
 
 const run = (plan: typeof transfer, signal = NEVER.signal) =>
-  drive((async () => engine.begin(plan, at, { signal }))(), developmentGround().state)
+  drive((async () => engine.begin(plan, at, { signal }))(), developmentState().state)
 
 it('is built from the sources that are here: else `npm run build:portable`', () => {
   const [section] = WebAssembly.Module.customSections(module, SECTION)

@@ -96,8 +96,8 @@ describeBoth('the builds trace as geth does', () => {
       ...listParams.map((params) => ['eth_createAccessList', params] as const),
     ])
     const made = engines.map(async (engine) => {
-      const ours = await tracesOf(engine, call, configs, node.ground)
-      for (const params of listParams) ours.push(await createdAccessListOf(engine, params, node.ground))
+      const ours = await tracesOf(engine, call, configs, node.baseState)
+      for (const params of listParams) ours.push(await createdAccessListOf(engine, params, node.baseState))
       return ours.flatMap((our, index) => {
         const [difference] = compare(theirs[index]!, our)
         const what = JSON.stringify(tracers[index] ?? 'access list')

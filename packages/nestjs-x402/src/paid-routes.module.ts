@@ -7,7 +7,7 @@ import { Settler } from './charge/settler.js'
 import { AnswerStore } from './hold/answer-store.js'
 import { EveryHandlerGuard } from './payment.guard.js'
 import { PaymentInterceptor } from './payment.interceptor.js'
-import { Facilitator } from './routes/facilitator.js'
+import { ConfiguredFacilitator } from './routes/facilitator.js'
 import { PaidRoutes } from './routes/paid-routes.js'
 import {
   FACILITATOR_CLIENT,
@@ -43,7 +43,7 @@ function paidRoutes(options: Provider, imports: PaidRoutesAsyncOptions['imports'
         useFactory: ({ facilitator }: PaidRoutesOptions) => facilitator,
       },
       PaidRoutes,
-      Facilitator,
+      ConfiguredFacilitator,
       AnswerStore,
       Admission,
       Settler,

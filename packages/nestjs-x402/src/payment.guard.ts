@@ -14,7 +14,7 @@ import type { HttpAnswer } from './admit/payment-required.js'
 import { Completion } from './charge/completion.js'
 import { PaidRequest, rawResponse, rememberPayment } from './charge/paid-request.js'
 import { HeldResponse } from './hold/held-response.js'
-import { Facilitator } from './routes/facilitator.js'
+import { ConfiguredFacilitator } from './routes/facilitator.js'
 import type { IncomingRequest } from './routes/incoming-request.js'
 import { isUpfront } from './routes/offers.js'
 import { type CompiledRoute, PaidRoutes } from './routes/paid-routes.js'
@@ -53,7 +53,7 @@ export class PaymentGuard implements CanActivate {
   constructor(
     private readonly routes: PaidRoutes,
     private readonly admission: Admission,
-    private readonly facilitator: Facilitator,
+    private readonly facilitator: ConfiguredFacilitator,
     private readonly completion: Completion,
   ) {}
 

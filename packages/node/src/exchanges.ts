@@ -1,7 +1,7 @@
 import { Canceller } from './cancellation.js'
 import type { Endpoint } from './endpoint.js'
 import { inTurns } from './in-turns.js'
-import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { type CallResult, encodeCalls, matchAnswers } from './json-rpc-batch.js'
 import { ResultText, resultTextInParts } from './result-text.js'
 import { isRateLimit, refusesBatches } from './retry-policy.js'
 import { CHAIN_ID_CALL, type SameChain } from './same-chain.js'
@@ -89,7 +89,7 @@ export class Exchanges {
     }
   }
 
-  #settle<T>(endpoint: Endpoint, call: UpstreamCall<T>, answer: Answer): Settled<T> {
+  #settle<T>(endpoint: Endpoint, call: UpstreamCall<T>, answer: CallResult): Settled<T> {
     return this.#observed(endpoint, call, 'result' in answer ? decode(call, answer.result, endpoint) : answer)
   }
 
@@ -99,7 +99,7 @@ export class Exchanges {
     return settled
   }
 
-  #noteBatch(endpoint: Endpoint, answers: Answer[]): void {
+  #noteBatch(endpoint: Endpoint, answers: CallResult[]): void {
     endpoint.circuit.succeeded(true)
     if (answers.length <= 1) return
     const missing = answers.filter((answer) => 'fault' in answer && answer.fault.kind === 'missing-answer').length

@@ -1,7 +1,7 @@
 import type { Secrets } from './secrets.js'
 import { type RpcErrorObject, UpstreamFault } from './upstream-fault.js'
 
-export type Answer = { result: unknown } | { fault: UpstreamFault }
+export type CallResult = { result: unknown } | { fault: UpstreamFault }
 
 const WITHHELD = "the node's message is withheld: it holds a part of the node's URL"
 
@@ -25,7 +25,7 @@ export function encodeCalls(calls: readonly CallText[], firstId: number): string
  * that hold one of the `secrets` are withheld.
  * @throws UpstreamFault where the text answers none of them, or can't be believed: an id that was not asked for, or one twice
  */
-export function matchAnswers(text: string, firstId: number, count: number, secrets: Secrets): Answer[] {
+export function matchAnswers(text: string, firstId: number, count: number, secrets: Secrets): CallResult[] {
   const parsed = parse(text)
   if (!Array.isArray(parsed)) {
     if (!isRecord(parsed)) throw new UpstreamFault('malformed', 'neither a JSON-RPC answer nor a batch of them')
@@ -36,14 +36,14 @@ export function matchAnswers(text: string, firstId: number, count: number, secre
   if (parsed.length === 0) throw new UpstreamFault('batch-refused', 'an empty batch')
   const [first] = parsed
   if (parsed.length === 1 && count > 1 && isRecord(first) && isRecord(first.error)) throw refusedBatch(first, secrets)
-  const answers = new Array<Answer | undefined>(count)
+  const answers = new Array<CallResult | undefined>(count)
   for (const entry of parsed) {
     const index = isRecord(entry) && typeof entry.id === 'number' ? entry.id - firstId : -1
     if (!Number.isInteger(index) || index < 0 || index >= count || answers[index] !== undefined) throw wrongId()
     answers[index] = readAnswer(entry, secrets)
   }
   for (let index = 0; index < count; index += 1) answers[index] ??= missing()
-  return answers as Answer[]
+  return answers as CallResult[]
 }
 
 function parse(text: string): unknown {
@@ -54,7 +54,7 @@ function parse(text: string): unknown {
   }
 }
 
-function readAnswer(entry: Record<string, unknown>, secrets: Secrets): Answer {
+function readAnswer(entry: Record<string, unknown>, secrets: Secrets): CallResult {
   const { result, error } = entry
   const hasError = error !== undefined && error !== null
   if (hasError && result !== undefined && result !== null)
@@ -90,7 +90,7 @@ function isErrorWithoutId(parsed: Record<string, unknown>): boolean {
 }
 
 const wrongId = () => new UpstreamFault('malformed', 'an answer with an id that was not asked for, or one id twice')
-const missing = (): Answer => ({ fault: new UpstreamFault('missing-answer', 'batch answered in part') })
+const missing = (): CallResult => ({ fault: new UpstreamFault('missing-answer', 'batch answered in part') })
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,6 +1,6 @@
 import { decodeQuantity } from './decode-result.js'
 import type { Endpoint } from './endpoint.js'
-import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { type CallResult, encodeCalls, matchAnswers } from './json-rpc-batch.js'
 import type { PostLimits } from './post.js'
 import { UpstreamFault } from './upstream-fault.js'
 
@@ -36,7 +36,7 @@ export class SameChain {
   }
 
   /** @param answer the endpoint's to `eth_chainId`. @throws UpstreamFault, never with a JSON-RPC error: it is not about the call */
-  believe(endpoint: Endpoint, answer: Answer): void {
+  believe(endpoint: Endpoint, answer: CallResult): void {
     if ('fault' in answer) throw new UpstreamFault('malformed', `no chain id: ${answer.fault.message}`)
     const chainId = decodeQuantity(answer.result)
     this.#chainId ??= chainId

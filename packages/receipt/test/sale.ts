@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createMerkleProof, MerklePatriciaTrie } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'
 import { hexToBytes } from '@ethereumjs/util'
-import { developmentGround, GENESIS_FILE, NEVER } from '@upfront/engine-conformance'
+import { developmentState, GENESIS_FILE, NEVER } from '@upfront/engine-conformance'
 import {
   type Address,
   DEFAULT_SIMULATION_LIMITS,
@@ -102,7 +102,7 @@ export class GenesisState {
 
 /** A request on the development chain. */
 export function simulationOf(payload: object, engine: Engine, limits = DEFAULT_SIMULATION_LIMITS): Simulation {
-  const { rules, base, state } = developmentGround()
+  const { rules, base, state } = developmentState()
   return {
     request: decodeSimulationRequest(JSON.parse(JSON.stringify([payload, 'latest'])), limits),
     base,
@@ -133,7 +133,7 @@ export async function sell(
   const method = details === undefined ? 'eth_simulateV1' : 'upfront_simulate'
   const params = JSON.parse(JSON.stringify([{ ...payload, ...details }, 'latest']))
   const inspection = details && decodeInspection(params).inspection
-  const values = developmentGround().state
+  const values = developmentState().state
   const recorded = await recordReads(simulation, engine, (reads) => values.read(reads), inspection)
   const bare = witnessOf(simulation, recorded, { ancestors: [], nodes: [] })
   const witness = { ...bare, nodes: await state.nodesFor(bare) }

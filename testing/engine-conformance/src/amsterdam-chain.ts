@@ -35,5 +35,5 @@ export function amsterdamChain(amsterdamTime: number): GethChain {
   const times = Object.fromEntries(EARLIER.map((fork) => [`${fork}Time`, 0]))
   const genesis = withAmsterdam({ ...block, config: { ...config, ...times }, alloc }, amsterdamTime)
   const rules = chainRulesFromGenesis(genesis)
-  return { genesis, groundOn: (base) => ({ rules, base, state: new StateValues(valueOfAccounts(genesis.alloc)) }) }
+  return { genesis, baseStateOn: (base) => ({ rules, base, state: new StateValues(valueOfAccounts(genesis.alloc)) }) }
 }

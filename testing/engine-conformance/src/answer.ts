@@ -31,7 +31,7 @@ export interface EngineAnswer extends RpcAnswer {
 }
 
 /** What requests are simulated on. */
-export interface Ground {
+export interface BaseState {
   rules: ChainRules
   base: BlockHeader
   state: ValueSource
@@ -43,7 +43,7 @@ export interface Ground {
 export async function answerOf(
   engine: Engine,
   params: unknown,
-  groundAt: (block: BlockParameter) => Ground,
+  baseStateAt: (block: BlockParameter) => BaseState,
 ): Promise<EngineAnswer> {
   const cancellation = { signal: AbortSignal.timeout(60_000) }
   try {
@@ -51,7 +51,7 @@ export async function answerOf(
     const request = decodeSimulationRequest(sent, DEFAULT_SIMULATION_LIMITS)
     const { block } = request
     if (block.kind === 'position') throw new Error('expected a whole block')
-    const { rules, base, state, daFootprintScalar } = groundAt(block)
+    const { rules, base, state, daFootprintScalar } = baseStateAt(block)
     const plan = planSimulation(request, base, rules, DEFAULT_SIMULATION_LIMITS)
     plan.listTouched = true
     if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar

@@ -8,7 +8,7 @@ import {
   decodeSimulationRequest,
 } from '@upfront/protocol'
 import { chainRulesFromGenesis, planSimulation, type SimulationPlan, type StatePoint } from '@upfront/simulation'
-import type { Ground } from './answer.js'
+import type { BaseState } from './answer.js'
 import { StateValues, valueOfAccounts } from './state-values.js'
 
 /** A chain with every fork from Paris to BPO 2, each a thousand seconds after the one before. */
@@ -19,12 +19,12 @@ const genesisBlock = JSON.parse(readFileSync(new URL('../genesis-block.json', im
 
 export const developmentRules = chainRulesFromGenesis(genesis)
 
-export interface DevelopmentGround extends Ground {
+export interface DevelopmentState extends BaseState {
   state: StateValues
 }
 
 /** The genesis block, and its state: a new one for each caller, so that each counts its own reads. */
-export function developmentGround(base: BlockHeader = blockHeaderFromRpc(genesisBlock)): DevelopmentGround {
+export function developmentState(base: BlockHeader = blockHeaderFromRpc(genesisBlock)): DevelopmentState {
   return { rules: developmentRules, base, state: new StateValues(valueOfAccounts(genesis.alloc)) }
 }
 

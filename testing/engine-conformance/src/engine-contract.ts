@@ -15,7 +15,7 @@ import {
   COUNTER,
   callPlan,
   codePlan,
-  developmentGround,
+  developmentState,
   ENDLESS_LOOP,
   NOBODY,
   planOf,
@@ -63,7 +63,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
 
   beforeEach(() => {
     engine = create()
-    state = developmentGround().state
+    state = developmentState().state
     at = newPoint()
   })
 
@@ -89,7 +89,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     const reads = state.reads
     const ahead = newPoint()
     expect(engine.missing(ahead.key, reads)).toEqual(reads)
-    const values = developmentGround().state.read(reads)
+    const values = developmentState().state.read(reads)
     engine.provide(ahead.key, reads, values)
     expect(engine.known(ahead.key, reads)).toEqual(values)
     expect(await begin(count, ahead)).toMatchObject({ kind: 'done' })

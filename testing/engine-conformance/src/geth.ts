@@ -4,20 +4,20 @@ import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { type BlockHeader, blockHeaderFromRpc } from '@upfront/protocol'
-import type { Ground, RpcAnswer } from './answer.js'
-import { developmentGround, GENESIS_FILE } from './development-chain.js'
+import type { BaseState, RpcAnswer } from './answer.js'
+import { developmentState, GENESIS_FILE } from './development-chain.js'
 
 /** What a geth begins with. */
 export interface GethChain {
   /** As a genesis file has it. */
   genesis: object
   /** What an engine stands on where geth stands on this block. */
-  groundOn(genesisBlock: BlockHeader): Ground
+  baseStateOn(genesisBlock: BlockHeader): BaseState
 }
 
 const DEVELOPMENT_CHAIN: GethChain = {
   genesis: JSON.parse(fs.readFileSync(GENESIS_FILE, 'utf8')),
-  groundOn: developmentGround,
+  baseStateOn: developmentState,
 }
 
 /** A geth at the genesis block of a chain. */
@@ -26,7 +26,7 @@ export interface Geth {
   /** Several calls in one request. */
   batch(calls: readonly (readonly [method: string, params: readonly unknown[]])[]): Promise<RpcAnswer[]>
   /** What an engine's simulations of the same requests stand on. */
-  ground: Ground
+  baseState: BaseState
   stop(): Promise<void>
 }
 
@@ -71,7 +71,7 @@ export async function startGeth(binary: string, chain = DEVELOPMENT_CHAIN): Prom
   return {
     call,
     batch,
-    ground: chain.groundOn(blockHeaderFromRpc(result)),
+    baseState: chain.baseStateOn(blockHeaderFromRpc(result)),
     stop: async () => {
       child.kill()
       await new Promise((resolve) => child.once('exit', resolve))

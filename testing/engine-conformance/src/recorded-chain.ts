@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BlockHeader, type BlockParameter, blockHeaderFromRpc, type Hex } from '@upfront/protocol'
 import { type ChainRules, chainRulesFromGenesis } from '@upfront/simulation'
-import type { Ground, RpcAnswer } from './answer.js'
+import type { BaseState, RpcAnswer } from './answer.js'
 import { type RecordedAccount, StateValues, valueOfAccounts } from './state-values.js'
 
 /** Ethereum through the Merge to BPO 2, or an OP-stack chain with every fork to Jovian from its genesis on. */
@@ -60,7 +60,7 @@ export class RecordedChain {
   }
 
   /** What simulations on this block stand on, with the head's state. */
-  groundAt(block: BlockParameter): Ground {
+  baseStateAt(block: BlockParameter): BaseState {
     const base = this.#header(block)
     return { rules: this.rules, base, state: this.#state, daFootprintScalar: this.#daFootprintScalar(base) }
   }
@@ -69,7 +69,7 @@ export class RecordedChain {
    * A chain that begins with this one's head: its state, time, fees and forks. geth takes no first block with a number other than 0, so forks
    * that came by number are there from the start, and there are no ancestors.
    */
-  headAsGenesis(): { genesis: object; groundOn(genesisBlock: BlockHeader): Ground } {
+  headAsGenesis(): { genesis: object; baseStateOn(genesisBlock: BlockHeader): BaseState } {
     const { timestamp, gasLimit, extraData, mixHash, miner, baseFeePerGas, blobGasUsed, excessBlobGas, nonce } =
       this.#head
     const config = Object.fromEntries(
@@ -79,7 +79,10 @@ export class RecordedChain {
     const fees = { baseFeePerGas, blobGasUsed, excessBlobGas }
     const genesis = { ...header, ...fees, config: { ...config, terminalTotalDifficulty: 0 }, alloc: this.#accounts }
     const rules = chainRulesFromGenesis(genesis)
-    return { genesis, groundOn: (base) => ({ rules, base, state: new StateValues(valueOfAccounts(this.#accounts)) }) }
+    return {
+      genesis,
+      baseStateOn: (base) => ({ rules, base, state: new StateValues(valueOfAccounts(this.#accounts)) }),
+    }
   }
 
   #header(block: BlockParameter): BlockHeader {

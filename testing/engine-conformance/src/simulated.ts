@@ -8,7 +8,7 @@ import {
   type StateLayer,
   type StatePoint,
 } from '@upfront/simulation'
-import { developmentGround, developmentPoint } from './development-chain.js'
+import { developmentPoint, developmentState } from './development-chain.js'
 import { drive, type ValueSource } from './drive.js'
 
 export interface SimulatedOptions {
@@ -24,7 +24,7 @@ export const NEVER: Cancellation = { signal: new AbortController().signal }
 export async function simulated(
   engine: Engine,
   plan: SimulationPlan,
-  { at = developmentPoint, source = developmentGround().state, cancellation = NEVER }: SimulatedOptions = {},
+  { at = developmentPoint, source = developmentState().state, cancellation = NEVER }: SimulatedOptions = {},
 ): Promise<Answer & { blocks: SimulatedBlock[] }> {
   const answer = await drive(engine.begin(plan, at, cancellation), source)
   return { ...answer, blocks: answerBlocks(answer, 'ethereum') }

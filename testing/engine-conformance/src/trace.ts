@@ -18,11 +18,11 @@ import {
   recordingFor,
   SimulationRejected,
 } from '@upfront/simulation'
-import type { Ground, RpcAnswer } from './answer.js'
+import type { BaseState, RpcAnswer } from './answer.js'
 import { drive } from './drive.js'
 
 /**
- * What an engine makes of `debug_traceCall` on the block of `ground`, with one config after the other; the call runs once, and once
+ * What an engine makes of `debug_traceCall` on the block of `baseState`, with one config after the other; the call runs once, and once
  * more for each further set of options of the struct logger.
  * @param configs alike but for tracer and options
  */
@@ -30,7 +30,7 @@ export async function tracesOf(
   engine: Engine,
   call: unknown,
   configs: readonly object[],
-  ground: Ground,
+  baseState: BaseState,
 ): Promise<RpcAnswer[]> {
   const records = new Map<string, Promise<CallRecord>>()
   const answers: RpcAnswer[] = []
@@ -41,7 +41,8 @@ export async function tracesOf(
         const { steps } = recordingFor(request.tracer)
         const key = JSON.stringify(steps ?? [...records.keys()][0])
         const recording = { frames: true, state: true, steps, uses: true }
-        const record = records.get(key) ?? run(engine, request, recording, ground).then(({ records: [made] }) => made!)
+        const record =
+          records.get(key) ?? run(engine, request, recording, baseState).then(({ records: [made] }) => made!)
         records.set(key, record)
         return presentTrace(await record, request.tracer)
       }),
@@ -50,18 +51,18 @@ export async function tracesOf(
   return answers
 }
 
-/** What an engine makes of the params of `eth_createAccessList` on the block of `ground`. */
-export function createdAccessListOf(engine: Engine, params: unknown, ground: Ground): Promise<RpcAnswer> {
+/** What an engine makes of the params of `eth_createAccessList` on the block of `baseState`. */
+export function createdAccessListOf(engine: Engine, params: unknown, baseState: BaseState): Promise<RpcAnswer> {
   return answering(async () => {
     const request = decodeCallRequest(JSON.parse(JSON.stringify(params)))
     const recording = { frames: false, state: true }
-    const made = await createAccessList(request, (changed) => run(engine, changed, recording, ground))
+    const made = await createAccessList(request, (changed) => run(engine, changed, recording, baseState))
     return { ...made, gasUsed: toQuantity(made.gasUsed) }
   })
 }
 
-function run(engine: Engine, request: CallRequest, recording: Recording, ground: Ground): Promise<Answer> {
-  const { rules, base, state } = ground
+function run(engine: Engine, request: CallRequest, recording: Recording, baseState: BaseState): Promise<Answer> {
+  const { rules, base, state } = baseState
   const plan = planTracedCall(request, { base }, rules, DEFAULT_SIMULATION_LIMITS, recording)
   const cancellation = { signal: AbortSignal.timeout(60_000) }
   return drive(engine.begin(plan, { key: base.hash, layers: [] }, cancellation), state)

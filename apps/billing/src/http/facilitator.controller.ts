@@ -8,7 +8,7 @@ import { Chains } from '../chain/chains.js'
 import type { SellerAccount } from '../ledger/schema.js'
 import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
-import { Caller } from './caller.js'
+import { CallingSeller } from './calling-seller.js'
 import { OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 
 /** What became of a payment's extensions, as base64 of JSON. Source: x402 `specs/extensions/bazaar.md`. */
@@ -38,7 +38,7 @@ export class FacilitatorController {
   @HttpCode(200)
   @UseGuards(ServiceTokenGuard)
   @OpenToSellers()
-  async verify(@Body() body: unknown, @Caller() seller: SellerAccount | null): Promise<VerifyResponse> {
+  async verify(@Body() body: unknown, @CallingSeller() seller: SellerAccount | null): Promise<VerifyResponse> {
     const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')
     return this.facilitator.verify(paymentPayload, paymentRequirements, seller)
   }
@@ -49,7 +49,7 @@ export class FacilitatorController {
   @OpenToSellers()
   async settle(
     @Body() body: unknown,
-    @Caller() seller: SellerAccount | null,
+    @CallingSeller() seller: SellerAccount | null,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SettleResponse> {
     const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')

@@ -12,7 +12,7 @@ import { PaymentFilter, PaymentPage } from '../seller/payment-filter.js'
 import { reconcile } from '../seller/reconcile.js'
 import { totalPayments } from '../seller/totals.js'
 import { Settler } from '../settle/settler.js'
-import { Caller } from './caller.js'
+import { CallingSeller } from './calling-seller.js'
 import { OpenToReadToken, OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 import { strictly } from './strictly.js'
 
@@ -29,12 +29,12 @@ export class SellerController {
   ) {}
 
   @Get('payments')
-  async list(@Query(strictly) page: PaymentPage, @Caller() seller: SellerAccount | null): Promise<JsonObject> {
+  async list(@Query(strictly) page: PaymentPage, @CallingSeller() seller: SellerAccount | null): Promise<JsonObject> {
     return listPayments(this.ledger.db, ownBy(page, seller))
   }
 
   @Get('payments.csv')
-  csv(@Query(strictly) filter: PaymentFilter, @Caller() seller: SellerAccount | null): StreamableFile {
+  csv(@Query(strictly) filter: PaymentFilter, @CallingSeller() seller: SellerAccount | null): StreamableFile {
     const disposition = 'attachment; filename="payments.csv"'
     return new StreamableFile(Readable.from(exportCsv(this.ledger.db, ownBy(filter, seller))), {
       type: 'text/csv; charset=utf-8',
@@ -43,18 +43,21 @@ export class SellerController {
   }
 
   @Get('payments/totals')
-  async totals(@Query(strictly) filter: PaymentFilter, @Caller() seller: SellerAccount | null): Promise<JsonObject> {
+  async totals(
+    @Query(strictly) filter: PaymentFilter,
+    @CallingSeller() seller: SellerAccount | null,
+  ): Promise<JsonObject> {
     return totalPayments(this.ledger.db, ownBy(filter, seller))
   }
 
   @Get('accounts')
-  async accounts(@Caller() seller: SellerAccount | null): Promise<JsonObject> {
+  async accounts(@CallingSeller() seller: SellerAccount | null): Promise<JsonObject> {
     refuseSeller(seller)
     return sumAccounts(this.ledger.db)
   }
 
   @Get('payments/:id')
-  async payment(@Param('id') id: string, @Caller() seller: SellerAccount | null): Promise<JsonObject> {
+  async payment(@Param('id') id: string, @CallingSeller() seller: SellerAccount | null): Promise<JsonObject> {
     const payment = await findPaymentById(this.ledger.db, id)
     if (payment === null || (seller !== null && payment.seller !== seller.id))
       throw new BillingError('not_found', 'there is no such payment')
@@ -64,7 +67,7 @@ export class SellerController {
   @Get('reconciliation')
   async reconciliation(
     @Query(strictly) filter: PaymentFilter,
-    @Caller() seller: SellerAccount | null,
+    @CallingSeller() seller: SellerAccount | null,
   ): Promise<JsonObject> {
     refuseSeller(seller)
     return reconcile(this.ledger.db, this.chains, filter)

@@ -8,7 +8,7 @@ import { Ledger } from '../ledger/ledger.js'
 import type { SellerAccount } from '../ledger/schema.js'
 import { BillingError } from '../payments/billing-error.js'
 import { findSeller } from '../sellers/seller-accounts.js'
-import { rememberSeller } from './caller.js'
+import { rememberSeller } from './calling-seller.js'
 
 /** Marks what `BILLING_READ_TOKEN` opens too. */
 export const OpenToReadToken = Reflector.createDecorator<void, true>({ transform: () => true })

@@ -2,7 +2,7 @@ import type { Abi } from 'viem'
 import { abiOf } from '../request/abi.js'
 import type { Draft } from '../request/draft.js'
 import { type Call, callsBefore, payloadOf, type SimulatePayload } from '../request/payload.js'
-import { type Answer, call, RpcFault } from '../rpc.js'
+import { call, RpcFault, type RpcReply } from '../rpc.js'
 import { asAccountCall } from './account-call.js'
 import type { SimulatedBlock, SimulatedCall } from './outcome.js'
 
@@ -59,7 +59,7 @@ export async function simulate(
   state: string,
   shown: object,
   signal?: AbortSignal,
-): Promise<Answer<SimulatedBlock[]> & { link: string | undefined }> {
+): Promise<RpcReply<SimulatedBlock[]> & { link: string | undefined }> {
   const params = [{ ...payload, ...shown, ...(abi.length > 0 && { abi }) }, state]
   const answer = await call<SimulatedBlock[]>('upfront_simulate', params, signal)
   const link = answer.result[0]?.link

@@ -11,7 +11,7 @@ import {
 } from './assets.js'
 
 /** An address of the picture. */
-interface Place extends Box {
+interface AddressBox extends Box {
   address: Address
   /** What is written in it: the address, cut. */
   text: string
@@ -40,7 +40,7 @@ interface Box extends Point {
 }
 
 export interface TransferGraph {
-  places: Place[]
+  places: AddressBox[]
   arrows: (Arrow & { points: Point[]; label: Point & { width: number } })[]
   /** How many arrows there would be without the bound. */
   total: number

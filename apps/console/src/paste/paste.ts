@@ -1,6 +1,6 @@
 import { type Hex, isAddress, isHex } from 'viem'
 import { draftWith, EMPTY_CALL } from '../request/draft.js'
-import { Place } from '../request/draft-error.js'
+import { FieldLabel } from '../request/draft-error.js'
 import { isObject, jsonValue } from '../request/json.js'
 import { draftOfFragment, requestOfFragment } from '../request/link.js'
 import { minedTransaction } from './mined-transaction.js'
@@ -28,7 +28,7 @@ export async function pastedDraft(pasted: string, context: PasteContext): Promis
     if (draft !== undefined) return { kind: 'Link to this page', draft, notes: [] }
   }
   if (!/^[[{]/.test(text)) throw pasteError('neither 0x-hex nor JSON')
-  const given = jsonValue(text, new Place('Pasted text', 'paste'))
+  const given = jsonValue(text, new FieldLabel('Pasted text', 'paste'))
   if (Array.isArray(given) && isObject(given[0]) && 'blockStateCalls' in given[0])
     return simulateRequest(given[0], given[1], context)
   const meant = Array.isArray(given) && given.length === 1 ? given[0] : given
@@ -98,7 +98,7 @@ async function objectDraft(given: Record<string, unknown>, context: PasteContext
 }
 
 function parsed(text: string): Record<string, unknown> {
-  const value = jsonValue(text, new Place('Pasted text', 'paste'))
+  const value = jsonValue(text, new FieldLabel('Pasted text', 'paste'))
   if (!isObject(value)) throw pasteError('not one object')
   return value
 }

@@ -9,7 +9,7 @@ import { Address, Hash } from '../parts/address.js'
 import { Json } from '../parts/code.js'
 import { Notice } from '../parts/notice.js'
 import { type CallDraft, EMPTY_CALL } from '../request/draft.js'
-import { DraftError, Place } from '../request/draft-error.js'
+import { DraftError, FieldLabel } from '../request/draft-error.js'
 import { callOf } from '../request/payload.js'
 import { goTo } from '../shell/route.js'
 import { useWallets } from '../wallet.js'
@@ -199,7 +199,7 @@ function Outcome({ bought, price, mined }: { bought: Bought; price: Price; mined
 
 /** @throws DraftError */
 function queryOf(draft: CallDraft): string {
-  const { from, to, value, input } = callOf(draft, new Place('Call 1', 'pay'))
+  const { from, to, value, input } = callOf(draft, new FieldLabel('Call 1', 'pay'))
   const fields = { from, to, value: value && toHex(BigInt(value)), data: input }
   const given = Object.entries(fields).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))
   // With a witness the bill can be checked without asking anybody.

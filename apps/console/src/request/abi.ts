@@ -1,9 +1,9 @@
 import { type Abi, type AbiFunction, parseAbi, toFunctionSignature } from 'viem'
-import { Place } from './draft-error.js'
+import { FieldLabel } from './draft-error.js'
 
 /** An ABI as it was typed: JSON as compilers write it, or lines such as `function mint(uint256)`. @throws DraftError */
 export function abiOf(typed: string): Abi {
-  const place = new Place('ABI', 'abi')
+  const place = new FieldLabel('ABI', 'abi')
   const text = typed.trim()
   if (text === '') return []
   try {

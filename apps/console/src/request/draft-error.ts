@@ -15,15 +15,15 @@ export class DraftError extends Error {
 }
 
 /** A field while it is read: what it is called, and which input it is. */
-export class Place {
+export class FieldLabel {
   constructor(
     readonly label: string,
     readonly field: string,
   ) {}
 
   /** A field of what is here. */
-  at(label: string, field: string): Place {
-    return new Place(this.label === '' ? label : `${this.label}, ${label}`, `${this.field}.${field}`)
+  at(label: string, field: string): FieldLabel {
+    return new FieldLabel(this.label === '' ? label : `${this.label}, ${label}`, `${this.field}.${field}`)
   }
 
   error(reason: string): DraftError {

@@ -13,11 +13,11 @@ import {
   toHex,
 } from 'viem'
 import { callTextOf } from './abi.js'
-import type { Place } from './draft-error.js'
+import type { FieldLabel } from './draft-error.js'
 import { wholeNumbers } from './json.js'
 
 /** An address; undefined where nothing was typed. Mixed case is a checksum (EIP-55) that has to hold. @throws DraftError */
-export function address(text: string, place: Place): Address | undefined {
+export function address(text: string, place: FieldLabel): Address | undefined {
   const typed = text.trim()
   if (typed === '') return undefined
   if (!isAddress(typed, { strict: false })) throw place.error('not an address of 20 bytes')
@@ -29,7 +29,7 @@ export function address(text: string, place: Place): Address | undefined {
 }
 
 /** Wei of ether as a decimal, or of wei as hex. @throws DraftError */
-export function amount(text: string, place: Place): Hex | undefined {
+export function amount(text: string, place: FieldLabel): Hex | undefined {
   const typed = text.trim()
   if (typed === '') return undefined
   if (/^0x[0-9a-f]{1,64}$/i.test(typed)) return toHex(BigInt(typed))
@@ -38,7 +38,7 @@ export function amount(text: string, place: Place): Hex | undefined {
 }
 
 /** @throws DraftError */
-export function whole(text: string, place: Place): Hex | undefined {
+export function whole(text: string, place: FieldLabel): Hex | undefined {
   const typed = text.trim()
   if (typed === '') return undefined
   if (!/^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(typed)) throw place.error('not a whole number')
@@ -46,13 +46,13 @@ export function whole(text: string, place: Place): Hex | undefined {
 }
 
 /** 32 bytes: a number, or hex padded with zeros. @throws DraftError */
-export function word(text: string, place: Place): Hex | undefined {
+export function word(text: string, place: FieldLabel): Hex | undefined {
   const number = whole(text, place)
   return number === undefined ? undefined : pad(number.length % 2 === 0 ? number : `0x0${number.slice(2)}`)
 }
 
 /** Calldata of 0x-hex, or of a function with its arguments. @throws DraftError */
-export function calldata(text: string, place: Place): Hex | undefined {
+export function calldata(text: string, place: FieldLabel): Hex | undefined {
   const typed = text.trim()
   if (typed === '') return undefined
   if (isHex(typed) && typed.length % 2 === 0) return typed

@@ -1,7 +1,7 @@
-import type { Place } from './draft-error.js'
+import type { FieldLabel } from './draft-error.js'
 
 /** Typed or pasted JSON. @throws DraftError that names the field */
-export function jsonValue(text: string, place: Place): unknown {
+export function jsonValue(text: string, place: FieldLabel): unknown {
   try {
     return JSON.parse(text, wholeNumbers)
   } catch (error) {
@@ -10,7 +10,7 @@ export function jsonValue(text: string, place: Place): unknown {
 }
 
 /** A typed or pasted JSON object. @throws DraftError that names the field */
-export function jsonObject(text: string, place: Place): Record<string, unknown> {
+export function jsonObject(text: string, place: FieldLabel): Record<string, unknown> {
   const value = jsonValue(text, place)
   if (!isObject(value)) throw place.error('not an object')
   return value

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { AccountDraft, BlockDraft, CallDraft, Draft } from './draft.js'
-import { Place } from './draft-error.js'
+import { FieldLabel } from './draft-error.js'
 import { address, amount, calldata, whole, word } from './fields.js'
 import { isObject, jsonObject, jsonValue } from './json.js'
 
@@ -30,7 +30,7 @@ export interface SimulatePayload {
 export function payloadOf({ blocks, validation }: Draft): SimulatePayload {
   return {
     blockStateCalls: blocks.map((block, at) =>
-      blockOf(block, new Place(blocks.length > 1 ? `Block ${at + 1}` : '', `blocks.${at}`)),
+      blockOf(block, new FieldLabel(blocks.length > 1 ? `Block ${at + 1}` : '', `blocks.${at}`)),
     ),
     traceTransfers: true,
     ...(validation !== '' && { validation: true }),
@@ -39,10 +39,10 @@ export function payloadOf({ blocks, validation }: Draft): SimulatePayload {
 
 /** How many calls of each block stand before those that are shown. @throws DraftError */
 export function callsBefore({ blocks }: Draft): number[] {
-  return blocks.map(({ before }, at) => beforeOf(before, new Place('', `blocks.${at}`)).length)
+  return blocks.map(({ before }, at) => beforeOf(before, new FieldLabel('', `blocks.${at}`)).length)
 }
 
-function blockOf(block: BlockDraft, place: Place) {
+function blockOf(block: BlockDraft, place: FieldLabel) {
   const given =
     block.overrides.trim() === '' ? {} : jsonObject(block.overrides, place.at('State overrides', 'overrides'))
   const stateOverrides = block.accounts.reduce(
@@ -67,7 +67,7 @@ function blockOf(block: BlockDraft, place: Place) {
   }
 }
 
-function beforeOf(text: string, place: Place): Call[] {
+function beforeOf(text: string, place: FieldLabel): Call[] {
   if (text.trim() === '') return []
   const field = place.at('Calls before', 'before')
   const list = jsonValue(text, field)
@@ -75,7 +75,7 @@ function beforeOf(text: string, place: Place): Call[] {
   return list as Call[]
 }
 
-function withAccount(overrides: StateOverrides, draft: AccountDraft, place: Place): StateOverrides {
+function withAccount(overrides: StateOverrides, draft: AccountDraft, place: FieldLabel): StateOverrides {
   const field = (name: keyof AccountDraft, label: string = name) => place.at(label, name)
   const at = address(draft.address, field('address'))
   if (at === undefined) throw field('address').error('is missing')
@@ -99,7 +99,7 @@ function withAccount(overrides: StateOverrides, draft: AccountDraft, place: Plac
 }
 
 /** @throws DraftError */
-export function callOf(draft: CallDraft, place: Place): Call {
+export function callOf(draft: CallDraft, place: FieldLabel): Call {
   const field = (name: keyof CallDraft, label: string = name) => place.at(label, name)
   return {
     ...(draft.more.trim() !== '' && jsonObject(draft.more, field('more', 'other fields'))),

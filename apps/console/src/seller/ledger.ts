@@ -1,5 +1,5 @@
 /** A payment as billing shows it: amounts in the token's smallest unit, decimal; times in ISO 8601. */
-export interface Payment {
+export interface LedgerPayment {
   id: string
   state: string
   route: string
@@ -14,7 +14,7 @@ export interface Payment {
 }
 
 export interface PaymentHistory {
-  payment: Payment
+  payment: LedgerPayment
   events: {
     id: string
     at: string
@@ -75,9 +75,9 @@ export class Ledger {
   }
 
   /** Those that are not final, the oldest first; then failed ones; then the newest of the rest. */
-  async payments(): Promise<Payment[]> {
+  async payments(): Promise<LedgerPayment[]> {
     const list = async (states: string) =>
-      (await this.#get<{ payments: Payment[] }>(`payments?state=${states}&limit=${MOST_SHOWN}`)).payments
+      (await this.#get<{ payments: LedgerPayment[] }>(`payments?state=${states}&limit=${MOST_SHOWN}`)).payments
     const [stuck, failed, rest] = await Promise.all([
       list(STUCK_STATES.join(',')),
       list('failed'),

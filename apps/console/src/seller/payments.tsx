@@ -3,19 +3,20 @@ import { Address } from '../parts/address.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/time.js'
 import type { TokenTerms } from '../pay/token-terms.js'
-import { type Payment, STUCK_STATES } from './ledger.js'
+import { type LedgerPayment, STUCK_STATES } from './ledger.js'
 
 interface Props {
-  payments: Payment[]
+  payments: LedgerPayment[]
   /** By the token's address. */
   tokens: ReadonlyMap<string, TokenTerms>
-  onChosen(payment: Payment): void
+  onChosen(payment: LedgerPayment): void
 }
 
 /** The payments, each with a button for its history. */
 export function Payments({ payments, tokens, onChosen }: Props) {
   const stuck = payments.filter(({ state }) => STUCK_STATES.includes(state)).length
-  const inWords = ({ asset, charge }: Payment) => (charge === null ? '' : tokens.get(asset)?.inWords(BigInt(charge)))
+  const inWords = ({ asset, charge }: LedgerPayment) =>
+    charge === null ? '' : tokens.get(asset)?.inWords(BigInt(charge))
   return (
     <section className="card">
       <Table

@@ -5,14 +5,14 @@ import { Notice } from '../parts/notice.js'
 import { type TokenTerms, tokenTerms } from '../pay/token-terms.js'
 import { Differences } from './differences.js'
 import { Earnings } from './earnings.js'
-import { Ledger, type Payment, type PaymentHistory, type Reconciliation, type Total } from './ledger.js'
+import { Ledger, type LedgerPayment, type PaymentHistory, type Reconciliation, type Total } from './ledger.js'
 import { History } from './payment-history.js'
 import { Payments } from './payments.js'
 
 interface Opened {
   ledger: Ledger
   totals: Total[]
-  payments: Payment[]
+  payments: LedgerPayment[]
   /** By the token's address. */
   tokens: ReadonlyMap<string, TokenTerms>
 }

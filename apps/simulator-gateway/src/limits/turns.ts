@@ -6,7 +6,7 @@ import { RequestLifetime } from './request-lifetime.js'
 import { type Client, RequestQueue } from './request-queue.js'
 
 /** A request as far as its turn depends on it. */
-export interface Asked {
+export interface TurnRequest {
   client: Client
   /** What it writes its answer to. */
   response: Writable
@@ -89,7 +89,7 @@ export class Turns {
    * @throws or rejects with Overloaded, ClientGone, what `work` throws
    */
   take<T>(
-    { client, response, timeoutMs, length }: Asked,
+    { client, response, timeoutMs, length }: TurnRequest,
     work: (lifetime: RequestLifetime, record: RecordTurn) => Awaitable<T>,
   ): Awaitable<T> {
     const lifetime = new RequestLifetime(response, timeoutMs, client.name, this.#limits)

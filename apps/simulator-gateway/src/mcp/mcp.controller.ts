@@ -15,7 +15,7 @@ import { type Request, requestOf } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
 import { version } from '../rpc/client-version.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
-import type { Caller } from './own-routes.js'
+import type { ToolCaller } from './own-routes.js'
 import { instructionsOn, TOOLS } from './tool-definitions.js'
 import { Tools } from './tools.js'
 
@@ -78,7 +78,7 @@ export class McpController {
     return this.listen()
   }
 
-  private async serverFor(from: Omit<Caller, 'signal'>, message: unknown): Promise<Server> {
+  private async serverFor(from: Omit<ToolCaller, 'signal'>, message: unknown): Promise<Server> {
     const options = { capabilities: { tools: {} }, jsonSchemaValidator }
     const instructions = methodOf(message) === 'initialize' ? await this.instructions(from.own) : undefined
     const server = new Server({ name: 'upfront', version }, { ...options, ...(instructions && { instructions }) })

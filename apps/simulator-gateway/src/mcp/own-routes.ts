@@ -7,7 +7,7 @@ import { CALLER_HEADERS } from '../callers/callers.js'
 import type { Request } from '../requests/request.js'
 
 /** Who calls a tool. */
-export interface Caller {
+export interface ToolCaller {
   /** Of the MCP message. */
   request: FastifyRequest
   own: Request
@@ -41,7 +41,7 @@ export class OwnRoutes {
   constructor(private readonly adapterHost: HttpAdapterHost<FastifyAdapter>) {}
 
   /** Rejects once `signal` aborts. */
-  async ask({ method, path, body, payment }: OwnRequest, { request, signal }: Caller): Promise<OwnAnswer> {
+  async ask({ method, path, body, payment }: OwnRequest, { request, signal }: ToolCaller): Promise<OwnAnswer> {
     const forwarded = request.headers['x-forwarded-for']
     const answer = await this.adapterHost.httpAdapter.getInstance().inject({
       method,

@@ -10,7 +10,7 @@ import { Environment } from '../environment/environment.js'
 import { type AnswerState, answerStateFromHeader } from '../pending/answer-state.js'
 import type { Request } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
-import { type Caller, type OwnRequest, OwnRoutes } from './own-routes.js'
+import { type OwnRequest, OwnRoutes, type ToolCaller } from './own-routes.js'
 import { failedSettlement, isOffer, paidResult, paymentRequired, receiptOf } from './payment-results.js'
 
 type Arguments = Record<string, unknown>
@@ -41,7 +41,7 @@ export class Tools {
   }
 
   /** @throws McpError -32602 where there is no such tool; what the tool refuses is a result with `isError` */
-  async call(name: string, given: Arguments, payment: unknown, caller: Caller): Promise<CallToolResult> {
+  async call(name: string, given: Arguments, payment: unknown, caller: ToolCaller): Promise<CallToolResult> {
     try {
       if (name === 'price') return success(await this.price(given, caller))
       const work = name === 'preview' ? preview(given) : name === 'simulate' ? simulation(given) : undefined
@@ -54,7 +54,7 @@ export class Tools {
     }
   }
 
-  private async serveFree(work: Work, caller: Caller): Promise<CallToolResult> {
+  private async serveFree(work: Work, caller: ToolCaller): Promise<CallToolResult> {
     const { refusal } = caller
     if (refusal !== undefined)
       return this.sells ? this.buy(work, undefined, caller) : failure({ code: refusal.code, message: refusal.message })
@@ -64,7 +64,7 @@ export class Tools {
     return this.sells && error.code === ErrorCode.limitExceeded ? this.buy(work, undefined, caller) : failure(error)
   }
 
-  private async buy({ tool, sold }: Work, payment: unknown, caller: Caller): Promise<CallToolResult> {
+  private async buy({ tool, sold }: Work, payment: unknown, caller: ToolCaller): Promise<CallToolResult> {
     if (!this.sells) throw new RpcError(ErrorCode.invalidParams, 'this gateway sells nothing: ask without a payment')
     const answer = await this.routes.ask({ ...sold, payment }, caller)
     if (isOffer(answer)) return paymentRequired(tool, answer)
@@ -91,7 +91,7 @@ export class Tools {
     return `eip155:${BigInt(result as string)}`
   }
 
-  private async price(given: Arguments, caller: Caller): Promise<object> {
+  private async price(given: Arguments, caller: ToolCaller): Promise<object> {
     const { LIMITS, PRICE_LIST } = this.environment
     const free = { gas: LIMITS.gas, callsPerSecond: LIMITS.callsPerSecond === 0 ? null : LIMITS.callsPerSecond }
     const chain = await this.chain(caller.own)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { ErrorCode } from '@upfront/protocol'
 import type { Subscriber } from './subscriber.js'
 
-interface Answer {
+interface SimulationReply {
   /** Of several positions of a block each has no `calls`. */
   result?: { calls?: Record<string, unknown>[] }[]
   error?: { code: number; message: string }
@@ -53,7 +53,7 @@ export class WatchedSimulation {
     this.#send(JSON.stringify({ error: { code: ErrorCode.limitExceeded, message } }))
   }
 
-  #tell({ result, error }: Answer): void {
+  #tell({ result, error }: SimulationReply): void {
     // Refused for want of budget or time: nothing is known of the outcome.
     if (error?.code === ErrorCode.limitExceeded) return
     const told = JSON.stringify(error ?? result?.map(({ calls, ...rest }) => calls?.map(lasting) ?? rest))

@@ -25,7 +25,7 @@ export class Job implements Errand {
   readonly id: number
   readonly key: string
   /** Key and layers. */
-  readonly ground: string
+  readonly baseState: string
   /** It took more memory than a worker has, so it is done where there is more. */
   isLarge = false
   readonly #options: JobOptions
@@ -43,7 +43,7 @@ export class Job implements Errand {
     const { id, key, layers } = options
     this.id = id
     this.key = key
-    this.ground = `${key}\n${list([...layers.keys()], count)}`
+    this.baseState = `${key}\n${list([...layers.keys()], count)}`
     this.#options = options
     this.#held = held
     this.#onAnswer = onAnswer
@@ -53,7 +53,7 @@ export class Job implements Errand {
     const { kind, text } = this.#options
     const provided = this.#worker === worker ? this.#provided.slice(-1) : this.#provided
     this.#worker = worker
-    return [...this.#news(worker), ...provided, `perform\n${kind}\n${this.ground}${text}`]
+    return [...this.#news(worker), ...provided, `perform\n${kind}\n${this.baseState}${text}`]
   }
 
   answered(answer: FromWorker): void {

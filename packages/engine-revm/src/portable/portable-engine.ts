@@ -227,7 +227,7 @@ export class PortableEngine implements EngineCore {
       const text = answer.isOutOfMemory ? OUT_OF_MEMORY : answer.message
       this.#finish(job.id, { kind: 'failed', text, json: undefined })
     } else if (said.kind === 'read') this.#lacks(job, said.text)
-    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${job.ground}${said.text}`))
+    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${job.baseState}${said.text}`))
     else this.#finish(job.id, said)
   }
 

@@ -3,7 +3,7 @@ import { DEADLINE_SLACK_SECONDS, DecodeError, EXACT_VALIDITY_SECONDS } from '@up
 import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
-import { Facilitator } from '../routes/facilitator.js'
+import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
 import { findAccepted, GAS_SPONSORINGS, type Offer } from '../routes/offers.js'
 import { type OfferExtension, SETTLEMENT_SECONDS } from '../routes/paid-route-options.js'
@@ -37,7 +37,7 @@ export class Admission {
   constructor(
     @Inject(PAID_ROUTES_OPTIONS) private readonly options: PaidRoutesOptions,
     private readonly routes: PaidRoutes,
-    private readonly facilitator: Facilitator,
+    private readonly facilitator: ConfiguredFacilitator,
     private readonly answers: AnswerStore,
   ) {}
 

@@ -8,7 +8,7 @@ import type { VerifiedPayment } from '../admit/admission.js'
 import type { HttpAnswer } from '../admit/payment-required.js'
 import { AnswerStore, type SentAnswer, type WithheldAnswer } from '../hold/answer-store.js'
 import type { HeldResponse } from '../hold/held-response.js'
-import { Facilitator } from '../routes/facilitator.js'
+import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { CompiledRoute } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
 import { readAnswerRecord, writeAnswerRecord } from './answer-record.js'
@@ -47,7 +47,7 @@ export class Completion implements OnApplicationShutdown {
     @Inject(PAID_ROUTES_OPTIONS) private readonly options: PaidRoutesOptions,
     private readonly settler: Settler,
     private readonly answers: AnswerStore,
-    private readonly facilitator: Facilitator,
+    private readonly facilitator: ConfiguredFacilitator,
   ) {}
 
   begin(running: RunningRequest): void {

@@ -3,7 +3,7 @@ import { SettleError, type SettleResponse } from '@x402/core/types'
 import type { VerifiedPayment } from '../admit/admission.js'
 import { plainReason } from '../admit/payment-required.js'
 import { SETTLEMENT_DOUBTFUL, SETTLEMENT_PENDING } from '../routes/durable-facilitator.js'
-import { Facilitator } from '../routes/facilitator.js'
+import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { Charge } from './charge.js'
 
 /** `receipt` is the PAYMENT-RESPONSE. */
@@ -22,7 +22,7 @@ const UNDECIDED: Record<string, 'pending' | 'doubtful'> = {
 export class Settler {
   private readonly logger = new Logger('PaidRoutes')
 
-  constructor(private readonly facilitator: Facilitator) {}
+  constructor(private readonly facilitator: ConfiguredFacilitator) {}
 
   async settle({ payload, offer, payer }: VerifiedPayment, charge: Charge): Promise<SettlementResult> {
     const { network } = offer.requirements

@@ -6,7 +6,7 @@ import { FACILITATOR_CLIENT } from './paid-routes-options.js'
 
 /** The app's facilitator, plain or durable. */
 @Injectable()
-export class Facilitator {
+export class ConfiguredFacilitator {
   private readonly logger = new Logger('PaidRoutes')
 
   constructor(@Inject(FACILITATOR_CLIENT) readonly client: FacilitatorClient | DurableFacilitatorClient) {}

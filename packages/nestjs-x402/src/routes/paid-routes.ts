@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleInit, type Type } from '@nestjs/common'
 import { ApplicationConfig, ContextIdFactory, DiscoveryService, ModuleRef, ModulesContainer } from '@nestjs/core'
-import { Facilitator } from './facilitator.js'
+import { ConfiguredFacilitator } from './facilitator.js'
 import { findHandlers, type Handler } from './handlers.js'
 import { OfferError, Offers } from './offers.js'
 import {
@@ -41,7 +41,7 @@ export class PaidRoutes implements OnModuleInit {
     private readonly modules: ModulesContainer,
     private readonly config: ApplicationConfig,
     private readonly moduleRef: ModuleRef,
-    private readonly facilitator: Facilitator,
+    private readonly facilitator: ConfiguredFacilitator,
   ) {
     this.offers = new Offers(facilitator.client)
   }

@@ -1,4 +1,4 @@
-import { COUNTER, developmentGround, NOBODY, RICH } from '@upfront/engine-conformance'
+import { COUNTER, developmentState, NOBODY, RICH } from '@upfront/engine-conformance'
 import { type Address, DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hash } from '@upfront/protocol'
 import type { StateRead } from '@upfront/simulation'
 import { neededReads } from './needed-reads.js'
@@ -29,7 +29,7 @@ const payload = {
 }
 
 function needed(reads: StateRead[]): StateRead[] {
-  const { rules, base } = developmentGround()
+  const { rules, base } = developmentState()
   const request = decodeSimulationRequest([payload, 'latest'], DEFAULT_SIMULATION_LIMITS)
   return neededReads(reads, touched, { request, base, rules, limits: DEFAULT_SIMULATION_LIMITS, opening: undefined })
 }

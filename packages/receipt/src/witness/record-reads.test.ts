@@ -1,4 +1,4 @@
-import { developmentGround, NEVER, RICH } from '@upfront/engine-conformance'
+import { developmentState, NEVER, RICH } from '@upfront/engine-conformance'
 import { createPortableEngine } from '@upfront/engine-revm'
 import { type Address, DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, ZERO_HASH } from '@upfront/protocol'
 import { pinnedState, ReadBudget } from '@upfront/simulation'
@@ -13,7 +13,7 @@ const engine = createPortableEngine({ threads: 1 })
 afterAll(() => engine.close())
 
 async function record(blockStateCalls: object[]): Promise<RecordedReads> {
-  const { rules, base, state } = developmentGround()
+  const { rules, base, state } = developmentState()
   const simulation = {
     request: decodeSimulationRequest([{ blockStateCalls }, 'latest'], DEFAULT_SIMULATION_LIMITS),
     base,

@@ -1,6 +1,6 @@
 import { rpc } from '../rpc.js'
 import type { FlashblockMessage } from './flashblock-message.js'
-import { baseOf, type PendingBlock, rawTransaction } from './node-block.js'
+import { baseOf, type NodeBlock, rawTransaction } from './node-block.js'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 const NO_BLOOM = `0x${'0'.repeat(512)}`
@@ -16,7 +16,7 @@ export async function flashblocksOf(
 ): Promise<FlashblockMessage[]> {
   const { perFlashblock = 3, payloadId = `0x${blockNumber.toString(16).padStart(16, '0')}` } = options
   const number = `0x${blockNumber.toString(16)}`
-  const block = await rpc<PendingBlock>(rpcUrl, 'eth_getBlockByNumber', [number, true])
+  const block = await rpc<NodeBlock>(rpcUrl, 'eth_getBlockByNumber', [number, true])
   const receipts = await rpc<{ cumulativeGasUsed: string }[]>(rpcUrl, 'eth_getBlockReceipts', [number])
   const messages: FlashblockMessage[] = []
   for (let from = -perFlashblock; from < block.transactions.length; from += perFlashblock) {

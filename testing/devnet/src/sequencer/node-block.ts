@@ -9,7 +9,7 @@ import { serializeTransaction as serializeOpTransaction } from 'viem/op-stack'
 import type { FlashblockMessage } from './flashblock-message.js'
 
 /** A block with its transactions, as the node writes it. */
-export interface PendingBlock {
+export interface NodeBlock {
   hash: string
   parentHash: string
   miner: string
@@ -56,7 +56,7 @@ export function rawTransaction(transaction: NodeTransaction): Hex {
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 
 /** The environment of a block, as a flashblock's index 0 tells it. */
-export function baseOf(block: PendingBlock): NonNullable<FlashblockMessage['base']> {
+export function baseOf(block: NodeBlock): NonNullable<FlashblockMessage['base']> {
   return {
     parent_beacon_block_root: block.parentBeaconBlockRoot ?? ZERO_HASH,
     parent_hash: block.parentHash,

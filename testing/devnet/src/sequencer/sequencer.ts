@@ -4,7 +4,7 @@ import { L1_BLOCK } from '../optimism.js'
 import { nextSlot } from './block-schedule.js'
 import { FaultyStream, isStreamFault, type StreamFault } from './faults.js'
 import type { FlashblockMessage } from './flashblock-message.js'
-import { baseOf, type PendingBlock, rawTransaction } from './node-block.js'
+import { baseOf, type NodeBlock, rawTransaction } from './node-block.js'
 import { startStreamServer } from './stream-server.js'
 
 export interface SequencerOptions {
@@ -76,7 +76,7 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
     const { timestamp, sealAt } = nextSlot(BigInt(head.timestamp), Date.now(), blockTimeMs)
     await request(client, 'evm_setNextBlockTimestamp', [numberToHex(timestamp)])
     let payload = new Payload(optimism)
-    const show = (block: PendingBlock) => {
+    const show = (block: NodeBlock) => {
       if (!payload.continuedBy(block)) payload = new Payload(optimism)
       emit(payload.next(block))
     }
@@ -129,11 +129,11 @@ class Payload {
   }
 
   /** Whether the block still begins with all that was streamed: a replaced transaction asks for a new payload. */
-  continuedBy(block: PendingBlock): boolean {
+  continuedBy(block: NodeBlock): boolean {
     return this.#hashes.every((hash, i) => hash === block.transactions[i]?.hash)
   }
 
-  next(block: PendingBlock): FlashblockMessage {
+  next(block: NodeBlock): FlashblockMessage {
     const added = block.transactions.slice(this.#hashes.length)
     this.#hashes.push(...added.map((transaction) => transaction.hash))
     const index = this.#index++
@@ -163,7 +163,7 @@ class Payload {
  * that in a pool ordered by arrival nothing comes before it, and asks for the gas of a whole block, so that it fits into
  * none but as the first. A pending block that no deposit opens waits for its own: one at most is left.
  */
-async function leaveDeposit(client: PublicClient, pending: PendingBlock): Promise<void> {
+async function leaveDeposit(client: PublicClient, pending: NodeBlock): Promise<void> {
   const opening = pending.transactions.find((transaction) => transaction.type === '0x7e')
   const sequence = opening ? BigInt(opening.sourceHash as Hex) + 1n : BigInt(pending.number)
   const raw = rawTransaction({
@@ -181,8 +181,8 @@ async function leaveDeposit(client: PublicClient, pending: PendingBlock): Promis
   if (!known) await request(client, 'eth_sendRawTransaction', [raw])
 }
 
-async function blockAt(client: PublicClient, tag: 'latest' | 'pending'): Promise<PendingBlock> {
-  const block = await request<PendingBlock | null>(client, 'eth_getBlockByNumber', [tag, true])
+async function blockAt(client: PublicClient, tag: 'latest' | 'pending'): Promise<NodeBlock> {
+  const block = await request<NodeBlock | null>(client, 'eth_getBlockByNumber', [tag, true])
   if (!block) throw new Error(`the node has no ${tag} block`)
   return block
 }

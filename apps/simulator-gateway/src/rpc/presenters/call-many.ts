@@ -1,6 +1,6 @@
 import { decodeList, decodeObject, ErrorCode, RpcError } from '@upfront/protocol'
 import type { RpcMethod } from '../../requests/rpc-method.js'
-import { type Asked, listOf, type Recorder } from './recorder.js'
+import { listOf, type Recorder, type RecordingRequest } from './recorder.js'
 import { failureOf } from './words.js'
 
 // Erigon's bundles. Source: https://docs.erigon.tech (eth_callMany), and what reth and the providers answer.
@@ -62,7 +62,7 @@ function bundlesOf(
   stateOverrides: unknown,
   overridesPlace: string,
   shown: object,
-): { asked: Asked; lengths: number[] } {
+): { asked: RecordingRequest; lengths: number[] } {
   const places: [string, string][] = []
   const lengths: number[] = []
   const blockStateCalls = decodeList(given, 'params[0]').map((bundle, index) => {

@@ -5,7 +5,7 @@ import type { SimulationContext } from '../../simulate/simulation-context.js'
 import type { Simulator } from '../../simulate/simulator.js'
 
 /** What is asked of `upfront_simulate` in another service's name. */
-export interface Asked {
+export interface RecordingRequest {
   payload: { blockStateCalls: object[] } & Record<string, unknown>
   block: unknown
   /** Where what stands in the payload stands in the request that came: the longest that fits names an error's place. */
@@ -30,7 +30,7 @@ export class Recorder {
   }
 
   /** @throws or rejects with what `Simulator.simulate` does, places named as in the request that came */
-  async record({ payload, block, places }: Asked, context: RpcContext): Promise<Recorded> {
+  async record({ payload, block, places }: RecordingRequest, context: RpcContext): Promise<Recorded> {
     const params = [payload, block ?? 'latest']
     try {
       return await this.#simulator.simulate(
@@ -81,7 +81,7 @@ function recordAt(records: readonly CallRecord[], index: number): CallRecord {
   return record
 }
 
-function placed(error: RpcError, places: Asked['places']): RpcError {
+function placed(error: RpcError, places: RecordingRequest['places']): RpcError {
   const [found] = places
     .filter(([inPayload]) => error.message.startsWith(inPayload))
     .sort(([one], [other]) => other.length - one.length)

@@ -1,7 +1,7 @@
 import { decodeList, ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
 import { type CallRecord, type Frame, haltMessage, type RecordedAccount } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
-import { type Asked, listOf, type Recorder } from './recorder.js'
+import { listOf, type Recorder, type RecordingRequest } from './recorder.js'
 import { traceAddresses } from './words.js'
 
 // OpenEthereum's traces. Source: https://openethereum.github.io/JSONRPC-trace-module and what Erigon, Nethermind and reth answer.
@@ -9,7 +9,7 @@ import { traceAddresses } from './words.js'
 const TYPES = ['trace', 'stateDiff']
 
 export function traceMethods(recorder: Recorder): [string, RpcMethod][] {
-  const record = async (asked: Asked, types: readonly string[][], context: RpcContext) => {
+  const record = async (asked: RecordingRequest, types: readonly string[][], context: RpcContext) => {
     const { calls } = await recorder.record(asked, context)
     return calls.map(({ record }, index) => ({
       output: record.frames[0]?.output ?? '0x',

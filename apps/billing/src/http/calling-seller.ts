@@ -9,6 +9,6 @@ export function rememberSeller(request: FastifyRequest, account: SellerAccount):
 }
 
 /** Handler parameter: the account of the seller that calls; `null` where the service token, or the read token, was shown. */
-export const Caller = createParamDecorator((_data: unknown, context): SellerAccount | null => {
+export const CallingSeller = createParamDecorator((_data: unknown, context): SellerAccount | null => {
   return sellers.get(context.switchToHttp().getRequest<FastifyRequest>()) ?? null
 })
