@@ -71,7 +71,7 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
     node.cap = poor
     await billing.charge(id, '700', { waitMilliseconds: 0 })
     node.reset()
-    await until(async () => (node.stats.byMethod.eth_estimateGas ?? 0) > 2)
+    await until(async () => (node.stats.byMethod.eth_call ?? 0) > 20)
     expect((await billing.payment(id)).state).toBe('charging')
     node.cap = undefined
     await until(async () => (await billing.payment(id)).state === 'settled')

@@ -1,7 +1,7 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
-import { type Fees, simulateSettlement } from './gas-terms.js'
+import { type Fees, wouldSettle } from './gas-terms.js'
 import type { Node } from './node.js'
-import { isOutOfGas, NodeRefusal, Revert } from './node-error.js'
+import { NodeRefusal } from './node-error.js'
 import { type Receipt, type RpcReceipt, readReceipt } from './receipt.js'
 import {
   encodeBalanceOf,
@@ -74,16 +74,12 @@ export class BlockView {
   /** Whether the settlement would have succeeded on this block. */
   async wouldSettle(payment: SignedTerms, amount: bigint): Promise<boolean> {
     const data = encodeSettlement(payment, amount)
-    try {
-      const to = settlementTarget(payment)
-      const settlement = { from: payment.facilitator, to, data, fees: await this.#readFees() }
-      await simulateSettlement(this.#node, settlement, atHash(this.hash))
-      return true
-    } catch (error) {
-      if (error instanceof Revert) return false
-      if (error instanceof NodeRefusal && isOutOfGas(error)) return false
-      throw error
-    }
+    const to = settlementTarget(payment)
+    return wouldSettle(
+      this.#node,
+      { from: payment.facilitator, to, data, fees: await this.#readFees() },
+      atHash(this.hash),
+    )
   }
 
   /** The receipts of all its transactions; `null` where the node does not have every one of them (yet). */

@@ -2,7 +2,7 @@ import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
 import type { ChainSettings } from '../environment/chain-settings.js'
 import type { SignerKey } from '../environment/signer-keys.js'
 import { BlockView, type RpcBlock } from './block-view.js'
-import { estimateSettlement, type Fees, simulateSettlement } from './gas-terms.js'
+import { estimateSettlement, type Fees, simulateSettlement, wouldSettle } from './gas-terms.js'
 import { Head } from './head.js'
 import { readL1Fee } from './l1-fee.js'
 import type { Node } from './node.js'
@@ -102,6 +102,11 @@ export class Chain {
   /** Calls as a settlement would, on the newest block. Throws `Revert` too. */
   async simulateSettlement(from: Address, to: Address, data: Hex): Promise<Hex> {
     return simulateSettlement(this.node, { from, to, data, fees: await this.#usualFees() }, 'latest')
+  }
+
+  /** Whether a settlement would succeed on the newest block with this gas limit. */
+  async wouldSettle(from: Address, to: Address, data: Hex, gas: bigint): Promise<boolean> {
+    return wouldSettle(this.node, { from, to, data, gas, fees: await this.#usualFees() }, 'latest')
   }
 
   /** What an OP-stack chain asks for publishing a settlement, at most a minute old; nothing on other chains. Wei. */

@@ -1,6 +1,6 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import type { Node } from './node.js'
-import { NodeRefusal } from './node-error.js'
+import { isOutOfGas, NodeRefusal, Revert } from './node-error.js'
 import { SETTLEMENT_GAS_LIMIT, toQuantity } from './settlement-call.js'
 
 /** Wei. */
@@ -14,16 +14,27 @@ interface Settlement {
   from: Address
   to: Address
   data: Hex
+  /** Its gas limit; by default the most that any settlement gets. */
+  gas?: bigint
   fees: Fees
 }
 
+type Block = 'latest' | { blockHash: Hash; requireCanonical: true }
+
 /** Throws `NodeFault`, `NodeRefusal` and `Revert`. */
-export function simulateSettlement(
-  node: Node,
-  settlement: Settlement,
-  block: 'latest' | { blockHash: Hash; requireCanonical: true },
-): Promise<Hex> {
+export function simulateSettlement(node: Node, settlement: Settlement, block: Block): Promise<Hex> {
   return withFees(settlement, (call) => node.request<Hex>('eth_call', [call, block]))
+}
+
+/** Whether it succeeds within its gas limit. Throws `NodeFault` and `NodeRefusal`. */
+export async function wouldSettle(node: Node, settlement: Settlement, block: Block): Promise<boolean> {
+  try {
+    await simulateSettlement(node, settlement, block)
+    return true
+  } catch (error) {
+    if (error instanceof Revert || (error instanceof NodeRefusal && isOutOfGas(error))) return false
+    throw error
+  }
 }
 
 /** Gas. Throws `NodeFault`, `NodeRefusal` and `Revert`. */
@@ -33,10 +44,10 @@ export async function estimateSettlement(node: Node, settlement: Settlement): Pr
 
 /** Nodes ask that the sender could pay for all of the limit. One that can only pay for what is used gets the answer of price 0. */
 async function withFees<T>(
-  { from, to, data, fees }: Settlement,
+  { from, to, data, gas = SETTLEMENT_GAS_LIMIT, fees }: Settlement,
   ask: (call: Record<string, Hex>) => Promise<T>,
 ): Promise<T> {
-  const call = { from, to, data, gas: toQuantity(SETTLEMENT_GAS_LIMIT) }
+  const call = { from, to, data, gas: toQuantity(gas) }
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
   try {
     return await ask({

@@ -15,7 +15,7 @@ const PERMIT_GAS = 70_000n
 const HEADROOM = { numerator: 13n, denominator: 10n, plus: 15_000n }
 
 export interface SettlementGas {
-  /** What its transaction may use, permit included. */
+  /** The gas limit of its transaction, permit included. */
   gas: bigint
   /** Of it, what an ordinary settlement does not take: its permit, and what the payer's code uses. */
   excess: bigint
@@ -40,19 +40,14 @@ export async function readSettlementGas(
   return { gas: withHeadroom(estimate), excess: permit + own }
 }
 
-/** The gas limit of a settlement that was estimated to use so much. */
-export function withHeadroom(estimate: bigint): bigint {
+/** What the transaction of a settlement may use that was estimated to use so much. */
+function withHeadroom(estimate: bigint): bigint {
   const gas = (estimate * HEADROOM.numerator) / HEADROOM.denominator + HEADROOM.plus
   return gas < SETTLEMENT_GAS_LIMIT ? gas : SETTLEMENT_GAS_LIMIT
 }
 
 /** `null`: it reverts, or needs more than any settlement gets. Throws `NodeFault`. */
-export async function estimateGas(
-  chain: Chain,
-  facilitator: Address,
-  target: Address,
-  data: Hex,
-): Promise<bigint | null> {
+async function estimateGas(chain: Chain, facilitator: Address, target: Address, data: Hex): Promise<bigint | null> {
   try {
     const estimate = await chain.estimateSettlement(facilitator, target, data)
     return estimate > SETTLEMENT_GAS_LIMIT ? null : estimate

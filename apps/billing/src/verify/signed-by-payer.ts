@@ -1,17 +1,18 @@
 import type { Eip3009Authorization, Hex, Permit2Authorization, SignedAuthorization } from '@upfront/protocol'
 import { authorizationTypes, PERMIT2_ADDRESS, permit2WitnessTypes, uptoPermit2WitnessTypes } from '@x402/evm'
-import { hashTypedData, isAddressEqual, numberToHex, recoverAddress, size, type TypedDataDomain } from 'viem'
+import { recover } from 'tiny-secp256k1'
+import { hashTypedData, hexToBytes, keccak256, numberToHex, size, type TypedDataDomain } from 'viem'
 
 /**
  * The EIP-712 digest that an ordinary account has signed itself; `null`: its key has not. No node is asked: a contract's signature is
  * never one.
  * @param token the name and version of the token's EIP-712 domain, where EIP-3009 is signed
  */
-export async function recoverSigned(
+export function recoverSigned(
   authorization: SignedAuthorization,
   chainId: number,
   token: { name?: unknown; version?: unknown },
-): Promise<Hex | null> {
+): Hex | null {
   const { signature, payer } = authorization
   // As @x402/evm: of a signature in another form it recovers nothing.
   if (size(signature) !== 65) return null
@@ -24,11 +25,21 @@ export async function recoverSigned(
             verifyingContract: authorization.token,
           } as TypedDataDomain)
         : hashPermit2(authorization, chainId)
-    return isAddressEqual(await recoverAddress({ hash, signature }), payer) ? hash : null
+    return recoverSigner(hash, signature) === payer ? hash : null
   } catch {
     // Not a signature of that form.
     return null
   }
+}
+
+/** As viem's `recoverAddress`, in a fifth of the time: libsecp256k1, as WebAssembly. Throws where nobody can have signed it. */
+function recoverSigner(hash: Hex, signature: Hex): string {
+  const bytes = hexToBytes(signature)
+  const [v = 0] = bytes.subarray(64)
+  if (v > 1 && v !== 27 && v !== 28) throw new Error('neither a recovery bit nor 27 or 28')
+  const key = recover(hexToBytes(hash), bytes.subarray(0, 64), v % 27 === 1 ? 1 : 0, false)
+  if (key === null) throw new Error('no key has signed this')
+  return `0x${keccak256(key.subarray(1)).slice(-40)}`
 }
 
 function hashPermit2(authorization: Permit2Authorization, chainId: number) {

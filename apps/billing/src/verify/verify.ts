@@ -146,7 +146,7 @@ export async function verifyOnChain(
   if (isProxy(target) && !(await chain.isContract(target)))
     return invalid(RefusalReason.proxyNotDeployed, `${chain.network} has no contract at ${target}`)
   const payerCode = once(() => chain.code(payer))
-  const signed = await recoverSigned(authorization, chain.chainId, requirements.extra)
+  const signed = recoverSigned(authorization, chain.chainId, requirements.extra)
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
     signed,

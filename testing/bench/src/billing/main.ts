@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import {
   DEVNET_ACCOUNTS,
   DEVNET_ROLES,
+  type DevnetAccount,
   postgresMissing,
   startDevnet,
   startPostgres,
@@ -21,17 +22,20 @@ const { values: options } = parseArgs({
     payments: { type: 'string', default: '200' },
     concurrency: { type: 'string', default: '10' },
     rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: 'reference,pglite,postgres,batched' },
+    profile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 if (options.help) {
   console.log(
-    `npm run bench:billing -- [--payments 200] [--concurrency 10] [--rounds 3]\nPayments verified and settled per second, beside the reference facilitator.`,
+    `npm run bench:billing -- [--payments 200] [--concurrency 10] [--rounds 3] [--only ${options.only}] [--profile FOLDER]\nPayments verified and settled per second, beside the reference facilitator.`,
   )
   process.exit(0)
 }
 const payments = Number(options.payments)
 const concurrency = Number(options.concurrency)
+const only = options.only.split(',')
 const MAXIMUM = '1000'
 const CHARGE = '300'
 
@@ -55,14 +59,19 @@ const contestants: Contestant[] = []
 const results = new Map<Contestant, { verify: Figures; settle: Figures }[]>()
 try {
   const [first, second, third] = DEVNET_ROLES.facilitators
-  contestants.push(await startReference(devnet.rpcUrl, first))
-  contestants.push(await startBilling('billing on PGlite', devnet.rpcUrl, second, null))
-  if (postgres !== null) {
-    contestants.push(await startBilling('billing on Postgres', devnet.rpcUrl, third, postgres.url))
-    const fourth = DEVNET_ACCOUNTS[9] ?? third
+  const fourth = DEVNET_ACCOUNTS[9] ?? third
+  const { profile } = options
+  const billing = (name: string, facilitator: DevnetAccount, database: string | null, settings = {}) =>
+    startBilling(name, devnet.rpcUrl, facilitator, database, settings, profile)
+  if (only.includes('reference')) contestants.push(await startReference(devnet.rpcUrl, first, profile))
+  if (only.includes('pglite')) contestants.push(await billing('billing on PGlite', second, null))
+  if (postgres !== null && only.includes('postgres'))
+    contestants.push(await billing('billing on Postgres', third, postgres.url))
+  if (postgres !== null && only.includes('batched')) {
     const settings = { SETTLEMENT: 'batch', LIMITS: '{"batchIntervalMs": 200}' }
-    const database = postgres.createDatabase('batched')
-    contestants.push(await startBilling('billing on Postgres, batched', devnet.rpcUrl, fourth, database, settings))
+    contestants.push(
+      await billing('billing on Postgres, batched', fourth, postgres.createDatabase('batched'), settings),
+    )
   }
   for (const contestant of contestants) await measureRound(contestant, Math.min(payments, 40))
   for (let round = 0; round < Number(options.rounds); round++) {

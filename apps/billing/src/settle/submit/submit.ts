@@ -1,6 +1,5 @@
 import type { Chain } from '../../chain/chain.js'
 import { encodeSettlement, settlementTarget } from '../../chain/settlement-call.js'
-import { estimateGas, withHeadroom } from '../../chain/settlement-gas.js'
 import type { PaymentRow, SignedTransactionRow } from '../../ledger/schema.js'
 import type { Settlement, SigningQueue } from '../signers/signing-queue.js'
 
@@ -13,7 +12,7 @@ export type SubmitResult =
   | { outcome: 'doubtful' }
 
 /**
- * Estimates a charge's settlement and, where it would succeed, signs it and stores it. Also signs anew for a submitted
+ * Simulates a charge's settlement and, where it would succeed, signs it and stores it. Also signs anew for a submitted
  * payment whose transactions can no longer be mined. Throws `NodeFault`.
  */
 export async function submit(signing: SigningQueue, chain: Chain, payment: PaymentRow): Promise<SubmitResult> {
@@ -28,8 +27,7 @@ export async function prepare(chain: Chain, payment: PaymentRow): Promise<Settle
   if (payment.charge === null) throw new Error(`payment ${payment.id} was not charged`)
   if (payment.deadline < chain.head.now()) return null
   const call = encodeSettlement(payment, payment.charge)
-  const estimate = await estimateGas(chain, payment.facilitator, settlementTarget(payment), call)
-  // More than was verified: the payer's code is another by now.
-  if (estimate === null || estimate > payment.settlementGas) return null
-  return { payment, call, gas: withHeadroom(estimate) }
+  const { facilitator, settlementGas: gas } = payment
+  // As much gas as was verified, and promised for it: what needs more is not what was verified.
+  return (await chain.wouldSettle(facilitator, settlementTarget(payment), call, gas)) ? { payment, call, gas } : null
 }
