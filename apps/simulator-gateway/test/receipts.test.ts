@@ -274,13 +274,15 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     test('so is what decides an outcome, and what has the chain hold it: it comes to the same flags', async () => {
       const { data, ...call } = usdcCall()
       const token = call.to.toLowerCase()
-      const shown = { depends: true, outcome: true, guard: true }
+      const waiting = [{ ...call, input: data }]
+      const shown = { depends: true, outcome: true, guard: true, waiting }
       const params = [{ blockStateCalls: [{ calls: [{ ...call, input: data }] }], ...shown }, 'latest']
       const body = { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params }
       const exchange = await bought('/v1/simulate?witness=1', body)
       const [{ depends, outcome, guard }] = exchange.answer.result[0].calls
       expect(depends.facts.map(({ fact }: { fact: { address: string } }) => fact.address)).toContain(token)
       expect(depends.facts.filter((fact: object) => 'changed' in fact || 'isPending' in fact)).toEqual([])
+      expect(depends.facts.map(({ waiting }: { waiting?: number }) => waiting)).toContain(1)
       expect(outcome).toEqual({ verdict: 'holds', because: [] })
       expect(guard.bounds.map(({ token }: { token?: string }) => token)).toContain(token)
       expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...PAID))

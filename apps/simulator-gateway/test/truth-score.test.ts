@@ -1,4 +1,5 @@
 import { truthSignerOf } from '@upfront/receipt'
+import type { Outcome, ShownDependencies } from '@upfront/simulation'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { inBrowser } from './chromium.js'
@@ -15,6 +16,21 @@ beforeAll(async () => {
 })
 afterAll(() => stand?.stop())
 
+/** How many of the waiting transactions change what decides one more swap, and what comes of it. */
+async function ask({ address }: PrivateKeyAccount) {
+  const calls = [{ from: address, to: stand.uniswap.router, input: stand.swap({ address } as PrivateKeyAccount) }]
+  const payload = { blockStateCalls: [{ calls }], depends: true, outcome: true }
+  const { result } = await stand.gateway.call<{ calls: { depends: ShownDependencies; outcome: Outcome }[] }[]>(
+    'upfront_simulate',
+    [payload, 'latest'],
+  )
+  const { depends, outcome } = result![0]!.calls[0]!
+  const seen = outcome.because.filter(({ under }) => /waiting transaction/.test(under))
+  const waiting = Math.max(0, ...depends.facts.map(({ waiting = 0 }) => waiting))
+  expect(seen.length > 0).toBe(waiting > 0)
+  return { waiting, outcome }
+}
+
 it('scores what was predicted of waiting transactions, and names the dependency that made a prediction wrong', async () => {
   const [first, second, third] = stand.traders as [PrivateKeyAccount, PrivateKeyAccount, PrivateKeyAccount]
   const { router, pairV2 } = stand.uniswap
@@ -23,6 +39,10 @@ it('scores what was predicted of waiting transactions, and names the dependency 
   const less = await stand.send(second, router, stand.swap(second), 20n)
   const fails = await stand.send(third, router, stand.swap(third, await stand.quote(third)), 10n)
   await stand.until('predicted', 3)
+  // The third fails after the first, and then changes nothing.
+  const asked = await ask(first)
+  expect(asked.waiting).toBeGreaterThanOrEqual(2)
+  expect(asked.outcome.verdict).toBe('changes')
   await stand.mine()
   const { misses, ...counts } = await stand.until('judged', 3)
   expect(counts).toMatchObject({ chainId: foundry.id, seen: 3, predicted: 3, judged: 3, hits: 1, explained: 2 })
@@ -37,6 +57,7 @@ it('scores what was predicted of waiting transactions, and names the dependency 
   for (const hash of [less, fails]) expect(byHash.get(hash)!.because).toEqual(expect.arrayContaining([reserves]))
   const sample = (outcome: string) => stand.gateway.metric(`upfront_truth_predictions_total{outcome="${outcome}"}`)
   expect([await sample('hit'), await sample('dependency'), await sample('ours')]).toEqual([1, 2, 0])
+  expect(await ask(first)).toMatchObject({ waiting: 0 })
 })
 
 describe('on the page', () => {

@@ -6,7 +6,14 @@ export * from './block-parameter.js'
 export * from './call/call-request.js'
 export type { SafeTransaction } from './call/safe-transaction.js'
 export type { Paymaster, UserOperation } from './call/user-operation.js'
-export type { AccountCall, CallPosition, SignedTransactionCall } from './call/written-calls.js'
+export {
+  type AccountCall,
+  type CallPosition,
+  decodeWaitingCalls,
+  MOST_WAITING_CALLS,
+  type SignedTransactionCall,
+  type WaitingCalls,
+} from './call/written-calls.js'
 export { decodeAddress, decodeBytes, decodeBytes32 } from './decode/bytes.js'
 export * from './decode/decode-error.js'
 export * from './decode/fields.js'

@@ -7,6 +7,7 @@ import {
   type OpeningBlock,
   type PinnedBlock,
   type PinnedState,
+  type Place,
   pinnedState,
   type TracedBlock,
 } from '@upfront/simulation'
@@ -115,21 +116,23 @@ export class SimulationBases {
     return this.blocks.onBlock(meant, limits, workOn, known)
   }
 
-  /**
-   * What a simulation on this sealed block would stand on before it, or after the first half of its transactions; undefined where that is not
-   * held, or no other place.
-   */
-  async inLastBlock(
+  /** What a simulation on this sealed block would stand on at an earlier place; undefined where that is not held, or no other place. */
+  async inLastBlocks(
     { opening, state }: Pick<SimulationBase, 'opening' | 'state'>,
-    place: 'start' | 'middle',
+    { back, isMiddle }: Place,
     limits: TimeLimits,
   ): Promise<Pick<SimulationBase, 'base' | 'opening' | 'state'> | undefined> {
     if (opening !== undefined || state.layers.length > 0) return undefined
+    let header: BlockHeader | undefined = state.block.header
+    for (let left = back; left > 0 && header !== undefined; left -= 1)
+      header = this.followed.head.header(header.parentHash)
+    if (header === undefined) return undefined
     try {
-      const { transactions } = await this.positions.open(state.block.header, limits)
-      const transactionIndex = place === 'start' ? 0 : Math.floor(transactions.length / 2)
-      if (place === 'middle' && transactionIndex === 0) return undefined
-      const earlier = await this.positions.inSealed(state.block, { ...START, transactionIndex }, limits)
+      const { transactions } = await this.positions.open(header, limits)
+      const transactionIndex = isMiddle ? Math.floor(transactions.length / 2) : 0
+      if (isMiddle && transactionIndex === 0) return undefined
+      const at = { ...START, transactionIndex }
+      const earlier = await this.positions.inSealed({ header, key: header.hash }, at, limits)
       return { base: earlier.base, opening: earlier.opening, state: earlier.state }
     } catch {
       limits.signal.throwIfAborted()

@@ -14,6 +14,7 @@ import { MinState } from '../pending/min-state.js'
 import { Positions } from '../pending/positions.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { SimulationBases } from '../pending/simulation-base.js'
+import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 import { Rehearsal } from './rehearsal.js'
@@ -75,6 +76,7 @@ import { Simulator } from './simulator.js'
     Preconfirmed,
     Positions,
     MinState,
+    WaitingTransactions,
     SimulationBases,
     Simulator,
     Rehearsal,
@@ -94,6 +96,7 @@ import { Simulator } from './simulator.js'
     AnnouncedBlocks,
     Positions,
     MinState,
+    WaitingTransactions,
     Preconfirmed,
     SimulationBases,
     Simulator,

@@ -32,6 +32,7 @@ import { Environment } from '../environment/environment.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { RequestView } from '../pending/request-view.js'
 import { type SimulationBase, SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
+import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 import { type LongTurn, simulateGrowing, takingTurns } from './growing-answer.js'
 import {
@@ -69,6 +70,7 @@ export class Simulator {
     private readonly served: ServedChain,
     private readonly bases: SimulationBases,
     private readonly preconfirmed: Preconfirmed,
+    private readonly waiting: WaitingTransactions,
     private readonly telemetry: Telemetry,
     private readonly environment: Environment,
   ) {}
@@ -107,7 +109,8 @@ export class Simulator {
           if (probes !== undefined) simulation.probes = probes
           if (inspection?.outcome && layouts !== undefined) {
             const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
-            simulation.inLastBlock = (place) => this.bases.inLastBlock(simulation, place, time)
+            simulation.inLastBlocks = (place) => this.bases.inLastBlocks(simulation, place, time)
+            simulation.seenWaiting = (facts) => this.waiting.changing(facts)
           }
           return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
             if (isRecording) bounded(answer.json, limits)

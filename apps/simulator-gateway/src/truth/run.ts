@@ -1,6 +1,7 @@
 import type { Address, Hash, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
 import {
   type CallRecord,
+  changedFacts,
   type DecidingFact,
   type Effects,
   effectsOf,
@@ -26,6 +27,11 @@ export interface Run extends Result {
   facts: Map<string, FoundFact>
 }
 
+/** With what it changes of the state. */
+export interface ChangingRun extends Run {
+  changes: ShownFact[]
+}
+
 /** A value that a run found. */
 export interface FoundFact {
   fact: ShownFact
@@ -44,7 +50,7 @@ const MOST_FACTS = 256
 const FOLLOWING = new Set<DecidingFact['kind']>(['gasLeft', 'gasPrice', 'origin'])
 
 /** @param answer to one call, with its dependencies and state recorded */
-export function runOf({ json, records }: SimulationAnswer, { base, state }: Simulation): Run {
+export function runOf({ json, records }: SimulationAnswer, { base, state }: Simulation): ChangingRun {
   const [block] = JSON.parse(json.toString()) as SimulatedBlock[]
   const [call] = block!.calls
   const [record] = records
@@ -52,6 +58,7 @@ export function runOf({ json, records }: SimulationAnswer, { base, state }: Simu
     ...resultOf(call!),
     block: base.number + 1n,
     facts: record === undefined ? new Map() : factsOf(record, state.layers),
+    changes: record === undefined ? [] : changedFacts(record),
   }
 }
 

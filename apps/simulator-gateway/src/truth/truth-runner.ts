@@ -7,7 +7,7 @@ import { Environment } from '../environment/environment.js'
 import { RequestView } from '../pending/request-view.js'
 import { freeLimits, narrowed } from '../simulate/simulation-context.js'
 import { Simulator } from '../simulate/simulator.js'
-import { type Result, type Run, resultOf, runOf } from './run.js'
+import { type ChangingRun, type Result, resultOf, runOf } from './run.js'
 import { type SeenTransaction, waitingTransaction } from './seen-transaction.js'
 
 /** Of an answer: transactions that say more are not predicted. */
@@ -28,7 +28,7 @@ export class TruthRunner {
    * @param block as `upfront_simulate` takes it
    * @throws or rejects with RpcError where it is no valid transaction there, and what a request would fail with
    */
-  async run(call: NonNullable<SeenTransaction['call']>, block: unknown): Promise<Run> {
+  async run(call: NonNullable<SeenTransaction['call']>, block: unknown): Promise<ChangingRun> {
     const { LIMITS } = this.environment
     const context = {
       dialect: 'ethereum' as const,

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
-import { type Hash, RpcError, toQuantity } from '@upfront/protocol'
+import { decodeWaitingCalls, type Hash, RpcError, toQuantity } from '@upfront/protocol'
 import { errorText } from '@upfront/service'
 import { LRUCache } from 'lru-cache'
 import { type AnnouncedBlock, AnnouncedBlocks } from '../chain/announced-blocks.js'
@@ -8,9 +8,10 @@ import { FollowedChain } from '../chain/followed-chain.js'
 import { Environment } from '../environment/environment.js'
 import { Turns } from '../limits/turns.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
+import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 import { type Explanation, explanationOf, partsOf } from './explanation.js'
-import type { Result, Run } from './run.js'
+import type { ChangingRun, Result, Run } from './run.js'
 import { type Miss, ScoredDays } from './scored-days.js'
 import type { SeenTransaction } from './seen-transaction.js'
 import { SpareTime } from './spare-time.js'
@@ -59,6 +60,7 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
     private readonly followed: FollowedChain,
     private readonly preconfirmed: Preconfirmed,
     private readonly telemetry: Telemetry,
+    private readonly waiting: WaitingTransactions,
     turns: Turns,
   ) {
     this.spare = new SpareTime({
@@ -93,18 +95,25 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
   private async predict(seen: SeenTransaction): Promise<void> {
     const call = seen.call ?? (await this.runner.call(seen))
     if (call === undefined || this.minedIn(seen.hash) !== undefined) return
-    let run: Run
+    let found: ChangingRun
     try {
-      run = await this.runner.run(call, seen.on)
+      found = await this.runner.run(call, seen.on)
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       return this.leave('invalid', error.message)
     }
+    const { changes, ...run } = found
     this.days.count('predicted')
+    if (seen.source === 'waiting' && typeof call === 'object') {
+      const [decoded] = decodeWaitingCalls([call], 'waiting').calls
+      if (decoded !== undefined) this.waiting.add(seen.hash, decoded, changes)
+    }
     this.predictions.set(seen.hash, { seen: { ...seen, call }, run })
     // It may have been mined meanwhile.
     const block = this.minedIn(seen.hash)
-    if (block !== undefined) this.judgeLater(block, [seen.hash])
+    if (block === undefined) return
+    this.waiting.remove(seen.hash)
+    this.judgeLater(block, [seen.hash])
   }
 
   private minedIn(hash: Hash): FollowedBlock | undefined {
@@ -116,6 +125,7 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
     const block = await this.followed.sealed(hash, { signal }).catch(() => undefined)
     if (block === undefined) return
     this.blocks = [block, ...this.blocks].slice(0, MOST_BLOCKS)
+    for (const mined of indexesOf(block).keys()) this.waiting.remove(mined)
     const predicted = [...indexesOf(block).keys()].filter((each) => this.predictions.has(each))
     if (predicted.length > 0) this.judgeLater(block, predicted)
   }

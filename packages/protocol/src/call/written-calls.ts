@@ -1,7 +1,9 @@
 import { decodeAddress, decodeBytes } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
-import { decodeObject, unknownField } from '../decode/structure.js'
+import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
 import { type Address, type Hex, ZERO_ADDRESS } from '../hex.js'
+import { decodeCall } from '../simulate/decode-call.js'
+import type { Call } from '../simulate/simulation-request.js'
 import { decodeSafeTransaction, type SafeTransaction } from './safe-transaction.js'
 import { decodeUserOperation, type UserOperation } from './user-operation.js'
 
@@ -25,6 +27,34 @@ export type AccountCall = CallPosition &
     | { kind: 'userOperation'; operation: UserOperation; entryPoint: Address }
     | { kind: 'safe'; transaction: SafeTransaction }
   )
+
+/** Transactions that wait, as calls; those that are signed are read once the chain is known. */
+export interface WaitingCalls {
+  calls: Call[]
+  signed: SignedTransactionCall[]
+}
+
+/** Each is executed once more with the calls that it may come before. */
+export const MOST_WAITING_CALLS = 32
+
+/**
+ * Transactions as call objects, or signed in hex.
+ * @throws DecodeError with the place
+ */
+export function decodeWaitingCalls(value: unknown, name: string): WaitingCalls {
+  const place = new Place(undefined, name)
+  const entries = decodeArray(value, 'an array of transactions', undefined, name)
+  if (entries.length > MOST_WAITING_CALLS)
+    throw new DecodeError(place, `expected at most ${MOST_WAITING_CALLS} transactions, got ${entries.length}`)
+  const signed: SignedTransactionCall[] = []
+  const calls = entries.map((entry, call) => {
+    const at = new Place(place, call)
+    if (typeof entry !== 'string') return decodeCall(entry, at)
+    signed.push({ block: 0, call, place: at.toString(), raw: decodeBytes(entry, place, call) })
+    return {}
+  })
+  return { calls, signed }
+}
 
 /** Each is looked at in several runs. */
 const MOST_ACCOUNT_CALLS = 8

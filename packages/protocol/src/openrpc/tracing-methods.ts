@@ -77,6 +77,12 @@ export const TRACING: OpenRpcMethod[] = [
                   type: 'boolean',
                   description: 'Whether each call would do the same under other circumstances that could well come',
                 },
+                waiting: {
+                  type: 'array',
+                  maxItems: 32,
+                  description:
+                    'Transactions that may come before the calls, as call objects or signed in hex: tried by `outcome`',
+                },
                 link: {
                   type: 'boolean',
                   description: 'The request as a link to the page, on the block that it stood on',

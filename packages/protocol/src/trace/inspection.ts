@@ -1,4 +1,10 @@
-import { type AccountCall, type SignedTransactionCall, takeWrittenCalls } from '../call/written-calls.js'
+import {
+  type AccountCall,
+  decodeWaitingCalls,
+  type SignedTransactionCall,
+  takeWrittenCalls,
+  type WaitingCalls,
+} from '../call/written-calls.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeBoolean, decodeObject } from '../decode/structure.js'
 import { type TokenSetting, takeTokenSettings } from '../simulate/decode-token-overrides.js'
@@ -26,6 +32,8 @@ export interface Inspection {
   depends?: boolean
   /** Whether each call would do the same under other circumstances. */
   outcome?: boolean
+  /** Of `outcome`: transactions that wait, and may come before the calls. */
+  waiting?: WaitingCalls
   /** The answer has a link to the page: the payload that it is of. */
   link?: object
   /** What has the chain hold each call to what it showed. */
@@ -51,6 +59,7 @@ export const INSPECTION_FIELDS = [
   'fees',
   'depends',
   'outcome',
+  'waiting',
   'link',
   'guard',
 ] as const
@@ -66,7 +75,7 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
   const payload = {
     ...decodeObject(params[0], 'an object with `blockStateCalls`', new Place(undefined, 'params[0]')),
   }
-  const { trace, abi, positions } = payload
+  const { trace, abi, positions, waiting } = payload
   if (positions !== undefined && positions !== null)
     throw new DecodeError(new Place(undefined, 'positions'), 'several positions of a block are not tried here')
   const flag = (name: string) => {
@@ -85,6 +94,10 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
     ...(flag('outcome') && { outcome: true }),
     ...(flag('guard') && { guard: true }),
     ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
+  }
+  if (waiting !== undefined && waiting !== null) {
+    if (!inspection.outcome) throw new DecodeError(new Place(undefined, 'waiting'), 'is tried with `outcome: true`')
+    inspection.waiting = decodeWaitingCalls(waiting, 'waiting')
   }
   const isLinked = flag('link')
   for (const field of INSPECTION_FIELDS) delete payload[field]

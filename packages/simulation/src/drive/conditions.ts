@@ -2,7 +2,8 @@ import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from '../outcome/circumstances.js'
-import type { Simulation } from './simulate.js'
+import type { Place, Simulation } from './simulate.js'
+import type { AfterWaiting } from './waiting.js'
 
 /** Circumstances, and how a simulation is carried out under them. */
 export interface Condition extends Circumstances {
@@ -29,23 +30,26 @@ export interface Simulated {
   records: readonly CallRecord[]
   /** Whoever has the state of one block comes to the same: nothing is tried that takes another. */
   isForAll: boolean
+  /** What it comes to once transactions that wait have come before. */
+  afterWaiting: readonly AfterWaiting[]
 }
 
 /**
  * The circumstances that can make a difference to any of the calls: those of facts that decide.
- * @returns those that can be tried together, then those that can't
+ * @returns those that can be tried together, those that can't, and other places of the chain: the nearest first
  */
 export function conditionsFor({
   simulation,
   blocks,
   records,
   isForAll,
-}: Simulated): Record<'together' | 'apart', Condition[]> {
+}: Simulated): Record<'together' | 'apart' | 'elsewhere', Condition[]> {
   const facts = records.flatMap(({ dependencies }) => dependencies?.facts ?? []).filter(decides)
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
     together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
-    apart: [highPrice(), ...gas(simulation, records), ...(isForAll ? [] : elsewhere(simulation))].filter(wanted),
+    apart: [highPrice(), ...gas(simulation, records)].filter(wanted),
+    elsewhere: isForAll ? [] : [...withoutLayers(simulation), ...inLastBlocks(simulation)].filter(wanted),
   }
 }
 
@@ -217,11 +221,6 @@ function gas({ request }: Simulation, records: readonly CallRecord[]): Condition
   ]
 }
 
-/** At other places of the chain. */
-function elsewhere(simulation: Simulation): Condition[] {
-  return [...withoutLayers(simulation), ...inLastBlock(simulation)]
-}
-
 /** Before what the block under construction holds. */
 function withoutLayers({ state: { layers } }: Simulation): Condition[] {
   if (layers.length === 0) return []
@@ -242,10 +241,17 @@ function withoutLayers({ state: { layers } }: Simulation): Condition[] {
   ]
 }
 
-/** In the newest sealed block, where the last blocks have changed what decides. */
-function inLastBlock({ inLastBlock: find }: Simulation): Condition[] {
+const PLACES: Record<string, Place> = {
+  'a place in the middle of the last block': { back: 0, isMiddle: true },
+  'a place before the last block': { back: 0, isMiddle: false },
+  'a place in the middle of the block before the last': { back: 1, isMiddle: true },
+  'a place in the middle of the third last block': { back: 2, isMiddle: true },
+}
+
+/** In the newest sealed blocks, where they have changed what decides. */
+function inLastBlocks({ inLastBlocks: find }: Simulation): Condition[] {
   if (find === undefined) return []
-  const at = (place: 'start' | 'middle', under: string): Condition => ({
+  return Object.entries(PLACES).map(([under, place]) => ({
     under,
     of: 'course',
     concerns: ({ changed }) => changed > 0,
@@ -253,8 +259,7 @@ function inLastBlock({ inLastBlock: find }: Simulation): Condition[] {
       const earlier = await find(place)
       return earlier && { ...simulation, ...earlier }
     },
-  })
-  return [at('start', 'a place before the last block'), at('middle', 'a place in the middle of the last block')]
+  }))
 }
 
 /** The number of each of the request's blocks. */

@@ -1,5 +1,12 @@
 import { type Awaitable, inTurns } from '@upfront/node'
-import { type Hex, type Inspection, type Parts, type SimulatedBlock, toQuantity } from '@upfront/protocol'
+import {
+  type Hex,
+  type Inspection,
+  type Parts,
+  type SimulatedBlock,
+  toQuantity,
+  type WaitingCalls,
+} from '@upfront/protocol'
 import { shownOperation, shownSafeTransaction } from '../accounts/present-account-call.js'
 import { type AssetQuestions, assetQuestions, noQuestions, probesOf } from '../assets/asset-changes.js'
 import { askFailedTokens, failedToken } from '../assets/failed-token.js'
@@ -14,6 +21,7 @@ import type { TokenLayouts } from '../tokens/token-layouts.js'
 import type { CallFrame } from '../trace/call-tracer.js'
 import { decodeFrames } from '../trace/decode-frames.js'
 import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
+import type { Simulated } from './conditions.js'
 import { guardsOf } from './guards.js'
 import { leastGas } from './least-gas.js'
 import { operationGas } from './operation-gas.js'
@@ -21,6 +29,7 @@ import { outcomesOf } from './outcomes.js'
 import { rollupFees } from './rollup-fees.js'
 import { setTokens } from './set-tokens.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
+import { type AfterWaiting, afterWaiting } from './waiting.js'
 import { type MadeCall, withAccountCalls } from './with-account-calls.js'
 import { withSignedCalls } from './with-signed-calls.js'
 
@@ -90,8 +99,15 @@ async function inspectIn(
     furtherGas += await addAccountCalls(inspected, made, { records, questions, inspection, simulation })
   if (isDecoded) await decode(inspected, { records, questions, inspection, simulation })
   const isForAll = layouts === undefined
-  if (inspection.depends) addDependencies(inspected, records, simulation, isForAll)
-  if (inspection.outcome) furtherGas += await addOutcomes(inspected, records, simulation, run, isForAll)
+  const after = inspection.outcome
+    ? await afterWaiting(simulation, waitingBefore(inspection, simulation, records, isForAll), run)
+    : { tried: [], gas: 0n }
+  furtherGas += after.gas
+  if (inspection.depends) addDependencies(inspected, records, isForAll ? undefined : simulation, after.tried)
+  if (inspection.outcome) {
+    const simulated = { simulation, blocks: inspected, records, isForAll, afterWaiting: after.tried }
+    furtherGas += await addOutcomes(inspected, simulated, run)
+  }
   if (inspection.guard) furtherGas += await addGuards(inspected, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
@@ -163,27 +179,34 @@ function* wordsOf(decoder: AbiDecoder, data: Hex): Parts<string | undefined> {
   return error && (error.meaning ?? error.name)
 }
 
+/** Those that the request names, then those that are seen. */
+function waitingBefore(
+  { waiting = { calls: [], signed: [] } }: Inspection,
+  { seenWaiting }: Simulation,
+  records: readonly CallRecord[],
+  isForAll: boolean,
+): WaitingCalls {
+  if (isForAll || seenWaiting === undefined) return waiting
+  const seen = seenWaiting(records.flatMap(({ dependencies }) => dependencies?.facts ?? []))
+  return { calls: [...waiting.calls, ...seen.calls], signed: waiting.signed }
+}
+
+/** @param simulation whose block under construction counts */
 function addDependencies(
   blocks: InspectedBlock[],
   records: readonly CallRecord[],
-  { state }: Simulation,
-  isForAll: boolean,
+  simulation: Simulation | undefined,
+  after: readonly AfterWaiting[],
 ): void {
   for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) {
     const { dependencies } = records[index]!
-    if (dependencies !== undefined) call.depends = shownDependencies(dependencies, isForAll ? undefined : state.layers)
+    if (dependencies !== undefined) call.depends = shownDependencies(dependencies, simulation?.state.layers, after)
   }
 }
 
 /** @returns what it took */
-async function addOutcomes(
-  blocks: InspectedBlock[],
-  records: readonly CallRecord[],
-  simulation: Simulation,
-  run: Run,
-  isForAll: boolean,
-): Promise<bigint> {
-  const { outcomes, gas } = await outcomesOf({ simulation, blocks, records, isForAll }, run)
+async function addOutcomes(blocks: InspectedBlock[], simulated: Simulated, run: Run): Promise<bigint> {
+  const { outcomes, gas } = await outcomesOf(simulated, run)
   for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) call.outcome = outcomes[index]!
   return gas
 }

@@ -1,10 +1,13 @@
-import { ErrorCode, RpcError, type SimulatedBlock, type SimulatedCall } from '@upfront/protocol'
+import type { SimulatedBlock, SimulatedCall } from '@upfront/protocol'
+import type { DecidingFact } from '../engine/call-record.js'
+import type { Circumstances } from '../outcome/circumstances.js'
 import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
 import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
 import { NO_RECORDING } from '../plan/recording.js'
 import { alone, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
 import type { Run } from './inspect.js'
 import type { Simulation } from './simulate.js'
+import { unlessRefused } from './unless-refused.js'
 
 /**
  * Whether each call would do the same under other circumstances that could well come. Only those are tried of which a fact decided
@@ -27,16 +30,19 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
     const answer = await unlessRefused(() => run(asked))
     if (answer === undefined) return undefined
     gas += answer.gasUsed
-    return effectsIn(JSON.parse(answer.json.toString())).map((effects, at) => differenceOf(expected[at]!, effects))
+    return comparedWith(JSON.parse(answer.json.toString()))
+  }
+  const comparedWith = (found: readonly SimulatedBlock[]) =>
+    effectsIn(found).map((effects, at) => differenceOf(expected[at]!, effects))
+  const note = (condition: Circumstances, found: readonly (Difference | undefined)[] | undefined) => {
+    for (const [at, difference] of (found ?? []).entries())
+      if (difference !== undefined) tried[at]!.push({ condition, difference })
+    return found?.every((difference) => difference !== undefined) ?? false
   }
   const tryAlone = async (conditions: readonly Condition[]) => {
-    for (const condition of conditions) {
-      const found = await differences([condition])
-      for (const [at, difference] of (found ?? []).entries())
-        if (difference !== undefined) tried[at]!.push({ condition, difference })
-    }
+    for (const condition of conditions) note(condition, await differences([condition]))
   }
-  const { together, apart } = conditionsFor(simulated)
+  const { together, apart, elsewhere } = conditionsFor(simulated)
   if (together.length > 0) {
     const found = await differences(together)
     const differs = found?.some((difference) => difference !== undefined) ?? true
@@ -46,19 +52,15 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
         tried[at]!.push({ condition: joint(together), difference })
   }
   await tryAlone(apart)
+  for (const { under, changesOf, blocks } of simulated.afterWaiting) {
+    const concerns = (fact: DecidingFact) => changesOf(fact) > 0
+    note({ under, of: 'course', concerns }, comparedWith(blocks))
+  }
+  // One place says enough.
+  for (const condition of elsewhere) if (note(condition, await differences([condition]))) break
   return { outcomes: records.map((record, at) => verdictOf(record, tried[at]!)), gas }
 }
 
 function effectsIn(blocks: readonly SimulatedBlock[]): Effects[] {
   return blocks.flatMap(({ calls, miner }) => calls.map((call: SimulatedCall) => effectsOf(call, miner)))
-}
-
-/** Undefined where a call is no transaction under such circumstances. */
-async function unlessRefused<T>(run: () => T | PromiseLike<T>): Promise<T | undefined> {
-  try {
-    return await run()
-  } catch (error) {
-    if (error instanceof RpcError && error.code !== ErrorCode.limitExceeded) return undefined
-    throw error
-  }
 }

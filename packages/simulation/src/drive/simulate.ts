@@ -6,9 +6,10 @@ import {
   RpcError,
   type SimulationLimits,
   type SimulationRequest,
+  type WaitingCalls,
 } from '@upfront/protocol'
 import type { OpeningBlock } from '../block/opening-block.js'
-import type { CallRecord } from '../engine/call-record.js'
+import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Touched, TouchedList } from '../engine/engine.js'
 import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
@@ -40,8 +41,16 @@ export interface Simulation extends DriveLimits {
   recording?: Recording | undefined
   /** See `SimulationPlan`. Of an inspection: what contracts are likely to be asked; where that is what they are, one run is enough. */
   probes?: Probe[] | undefined
-  /** Where it would stand at a place in the block that it stands on; undefined where that is not held, or no other place. */
-  inLastBlock?: (place: 'start' | 'middle') => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
+  /** Where it would stand at an earlier place; undefined where that is not held, or no other place. */
+  inLastBlocks?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
+  /** Transactions that are seen waiting and change any of these facts. */
+  seenWaiting?: (facts: readonly DecidingFact[]) => WaitingCalls
+}
+
+/** A place in the block that a simulation stands on, or so many blocks before that: before its transactions, or in their middle. */
+export interface Place {
+  back: number
+  isMiddle: boolean
 }
 
 export interface SimulationAnswer {

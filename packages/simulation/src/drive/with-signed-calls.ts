@@ -14,12 +14,13 @@ export async function withSignedCalls(
   const blocks = request.blockStateCalls.map((block) => ({ ...block, calls: [...block.calls] }))
   for (const { block, call, raw, place } of signed) {
     const calls: Call[] | undefined = blocks[block]?.calls
-    if (calls !== undefined) calls[call] = await read(raw, rules.chainId, place)
+    if (calls !== undefined) calls[call] = await readSigned(raw, rules.chainId, place)
   }
   return { ...simulation, request: { ...request, blockStateCalls: blocks } }
 }
 
-async function read(raw: SignedTransactionCall['raw'], chainId: bigint, place: string): Promise<Call> {
+/** @throws RpcError -32602 as `withSignedCalls` */
+export async function readSigned(raw: SignedTransactionCall['raw'], chainId: bigint, place: string): Promise<Call> {
   try {
     return (await readSignedCall(raw, chainId)).call
   } catch (error) {

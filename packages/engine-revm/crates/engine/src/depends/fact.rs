@@ -102,7 +102,7 @@ pub struct DecidingFact {
     pub value: U256,
     /// See `reached`.
     pub reached: u64,
-    /// How many of the last blocks that are held changed it, and how many those are.
+    /// How many of the last blocks that were carried changed it, and how many those are.
     pub changed: u64,
     pub blocks: u64,
 }

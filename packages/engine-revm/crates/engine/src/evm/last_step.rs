@@ -12,44 +12,51 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
+/// Operands that are kept.
+const MOST_OPERANDS: usize = 7;
+/// With more gas left, no price of an instruction that names a slot, or only looks at an account, is too high.
+const AMPLE_GAS: u64 = 1_000_000;
+
 /// What an instruction found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct LastStep {
     opcode: u8,
     height: usize,
-    /// From the top of the stack.
-    operands: [U256; 7],
+    /// The top of the stack is the last of them.
+    operands: [U256; MOST_OPERANDS],
     gas: u64,
     /// Bytes.
     memory: usize,
     return_data: usize,
-    /// Whether the account or slot that it names was cold.
+    /// Whether the account or slot that it names was cold, where it may be that it can't be paid.
     is_cold: bool,
 }
 
 impl LastStep {
-    pub fn of(interpreter: &Interpreter<EthInterpreter>, journal: &JournalInner<JournalEntry>) -> Self {
-        let opcode = interpreter.bytecode.opcode();
+    /// Takes over what the next instruction finds.
+    pub fn update(&mut self, interpreter: &Interpreter<EthInterpreter>, journal: &JournalInner<JournalEntry>) {
         let stack = interpreter.stack.data();
-        let mut operands = [U256::ZERO; 7];
-        for (to, from) in operands.iter_mut().zip(stack.iter().rev()) {
-            *to = *from;
+        match stack.last_chunk() {
+            Some(top) => self.operands = *top,
+            None => self.operands[MOST_OPERANDS - stack.len()..].copy_from_slice(stack),
         }
+        self.opcode = interpreter.bytecode.opcode();
+        self.height = stack.len();
+        self.gas = interpreter.gas.remaining();
+        self.memory = interpreter.memory.size();
+        self.return_data = interpreter.return_data.buffer().len();
+        self.is_cold = self.finds_cold(interpreter, journal);
+    }
+
+    fn finds_cold(&self, interpreter: &Interpreter<EthInterpreter>, journal: &JournalInner<JournalEntry>) -> bool {
         let account = |word: U256| is_cold(journal, Address::from_word(B256::from(word)));
-        let is_cold = match opcode {
-            CALL | CALLCODE | DELEGATECALL | STATICCALL => account(operands[1]),
-            SELFDESTRUCT | BALANCE | EXTCODESIZE | EXTCODECOPY | EXTCODEHASH => account(operands[0]),
-            SLOAD | SSTORE => is_slot_cold(journal, interpreter.input.target_address(), operands[0]),
+        let is_ample = self.gas > AMPLE_GAS;
+        match self.opcode {
+            BALANCE | EXTCODESIZE | EXTCODEHASH | SLOAD | SSTORE if is_ample => false,
+            CALL | CALLCODE | DELEGATECALL | STATICCALL => account(self.operand(1)),
+            SELFDESTRUCT | BALANCE | EXTCODESIZE | EXTCODECOPY | EXTCODEHASH => account(self.operand(0)),
+            SLOAD | SSTORE => is_slot_cold(journal, interpreter.input.target_address(), self.operand(0)),
             _ => false,
-        };
-        Self {
-            opcode,
-            height: stack.len(),
-            operands,
-            gas: interpreter.gas.remaining(),
-            memory: interpreter.memory.size(),
-            return_data: interpreter.return_data.buffer().len(),
-            is_cold,
         }
     }
 
@@ -64,7 +71,7 @@ impl LastStep {
 
     /// The word at this place below the top of the stack, which is 0; there are seven.
     pub fn operand(&self, at: usize) -> U256 {
-        self.operands[at]
+        if at < self.height { self.operands[MOST_OPERANDS - 1 - at] } else { U256::ZERO }
     }
 
     /// Gas left before it.
@@ -79,7 +86,7 @@ impl LastStep {
 
     pub fn halted(&self, fork: SpecId) -> HaltedStep {
         let found = FoundByStep {
-            operands: self.operands.iter().take(self.height).copied().collect(),
+            operands: self.operands.iter().rev().take(self.height).copied().collect(),
             gas: Some(self.gas),
             memory: self.memory as u64,
             return_data: self.return_data as u64,

@@ -124,9 +124,9 @@ fn run_stepwise(
     }
     // geth runs no empty code.
     let is_empty = interpreter.bytecode.original_byte_slice().is_empty();
+    let mut step = LastStep::default();
     while interpreter.bytecode.is_not_end() {
-        let step = LastStep::of(interpreter, &context.journaled_state.inner);
-        context.chain.last_step = Some(step);
+        step.update(interpreter, &context.journaled_state.inner);
         let recorder = context.chain.recorder.as_ref().filter(|_| !is_empty);
         let steps = recorder.and_then(|recorder| recorder.steps.as_ref());
         let before = steps.and_then(|steps| steps.before(interpreter));
@@ -151,6 +151,7 @@ fn run_stepwise(
             record_frame::note(context, interpreter, named);
         }
     }
+    context.chain.last_step = Some(step);
     if let Some(recorder) = &mut context.chain.recorder {
         recorder.end_run(interpreter.gas.refunded());
     }

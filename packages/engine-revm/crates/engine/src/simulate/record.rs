@@ -68,7 +68,7 @@ pub fn end(
     if let Some(dependencies) = &mut dependencies {
         for fact in &mut dependencies.facts {
             if let Some(read) = fact.state_read() {
-                (fact.changed, fact.blocks) = machine.state().changes_before(&read);
+                (fact.changed, fact.blocks) = machine.state().recent_changes(&read);
             }
         }
         recorder.take(dependencies.facts.len() * FACT_BYTES);

@@ -7,6 +7,7 @@
 use super::{
     budget::Budget,
     read::{Cached, Read},
+    recent_writes::RecentWrites,
     version::{Entry, Position, Version},
 };
 use alloy_primitives::{
@@ -74,6 +75,7 @@ struct Window {
     detached: bool,
     /// What was read once steps had been made, and is not what was held already.
     disputed: Option<Read>,
+    recent: RecentWrites,
 }
 
 struct Step {
@@ -139,13 +141,9 @@ impl History {
         words.take(most).collect()
     }
 
-    /// How many of the kept steps that lead to this position changed the value, and how many those are.
-    pub(super) fn changes_before(&self, read: &Read, at: Position) -> (u64, u64) {
-        let floor = self.window().floor;
-        let values = self.values.pin();
-        let versions = values.get(read).map(|entry| entry.newest.list()).unwrap_or_default();
-        let made = versions.iter().filter(|(from, value)| (floor + 1..=at).contains(from) && value.is_some());
-        (made.count() as u64, u64::from(at.saturating_sub(floor)))
+    /// How many of the last blocks wrote the value, and how many those are.
+    pub(super) fn recent_changes(&self, read: &Read) -> (u64, u64) {
+        self.window().recent.of(read)
     }
 
     pub(super) fn floor(&self) -> Position {
@@ -206,6 +204,10 @@ impl History {
                 return Err(NotCarried::Parent);
             }
             let to = window.newest() + 1;
+            let before = window.recent.bytes();
+            window.recent.add(parent, to, writes.values.keys());
+            let grown = window.recent.bytes() as isize - before as isize;
+            self.count(&mut window, grown);
             let since = (parent - window.floor) as usize;
             let undone: Vec<Read> = window.steps.iter().skip(since).flat_map(|step| &step.changed).copied().collect();
             let restored: AddressSet =

@@ -8,6 +8,7 @@ mod history;
 mod look_ahead;
 mod pinned;
 mod read;
+mod recent_writes;
 mod simulation_state;
 mod version;
 mod words;

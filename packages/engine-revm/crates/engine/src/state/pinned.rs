@@ -46,8 +46,8 @@ impl PinnedState {
     }
 
     /// How many of the last blocks that are held changed the value, and how many those are.
-    pub fn changes_before(&self, read: &Read) -> (u64, u64) {
-        self.history.changes_before(read, self.position)
+    pub fn recent_changes(&self, read: &Read) -> (u64, u64) {
+        self.history.recent_changes(read)
     }
 
     /// Some of the words that are held, whichever block wrote or read them. Another seed finds others.

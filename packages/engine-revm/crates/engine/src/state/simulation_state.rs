@@ -107,8 +107,8 @@ impl SimulationState {
     }
 
     /// How many of the last blocks that are held changed the value, and how many those are.
-    pub fn changes_before(&self, read: &Read) -> (u64, u64) {
-        self.pinned.changes_before(read)
+    pub fn recent_changes(&self, read: &Read) -> (u64, u64) {
+        self.pinned.recent_changes(read)
     }
 
     /// Nothing is waited for, and no more is done than this: missing values are taken for granted.

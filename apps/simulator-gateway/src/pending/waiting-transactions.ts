@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common'
+import type { Call, Hash, WaitingCalls } from '@upfront/protocol'
+import { type ShownFact, stateKey } from '@upfront/simulation'
+import { LRUCache } from 'lru-cache'
+
+interface Waiting {
+  call: Call
+  changes: readonly string[]
+}
+
+const MOST_KEPT = 4_096
+/** Of one transaction: more of what it changes is not looked for. */
+const MOST_CHANGES = 128
+/** Such as leave the node's pool without being mined. */
+const TTL_MS = 10 * 60_000
+/** That are tried before one request's calls. */
+const MOST_TRIED = 8
+
+/** Transactions that wait at the node, by what they would change: those that were predicted, see `TruthScore`. */
+@Injectable()
+export class WaitingTransactions {
+  private readonly byPlace = new Map<string, Set<Hash>>()
+  private readonly kept = new LRUCache<Hash, Waiting>({
+    max: MOST_KEPT,
+    ttl: TTL_MS,
+    dispose: (waiting, hash) => this.forget(hash, waiting),
+  })
+
+  /** @param changes what of the state it changes */
+  add(hash: Hash, call: Call, changes: readonly ShownFact[]): void {
+    const places = changes.slice(0, MOST_CHANGES).map(stateKey)
+    this.kept.set(hash, { call, changes: places })
+    for (const place of places) {
+      const hashes = this.byPlace.get(place) ?? new Set()
+      this.byPlace.set(place, hashes.add(hash))
+    }
+  }
+
+  /** It waits no longer. */
+  remove(hash: Hash): void {
+    this.kept.delete(hash)
+  }
+
+  /** Those that change any of these, the first that were seen. */
+  changing(facts: readonly Pick<ShownFact, 'kind' | 'address' | 'slot'>[]): WaitingCalls {
+    const found = new Set<Hash>()
+    for (const fact of facts)
+      for (const hash of this.byPlace.get(stateKey(fact)) ?? []) if (found.size < MOST_TRIED) found.add(hash)
+    const calls = [...found].flatMap((hash) => this.kept.get(hash)?.call ?? [])
+    return { calls, signed: [] }
+  }
+
+  private forget(hash: Hash, { changes }: Waiting): void {
+    for (const place of changes) {
+      const hashes = this.byPlace.get(place)
+      hashes?.delete(hash)
+      if (hashes?.size === 0) this.byPlace.delete(place)
+    }
+  }
+}
