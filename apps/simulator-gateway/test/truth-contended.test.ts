@@ -68,6 +68,8 @@ it(
     const named = ({ why, because: [first] }: Miss) =>
       (why === 'dependency' && first?.fact.address !== undefined) || (why === 'block' && first?.fact.kind === 'time')
     expect(misses.filter((miss) => !named(miss))).toEqual([])
+    // What was named is the cause, not only another one.
+    expect(misses.filter(({ proof }) => proof !== 'alone' && proof !== 'together')).toEqual([])
     expect(judged).toBe(hits + explained)
   },
   LONG ? 540_000 : 120_000,

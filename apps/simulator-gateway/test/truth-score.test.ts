@@ -48,7 +48,10 @@ it('scores what was predicted of waiting transactions, and names the dependency 
   expect(counts).toMatchObject({ chainId: foundry.id, seen: 3, predicted: 3, judged: 3, hits: 1, explained: 2 })
   const byHash = new Map(misses.map((miss) => [miss.transaction, miss]))
   expect(byHash.has(hit)).toBe(false)
-  expect(byHash.get(less)).toMatchObject({ why: 'dependency', differs: expect.arrayContaining(['transfers']) })
+  expect(byHash.get(less)).toMatchObject({
+    ...{ why: 'dependency', differs: expect.arrayContaining(['transfers']) },
+    proof: expect.stringMatching(/^(alone|together)$/),
+  })
   expect(byHash.get(less)!.effect).toMatch(/^0x\w+ instead of 0x\w+: transfer of 0x/)
   const failed = { why: 'dependency', differs: expect.arrayContaining(['status']), effect: 'fails' }
   expect(byHash.get(fails)).toMatchObject(failed)

@@ -29,6 +29,7 @@ export interface Miss {
   why: string
   differs: string[]
   effect?: string
+  proof?: 'alone' | 'together' | 'neither'
   because: { fact: { kind: string; address?: Hex }; by: string; predicted: Hex; found: Hex }[]
 }
 

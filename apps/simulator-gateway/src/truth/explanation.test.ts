@@ -18,6 +18,7 @@ const fact = (kind: FactKind, value: bigint, rest: Partial<FoundFact> = {}): Fou
 const run = (facts: FoundFact[], of = result()): Run => ({
   ...of,
   block: 7n,
+  on: undefined,
   facts: new Map(facts.map((each) => [each.fact.kind, each])),
 })
 
@@ -36,9 +37,12 @@ describe('explanationOf', () => {
 
   it('is a dependency that changed, and says where', () => {
     const after = fact('slot', 2n, { isOfBlock: true })
+    const slot = { fact: after.fact, predicted: '0x1', found: '0x2', by: 'a transaction before' }
+    const time = { fact: { kind: 'time' }, predicted: '0x5', found: '0x6', by: 'the block' }
     expect(why([fact('slot', 1n), fact('time', 5n)], [after, fact('time', 6n)])).toEqual({
       why: 'dependency',
-      because: [{ fact: after.fact, predicted: '0x1', found: '0x2', by: 'a transaction before' }],
+      because: [slot],
+      changed: [slot, time],
     })
   })
 
@@ -54,14 +58,14 @@ describe('explanationOf', () => {
     const after = fact('slot', 5n, { isNamed: false, price: 'some to some' })
     expect(why([before], [after])).toMatchObject({ why: 'rule', because: [{ predicted: '0x0', found: '0x5' }] })
     // What it holds alone costs nothing.
-    expect(why([{ ...after, value: 4n }], [after])).toEqual({ why: 'unnamed', because: [] })
+    expect(why([{ ...after, value: 4n }], [after])).toMatchObject({ why: 'unnamed', because: [] })
   })
 
   it('is ours, where the same run at its own place differs from the chain', () => {
-    expect(why([fact('slot', 1n)], [fact('slot', 2n)], result(39_999n))).toEqual({ why: 'ours', because: [] })
+    expect(why([fact('slot', 1n)], [fact('slot', 2n)], result(39_999n))).toMatchObject({ why: 'ours', because: [] })
   })
 
   it('is unnamed, where nothing that was found by both is another one', () => {
-    expect(why([fact('slot', 1n)], [fact('time', 1n)])).toEqual({ why: 'unnamed', because: [] })
+    expect(why([fact('slot', 1n)], [fact('time', 1n)])).toMatchObject({ why: 'unnamed', because: [] })
   })
 })

@@ -1,4 +1,4 @@
-import { toQuantity } from '@upfront/protocol'
+import { type Hex, toQuantity } from '@upfront/protocol'
 import { differenceOf, type ShownFact } from '@upfront/simulation'
 import type { FoundFact, Result, Run } from './run.js'
 
@@ -14,8 +14,8 @@ export type Reason = 'dependency' | 'block' | 'rule' | 'ours' | 'unnamed' | 'unk
 
 export interface ChangedFact {
   fact: ShownFact
-  predicted: string
-  found: string
+  predicted: Hex
+  found: Hex
   /** Whose it is, or what changed it: a transaction before it in its block, or a block before that. */
   by: 'the block' | 'a transaction before' | 'a block between'
 }
@@ -24,6 +24,16 @@ export interface Explanation {
   why: Reason
   /** The facts that were other ones, the first of them. */
   because: ChangedFact[]
+  /**
+   * What the prediction comes to, run again with what was found: to what happened with one of these facts `alone`, with all that changed `together`,
+   * or with `neither`. Absent where it could not be run.
+   */
+  proof?: 'alone' | 'together' | 'neither'
+}
+
+/** An explanation, with all that was another one. */
+export interface Explained extends Explanation {
+  changed: ChangedFact[]
 }
 
 const MOST_SHOWN = 8
@@ -43,8 +53,8 @@ export function partsOf(predicted: Result, mined: Result): { differs: Part[]; ef
 }
 
 /** @param atPlace the transaction run again where it was mined @param mined as the chain has it */
-export function explanationOf(predicted: Run, atPlace: Run, mined: Result): Explanation {
-  if (partsOf(atPlace, mined).differs.length > 0) return { why: 'ours', because: [] }
+export function explanationOf(predicted: Run, atPlace: Run, mined: Result): Explained {
+  if (partsOf(atPlace, mined).differs.length > 0) return { why: 'ours', because: [], changed: [] }
   const changed: { was: FoundFact; is: FoundFact }[] = []
   for (const [place, was] of predicted.facts) {
     const is = atPlace.facts.get(place)
@@ -56,7 +66,7 @@ export function explanationOf(predicted: Run, atPlace: Run, mined: Result): Expl
   const why =
     ofState.length > 0 ? 'dependency' : priced.length > 0 ? 'rule' : named.length > 0 ? 'block' : ('unnamed' as const)
   const shown = why === 'block' ? named : [...ofState, ...priced]
-  return { why, because: shown.slice(0, MOST_SHOWN).map(shownChange) }
+  return { why, because: shown.slice(0, MOST_SHOWN).map(shownChange), changed: changed.map(shownChange) }
 }
 
 function shownChange({ was, is }: { was: FoundFact; is: FoundFact }): ChangedFact {

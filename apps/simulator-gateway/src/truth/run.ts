@@ -23,6 +23,8 @@ export interface Result {
 export interface Run extends Result {
   /** Number of the block that it was run in. */
   block: bigint
+  /** On whose state it was run; undefined where more than that block was. */
+  on: Hash | undefined
   /** What decided, and what was written, by place. */
   facts: Map<string, FoundFact>
 }
@@ -57,6 +59,7 @@ export function runOf({ json, records }: SimulationAnswer, { base, state }: Simu
   return {
     ...resultOf(call!),
     block: base.number + 1n,
+    on: state.layers.length === 0 ? base.hash : undefined,
     facts: record === undefined ? new Map() : factsOf(record, state.layers),
     changes: record === undefined ? [] : changedFacts(record),
   }

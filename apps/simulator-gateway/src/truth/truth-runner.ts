@@ -7,6 +7,7 @@ import { Environment } from '../environment/environment.js'
 import { RequestView } from '../pending/request-view.js'
 import { freeLimits, narrowed } from '../simulate/simulation-context.js'
 import { Simulator } from '../simulate/simulator.js'
+import type { Found } from './proof.js'
 import { type ChangingRun, type Result, resultOf, runOf } from './run.js'
 import { type SeenTransaction, waitingTransaction } from './seen-transaction.js'
 
@@ -26,9 +27,10 @@ export class TruthRunner {
 
   /**
    * @param block as `upfront_simulate` takes it
+   * @param found values that it finds there instead of the block's own
    * @throws or rejects with RpcError where it is no valid transaction there, and what a request would fail with
    */
-  async run(call: NonNullable<SeenTransaction['call']>, block: unknown): Promise<ChangingRun> {
+  async run(call: NonNullable<SeenTransaction['call']>, block: unknown, found?: Found): Promise<ChangingRun> {
     const { LIMITS } = this.environment
     const context = {
       dialect: 'ethereum' as const,
@@ -37,7 +39,12 @@ export class TruthRunner {
       view: new RequestView(),
       limits: narrowed(freeLimits(this.environment), ANSWER_BYTES),
     }
-    const payload = { blockStateCalls: [{ calls: [call] }], validation: true, depends: true, accessLists: true }
+    const payload = {
+      blockStateCalls: [{ calls: [call], ...found }],
+      validation: true,
+      depends: true,
+      accessLists: true,
+    }
     return this.simulator.simulate('upfront_simulate', [payload, block], context, runOf)
   }
 

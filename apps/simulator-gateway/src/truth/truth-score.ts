@@ -10,7 +10,8 @@ import { Turns } from '../limits/turns.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { Telemetry } from '../telemetry/telemetry.js'
-import { type Explanation, explanationOf, partsOf } from './explanation.js'
+import { type Explanation, explanationOf, isExplained, partsOf } from './explanation.js'
+import { type Found, proofOf } from './proof.js'
 import type { ChangingRun, Result, Run } from './run.js'
 import { type Miss, ScoredDays } from './scored-days.js'
 import type { SeenTransaction } from './seen-transaction.js'
@@ -154,7 +155,11 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
     const position = { blockHash, transactionIndex: indexesOf(block).get(seen.hash)! }
     let explanation: Explanation
     try {
-      explanation = explanationOf(run, await this.runner.run(seen.call, position), mined)
+      const found = explanationOf(run, await this.runner.run(seen.call, position), mined)
+      const { changed: _, ...shown } = found
+      const { on } = run
+      const again = on && ((values: Found) => this.runner.run(seen.call, { blockHash: on }, values))
+      explanation = isExplained(found.why) && again ? { ...shown, proof: await proofOf(found, mined, again) } : shown
     } catch {
       explanation = UNKNOWN
     }
