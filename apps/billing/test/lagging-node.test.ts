@@ -1,5 +1,6 @@
 import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
-import { createTestClient, createWalletClient, http } from 'viem'
+import type { PaymentPayload } from '@x402/core/types'
+import { createTestClient, createWalletClient, http, keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
@@ -116,5 +117,47 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
     await until(async () => (await billing.payment(id)).state === 'failed', Boolean, mineOne)
     expect(await billing.payment(id)).toMatchObject({ reason: 'transfer_event_mismatch', charge: 700n })
     expect(await kinds(id)).not.toContain('mined')
+  })
+
+  describe('a nonce that was used while billing was away, on a node without the state of that time', () => {
+    /** Ends with a payment that is under way in a new billing. */
+    async function awayWhile(act: (payload: PaymentPayload, nonce: bigint) => Promise<void>): Promise<string> {
+      const variables = { ...(await store.variables()), reconcileMs: '100' }
+      await run(variables)
+      await anvil().setAutomine(false)
+      const payload = await sign(makeRequirements())
+      const authorized = await billing.authorize(payload)
+      if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
+      const { id, nonce } = authorized.payment
+      await billing.charge(id, '700', { waitMilliseconds: 0 })
+      await until(async () => node.sent.length > 0)
+      await billing.close()
+      await anvil().dropTransaction({ hash: keccak256(node.sent[0] as `0x${string}`) })
+      await anvil().setAutomine(true)
+      await act(payload, nonce)
+      // More than `finalized` is below the head.
+      await anvil().mine({ blocks: 80 })
+      const pruned = (await head()) - 8n
+      node.lacksState = ({ method, params = [] }) =>
+        method === 'eth_call' &&
+        typeof params[1] === 'string' &&
+        params[1].startsWith('0x') &&
+        BigInt(params[1]) < pruned
+      await run(variables)
+      return id
+    }
+
+    test('ends with the deadline of its payment', async () => {
+      const id = await awayWhile((_, nonce) => burnNonce(devnet, nonce))
+      await anvil().increaseTime({ seconds: 1_000 })
+      await until(async () => (await billing.payment(id)).state === 'failed', Boolean, mineOne)
+      expect(await billing.payment(id)).toMatchObject({ reason: 'permit2_nonce_invalidated' })
+    })
+
+    test('settles its payment where that is what used it', async () => {
+      const id = await awayWhile((payload) => settleElsewhere(devnet, payload, 700n))
+      await until(async () => (await billing.payment(id)).state === 'settled')
+      expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 1, differences: [] })
+    })
   })
 })

@@ -31,32 +31,71 @@ describe('the SQL functions of the ledger', () => {
     }
     expect(allowed.sort()).toEqual([...(PAYMENT_TRANSITIONS[from] ?? [])].sort())
   })
+
+  it('count for a payer’s sponsored gas what it has paid to others, and not to itself', async () => {
+    expect(await sponsoredOf(ledger, '0xb')).toBe(300)
+    expect(await sponsoredOf(ledger, '0xa')).toBe(1_000)
+  })
 })
 
-/** Whether the guard lets an update from one state to another pass. Nothing is kept of it. */
-async function isAllowed(ledger: Ledger, from: string, to: string): Promise<boolean> {
-  const charge = ['authorized', 'released', 'expired'].includes(from) ? null : from === 'zero' ? 0 : 1
+/** A payment of what is said of it. */
+function insert(more: Record<string, string | number | null>) {
   const row = {
     ...{
       id: 'pay_1',
       origin: 'internal',
       kind: 'upto-permit2',
-      state: from,
       network: 'eip155:1',
       asset: '0x',
       payer: '0x',
       pay_to: '0x',
     },
-    ...{ facilitator: '0x', nonce: 1, maximum: 1, valid_after: 0, deadline: 1, signature: '0x', charge },
+    ...{ facilitator: '0x', nonce: 1, maximum: 1, valid_after: 0, deadline: 1, signature: '0x' },
     ...{ authorized_block: 0, settlement_gas: 0, created_at: '2026-01-01', updated_at: '2026-01-01' },
+    ...more,
   }
+  const payment = sql`jsonb_populate_record(null::payments, ${JSON.stringify(row)}::jsonb)`
+  return sql`insert into payments overriding user value select (${payment}).*`
+}
+
+/** Whether the guard lets an update from one state to another pass. Nothing is kept of it. */
+async function isAllowed(ledger: Ledger, from: string, to: string): Promise<boolean> {
+  const charge = ['authorized', 'released', 'expired'].includes(from) ? null : from === 'zero' ? 0 : 1
   const refusal = await ledger.db
     .transaction(async (tx) => {
-      const payment = sql`jsonb_populate_record(null::payments, ${JSON.stringify(row)}::jsonb)`
-      await tx.execute(sql`insert into payments overriding user value select (${payment}).*`)
+      await tx.execute(insert({ state: from, charge }))
       await tx.execute(sql`update payments set state = ${to}`)
       throw new Error('the guard let it pass')
     })
     .catch((error: Error) => (error.cause instanceof Error ? error.cause.message : error.message))
   return !/cannot go from/.test(refusal)
+}
+
+/** Wei that a payer of `0xa` has cost who was sponsored with 1,000 and has settled 7 to `payTo`, worth 100 each. */
+async function sponsoredOf(ledger: Ledger, payTo: string): Promise<number> {
+  let cost = Number.NaN
+  const now = new Date().toISOString()
+  const settled = {
+    state: 'settled',
+    payer: '0xa',
+    pay_to: payTo,
+    charge: 7,
+    maximum: 7,
+    sponsored_gas: 1_000,
+    created_at: now,
+  }
+  const done = new Error('read')
+  await ledger.db
+    .transaction(async (tx) => {
+      await tx.execute(insert(settled))
+      const [row] = await tx
+        .select({ cost: sql<string>`sponsored_gas('eip155:1', '0x', '0xa', 100)` })
+        .from(sql`(select 1) as one`)
+      cost = Number(row?.cost)
+      throw done
+    })
+    .catch((error) => {
+      if (error !== done) throw error
+    })
+  return cost
 }

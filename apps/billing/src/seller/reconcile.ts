@@ -30,7 +30,8 @@ export async function reconcile(db: Database, chains: Chains, filter: PaymentFil
     for (let from = BigInt(fromBlock ?? 0); from <= last; from += RANGE_BLOCKS) {
       const to = from + RANGE_BLOCKS - 1n < last ? from + RANGE_BLOCKS - 1n : last
       const findings = await compare(db, chain, { from, to }, where)
-      const found = findings.map((finding) => asDifference(finding))
+      const isOpen = (finding: Finding) => finding.kind === 'settled' && finding.payment.state !== 'failed'
+      const found = findings.filter((finding) => !isOpen(finding)).map(asDifference)
       differences.push(...found.filter((difference) => isOf(filter, difference)))
     }
   }

@@ -14,8 +14,10 @@ export type Spend =
   | { kind: 'settlement'; receipt: Receipt }
   /** Something else: the payer burnt the nonce, or spent it another way. */
   | { kind: 'other' }
-  /** The node does not show all of that block yet, or not the state around it. */
+  /** The node does not show all of that block yet. */
   | { kind: 'unknown' }
+  /** The node has no state of that time any more. */
+  | { kind: 'pruned' }
 
 type Authorization = OpenAuthorization & Pick<PaymentRow, 'authorizedBlock'>
 
@@ -34,7 +36,7 @@ export async function findSpend(
   own: ReadonlySet<Hash>,
 ): Promise<Spend> {
   const block = await findBlock(chain, view, payment)
-  if (block === null) return { kind: 'unknown' }
+  if (block === null || block === 'pruned') return { kind: block ?? 'unknown' }
   const isOpen = payment.kind !== 'upto-permit2'
   const candidates = new Map<Hash, SettlementPlace | null>()
   const others = new Set<Hash>()
@@ -62,7 +64,7 @@ export async function findSpend(
 }
 
 /** The block in which the nonce was used; `null` where the node does not show it consistently. */
-async function findBlock(chain: Chain, view: BlockView, payment: Authorization) {
+async function findBlock(chain: Chain, view: BlockView, payment: Authorization): Promise<BlockView | 'pruned' | null> {
   const { authorizedBlock } = payment
   const isUsed = (number: bigint) => chain.isNonceUsed(payment, number)
   let used = view.number
@@ -75,8 +77,7 @@ async function findBlock(chain: Chain, view: BlockView, payment: Authorization) 
       else unused = middle
     }
   } catch (error) {
-    // A node without old state.
-    if (error instanceof NodeRefusal) return null
+    if (error instanceof NodeRefusal) return 'pruned'
     throw error
   }
   const block = await chain.block(used)

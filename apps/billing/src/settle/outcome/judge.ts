@@ -38,7 +38,9 @@ export async function judge(
   if (await block.isNonceUsed(payment)) {
     const spend = await findSpend(chain, block, payment, own)
     if (spend.kind === 'settlement') return { kind: 'settled', receipt: spend.receipt }
-    if (spend.kind === 'unknown') return { kind: 'unclear' }
+    // What can't be looked up ends with its deadline: should it have been a settlement, its transfer heals it (`compare`).
+    const isOpen = spend.kind === 'pruned' && payment.deadline >= block.timestamp
+    if (spend.kind === 'unknown' || isOpen) return { kind: 'unclear' }
     return { kind: 'impossible', reason: RefusalReason.nonceInvalidated, block }
   }
   // Time does not go back: no later block can settle it.

@@ -30,7 +30,7 @@ export interface Difference {
 export type Finding =
   /** The chain has replaced the block of a settlement: it is under way again. */
   | { kind: 'dropped'; payment: PaymentRow }
-  /** A payment that had failed was settled, by this transaction. */
+  /** A payment that had failed, or is under way, was settled, by this transaction. */
   | { kind: 'settled'; payment: PaymentRow; receipt: Receipt; transfer: Transfer }
   | { kind: 'difference'; difference: Difference }
 
@@ -110,11 +110,12 @@ export async function explain(db: Database, chain: Chain, log: Log): Promise<Fin
     const receipt = whole === null ? null : receiptAt(whole, place, payment)
     const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
     if (receipt === null || transfer === null || transfer.logIndex !== log.logIndex) return differs('unexplained')
-    // Under way: its settler sees it too.
-    if (payment.state === 'charging' || payment.state === 'submitted') return null
-    if (payment.state === 'failed' && transfer.amount === payment.charge) {
+    const isUnderWay = payment.state === 'charging' || payment.state === 'submitted'
+    // Under way too: its settler sees it only while the node has the state around it.
+    if ((isUnderWay || payment.state === 'failed') && transfer.amount === payment.charge) {
       return { kind: 'settled', payment, receipt, transfer }
     }
+    if (isUnderWay) return null
     // It may have been settled while it was looked at.
     return (await findPaymentById(db, payment.id))?.transaction === log.transactionHash && payment.state !== 'failed'
       ? null

@@ -18,7 +18,7 @@ const MOST_FAILURES = 200
 
 /** What the ledger made of the chain's facts. */
 export interface Followed {
-  /** Payments that had failed, and whose transfer was found. */
+  /** Payments that had failed, or whose settler did not see it, and whose transfer was found. */
   healed: PaymentRow[]
   /** Payments whose block the chain has dropped: they are under way again. */
   reopened: PaymentRow[]
@@ -63,7 +63,8 @@ export async function followNewest(db: Database, chain: Chain): Promise<Followed
   }
   const { logs } = await readTransfers(chain, places, range)
   const explained = await Promise.all(logs.map((log) => explain(db, chain, log)))
-  return apply(db, chain, [...dropped, ...explained.filter((finding) => finding?.kind === 'settled')])
+  const healing = explained.filter((finding) => finding?.kind === 'settled' && finding.payment.state === 'failed')
+  return apply(db, chain, [...dropped, ...healing.filter((finding) => finding !== null)])
 }
 
 async function apply(db: Database, chain: Chain, findings: readonly Finding[]): Promise<Followed> {

@@ -16,7 +16,7 @@ export function reportFollowed(
   }
   for (const { id: paymentId, transaction } of healed) {
     metrics.transitions.inc({ state: 'settled' })
-    logger.warn({ paymentId, network, transaction }, 'a payment that had failed is settled: its transfer was found')
+    logger.warn({ paymentId, network, transaction }, 'a payment is settled by its transfer, which was found')
   }
   for (const { id: paymentId } of reopened) {
     metrics.reorgs.inc({ network })
