@@ -15,6 +15,7 @@ import {
   type Hex,
   http,
   keccak256,
+  maxUint256,
   parseAbi,
   parseEther,
   toHex,
@@ -23,7 +24,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 /** `ORDINARY=1600`: the long form. `packages/engine-revm/test/outcome` has those of real blocks. */
-const COUNT = Number(process.env.ORDINARY ?? 70)
+const COUNT = Number(process.env.ORDINARY ?? 90)
 
 interface Call {
   from?: Hex
@@ -46,7 +47,24 @@ beforeAll(async () => {
   devnet = await startDevnet({ uniswap: true, payments: false })
   account = privateKeyToAccount(devnet.accounts.deployer.privateKey)
   const [fee, rebasing, batch] = [await deploy('FeeToken'), await deploy('RebasingToken'), await deploy('BatchAccount')]
-  kinds = kindsOn(devnet.uniswap!, { fee, rebasing, batch })
+  const { token0, token1 } = devnet.uniswap!
+  const lending = await deploy('LendingPool', [token0, token1])
+  kinds = { ...kindsOn(devnet.uniswap!, { fee, rebasing, batch }), ...lendingOn(lending) }
+  for (const token of [token0, token1]) {
+    await mined({ to: token, data: call('mint', [account.address, parseEther('1000000')]) })
+    await mined({ to: token, data: call('approve', [lending, maxUint256]) })
+  }
+  await mined({ to: token1, data: call('mint', [lending, parseEther('1000000')]) })
+  // Interest may come due between what is estimated and what is mined.
+  for (const [functionName, amount] of [
+    ['deposit', '10000'],
+    ['borrow', '1000'],
+  ] as const)
+    await mined({
+      to: lending,
+      gas: 500_000n,
+      data: encodeFunctionData({ abi: lendingAbi, functionName, args: [parseEther(amount)] }),
+    })
   for (const to of [fee, rebasing]) await mined({ to, data: call('mint', [account.address, parseEther('1000')]) })
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl })
 })
@@ -55,14 +73,17 @@ afterAll(async () => {
   await devnet?.stop()
 })
 
-async function mined(transaction: { to?: Hex; data: Hex }) {
+async function mined(transaction: { to?: Hex; data: Hex; gas?: bigint }) {
   const transport = http(devnet.rpcUrl)
   const hash = await createWalletClient({ account, transport }).sendTransaction({ chain: null, ...transaction })
   return createPublicClient({ transport, pollingInterval: 20 }).waitForTransactionReceipt({ hash })
 }
 
-async function deploy(name: 'FeeToken' | 'RebasingToken' | 'BatchAccount'): Promise<Hex> {
-  return (await mined({ data: encodeDeployData({ ...readArtifact(name), args: [] }) })).contractAddress!
+async function deploy(
+  name: 'FeeToken' | 'RebasingToken' | 'BatchAccount' | 'LendingPool',
+  args: Hex[] = [],
+): Promise<Hex> {
+  return (await mined({ data: encodeDeployData({ ...readArtifact(name), args }) })).contractAddress!
 }
 
 function call(functionName: 'mint' | 'transfer' | 'approve', args: readonly [Hex, bigint]): Hex {
@@ -71,6 +92,25 @@ function call(functionName: 'mint' | 'transfer' | 'approve', args: readonly [Hex
 
 const pairAbi = parseAbi(['function sync()', 'function skim(address to)', 'function burn(address to)'])
 const factoryAbi = parseAbi(['function createPair(address tokenA, address tokenB)'])
+
+const lendingAbi = parseAbi([
+  'function deposit(uint256)',
+  'function withdraw(uint256)',
+  'function borrow(uint256)',
+  'function repay(uint256)',
+])
+
+function lendingOn(to: Hex): typeof kinds {
+  return Object.fromEntries(
+    (['deposit', 'withdraw', 'borrow', 'repay'] as const).map((functionName) => [
+      `${functionName} of a lending pool`,
+      (at: number) => {
+        const args = [1n + drawn(at, functionName, parseEther('900'))] as const
+        return { to, input: encodeFunctionData({ abi: lendingAbi, functionName, args }) }
+      },
+    ]),
+  )
+}
 
 function kindsOn(
   { token0, token1, router, pairV2, poolV3, factoryV2 }: UniswapContracts,
@@ -128,7 +168,8 @@ it(`takes at most one of a hundred ordinary transactions for a trap: ${COUNT}, o
   const succeeded = new Set<string>()
   for (let at = 0; at < COUNT; at += 1) {
     const name = names[at % names.length]!
-    const gas = at % 3 === 0 ? {} : { gas: toHex(200_000 + 6_000_000 * (at % 2)) }
+    const limit = [undefined, 200_000, 6_200_000][Number(drawn(at, 'gas', 3n))]
+    const gas = limit === undefined ? {} : { gas: toHex(limit) }
     const calls = [{ from: account.address, ...kinds[name]!(at), ...gas }]
     const params = [{ blockStateCalls: [{ calls }], outcome: true }, 'latest']
     const { result } = await gateway.call<{ calls: { status: Hex; outcome: Outcome }[] }[]>('upfront_simulate', params)

@@ -32,6 +32,7 @@ export function readArtifact(
   name:
     | 'BatchAccount'
     | 'FeeToken'
+    | 'LendingPool'
     | 'OutcomeGuard'
     | 'OwnKeyAccount'
     | 'RebasingToken'
