@@ -12,7 +12,7 @@ import { RpcModule } from './rpc/rpc.module.js'
 import { SimulateModule } from './simulate/simulate.module.js'
 import { Telemetry } from './telemetry/telemetry.js'
 import { TruthModule } from './truth/truth.module.js'
-import { WireModule } from './wire/wire.module.js'
+import { WebSocketModule } from './web-socket/web-socket.module.js'
 
 /** What every room uses: settings, and what the process says of itself. */
 @Module({
@@ -38,7 +38,7 @@ export class AppModule {
     const rpc = RpcModule.importing(process, simulate)
     const imports = [
       HttpModule.importing(process, rpc, simulate),
-      WireModule.importing(process, rpc, simulate),
+      WebSocketModule.importing(process, rpc, simulate),
       McpModule.importing(process, rpc),
       OpsModule.importing(process, rpc, simulate),
     ]

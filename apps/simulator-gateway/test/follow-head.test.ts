@@ -12,7 +12,7 @@ import {
 import WebSocket from 'ws'
 import { answerStateFromHeader } from '../src/pending/answer-state.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
-import { connect } from './wire-client.js'
+import { connect } from './web-socket-client.js'
 
 let anvil: Anvil
 let node: FaultProxy

@@ -24,7 +24,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
-import { connect } from './wire-client.js'
+import { connect } from './web-socket-client.js'
 
 /** `GETH`, or a geth on the path, or where `go install` puts it. */
 function findGeth(): string | undefined {

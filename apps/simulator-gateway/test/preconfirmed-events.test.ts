@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import type { Hex } from 'viem'
 import { axeViolations, inBrowser, launchBrowser } from './chromium.js'
 import { type PreconfirmedStand, send, startStand, until } from './preconfirmed-stand.js'
-import { connect } from './wire-client.js'
+import { connect } from './web-socket-client.js'
 
 const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
 /** Deploys LOG1 with the topic 0x2a. */

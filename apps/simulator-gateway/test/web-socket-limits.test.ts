@@ -3,7 +3,7 @@ import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
 import { TARGET } from './simulate-params.js'
-import { connect } from './wire-client.js'
+import { connect } from './web-socket-client.js'
 
 describe('what a WebSocket client may hold', () => {
   let anvil: Anvil

@@ -9,7 +9,7 @@ import WebSocket from 'ws'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { callOf, TARGET } from './simulate-params.js'
-import { connect } from './wire-client.js'
+import { connect } from './web-socket-client.js'
 
 /** Emits LOG1 with the topic 0x2a. */
 const EMITTER = '0x602a60006000a1'

@@ -17,14 +17,14 @@ export interface Claimant {
 }
 
 /** How many charges of one signer and origin may be submitted now. */
-export interface Room {
+export interface SignerCapacity {
   signer: Address
   origin: PaymentOrigin
   count: number
 }
 
 /** What one signer has of one origin; `count` is how many of its submitted payments are not mined yet. */
-export interface Work extends Room {
+export interface Work extends SignerCapacity {
   /** Submitted payments that have not ended. */
   submitted: number
   /** Whether {@link claimCharges} would find any. */
@@ -35,43 +35,47 @@ export interface Work extends Room {
 
 /** Everything that a claimant decides by, in one statement: most of the time there is nothing to claim. */
 export function readWork(db: Database, claimant: Claimant, confirmedBlock: bigint): Promise<Work[]> {
-  const ofRoom = sql`network = ${claimant.network} and facilitator = room.signer and origin = room.origin`
+  const ofCapacity = sql`network = ${claimant.network} and facilitator = capacity.signer and origin = capacity.origin`
   return db
     .select({
-      signer: sql<Address>`room.signer`,
-      origin: sql<PaymentOrigin>`room.origin`,
+      signer: sql<Address>`capacity.signer`,
+      origin: sql<PaymentOrigin>`capacity.origin`,
       submitted: sql<number>`open.submitted`,
       count: sql<number>`open.unmined`,
       hasCharges: sql<boolean>`exists (select from payments where ${isToSubmit(claimant)})`,
       hasSubmitted: sql<boolean>`exists (select from payments where ${isToLookAt(claimant, confirmedBlock)}
-        and facilitator = room.signer and origin = room.origin)`,
+        and facilitator = capacity.signer and origin = capacity.origin)`,
     })
     .from(
       sql`(select signer, origin from jsonb_array_elements_text(${JSON.stringify(claimant.signers)}::jsonb) as signer,
-          unnest(array['internal', 'facilitator']) as origin) as room,
+          unnest(array['internal', 'facilitator']) as origin) as capacity,
         lateral (select count(*)::int as submitted, (count(*) filter (where block_number is null))::int as unmined
-          from payments where ${ofRoom} and state = 'submitted') as open`,
+          from payments where ${ofCapacity} and state = 'submitted') as open`,
     )
 }
 
 /**
- * Claims charges that are to be submitted: of each room no more than it has, what expires first in front. No other process gets
+ * Claims charges that are to be submitted: of each capacity no more than it has, what expires first in front. No other process gets
  * them until their next look. Nothing more is signed for contracts that burn gas.
  */
-export function claimCharges(db: Database, claimant: Claimant, rooms: readonly Room[]): Promise<PaymentRow[]> {
+export function claimCharges(
+  db: Database,
+  claimant: Claimant,
+  capacities: readonly SignerCapacity[],
+): Promise<PaymentRow[]> {
   return claim(
     db,
     claimant,
-    sql`select due.id from jsonb_to_recordset(${JSON.stringify(rooms)}::jsonb) as room(signer text, origin text, count int),
+    sql`select due.id from jsonb_to_recordset(${JSON.stringify(capacities)}::jsonb) as capacity(signer text, origin text, count int),
       lateral (
-        select id from payments where ${isToSubmit(claimant)} order by deadline limit room.count for update skip locked
+        select id from payments where ${isToSubmit(claimant)} order by deadline limit capacity.count for update skip locked
       ) as due`,
   )
 }
 
-/** A charge of `room` that is due. */
+/** A charge of `capacity` that is due. */
 function isToSubmit(claimant: Claimant): SQL {
-  return sql`network = ${claimant.network} and state = 'charging' and facilitator = room.signer and origin = room.origin
+  return sql`network = ${claimant.network} and state = 'charging' and facilitator = capacity.signer and origin = capacity.origin
     and next_look <= now() and ${isFree(claimant)}
     and not ${isOfRefusedContract}`
 }

@@ -9,9 +9,9 @@ import {
   type Claimant,
   claimCharges,
   claimSubmitted,
-  type Room,
   readSubmitted,
   readWork,
+  type SignerCapacity,
 } from '../ledger/claim-work.js'
 import type { Database } from '../ledger/ledger.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
@@ -23,7 +23,7 @@ import type { GasPolicy } from './signers/gas-policy.js'
 import type { SigningQueue } from './signers/signing-queue.js'
 import { Batches } from './submit/batches.js'
 import { Broadcasts } from './submit/broadcasts.js'
-import { makeRooms, roomOf } from './submit/rooms.js'
+import { capacityOf, freeCapacities } from './submit/signer-capacity.js'
 import { submit } from './submit/submit.js'
 
 const LONGEST_PAUSE_MILLISECONDS = 200
@@ -150,7 +150,7 @@ export class ChainSettler {
       nextLookMilliseconds: this.#environment.LIMITS.recoveryMs,
     }
     // Before the ledger is read: what is signed meanwhile is counted twice for a moment, rather than not at all.
-    const taken: Room[] = this.#aboutToSign()
+    const taken: SignerCapacity[] = this.#aboutToSign()
     const work = await readWork(this.#db, claimant, this.#chain.confirmedBlock)
     taken.push(...work)
     this.#isBusy = work.some(({ submitted }) => submitted > 0)
@@ -166,10 +166,12 @@ export class ChainSettler {
     }
     for (const origin of ['internal', 'facilitator'] as const) {
       const due = single.filter((signer) => hasCharges(signer, origin))
-      const rooms = makeRooms(origin, due, taken, inFlight)
-      const claimed = rooms.length === 0 ? [] : await claimCharges(this.#db, claimant, rooms)
-      isFull ||= rooms.length < due.length || rooms.some((room) => claimed.filter(isOf(room)).length === room.count)
-      taken.push(...claimed.map(roomOf))
+      const capacities = freeCapacities(origin, due, taken, inFlight)
+      const claimed = capacities.length === 0 ? [] : await claimCharges(this.#db, claimant, capacities)
+      isFull ||=
+        capacities.length < due.length ||
+        capacities.some((capacity) => claimed.filter(isOf(capacity)).length === capacity.count)
+      taken.push(...claimed.map(capacityOf))
       this.#workOn(claimed)
     }
     this.#isFull = isFull
@@ -179,8 +181,8 @@ export class ChainSettler {
     this.#workOn(await claimSubmitted(this.#db, claimant, this.#chain.confirmedBlock, most))
   }
 
-  #aboutToSign(): Room[] {
-    return [...this.#working.values()].filter(({ state }) => state === 'charging').map(roomOf)
+  #aboutToSign(): SignerCapacity[] {
+    return [...this.#working.values()].filter(({ state }) => state === 'charging').map(capacityOf)
   }
 
   /** Lets the signer settle a batch, unless it is at it, or was a moment ago. */
@@ -302,7 +304,7 @@ export class ChainSettler {
   }
 }
 
-function isOf({ signer, origin }: Room) {
+function isOf({ signer, origin }: SignerCapacity) {
   return (payment: PaymentRow) => payment.facilitator === signer && payment.origin === origin
 }
 

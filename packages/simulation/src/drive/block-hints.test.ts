@@ -2,7 +2,7 @@ import { type UpstreamCall, UpstreamError, UpstreamFault } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { readKey, type StateRead } from '../engine/state.js'
 import { BlockHints } from './block-hints.js'
-import { Asked, Flight } from './flight.js'
+import { InFlightReads, MergedReads } from './in-flight-reads.js'
 import { pinnedState } from './pinned-state.js'
 
 const HASH: Hash = `0x${'ab'.repeat(32)}`
@@ -46,7 +46,7 @@ function hints(served: Record<string, unknown>, asksNode = true) {
   const reads = {
     askAhead: (_: unknown, all: readonly StateRead[]) => {
       read.push(...all.map(readKey))
-      return new Asked(Promise.resolve([]), [new Flight(0)], 0)
+      return new MergedReads(Promise.resolve([]), [new InFlightReads(0)], 0)
     },
   }
   const engine = { missing: (_: Hash, all: readonly StateRead[]) => [...all] }

@@ -13,7 +13,7 @@ import { readKey, type StateRead } from '../engine/state.js'
 import type { OnLack } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
 import type { StateReads } from './state-reads.js'
-import { accountReads, asObject, type Touched, touchedInPrestate } from './touch-hints.js'
+import { accountReads, asObject, touchedInPrestate } from './touch-hints.js'
 import { isUnserved, Unserved } from './unserved.js'
 
 /** Executing a block that lacks less needs no hint. */
@@ -93,7 +93,7 @@ export class BlockHints {
     else if (isUnserved(outcome.error.fault)) this.#unserved.note(kind)
   }
 
-  async #touched(kind: Kind, header: BlockHeader): Promise<Touched> {
+  async #touched(kind: Kind, header: BlockHeader): Promise<StateRead[]> {
     try {
       return await this.#client.call(hintOf(kind, header), { deadline: performance.now() + HINT_MS })
     } catch (error) {
@@ -105,7 +105,7 @@ export class BlockHints {
   }
 
   /** Never rejects. */
-  #read(touched: Touched, { block, key }: PinnedState): Promise<unknown> | undefined {
+  #read(touched: StateRead[], { block, key }: PinnedState): Promise<unknown> | undefined {
     const reads = new Map(touched.slice(0, MOST_TOUCHED).map((read) => [readKey(read), read]))
     const missing = this.#engine.missing(key, [...reads.values()])
     if (missing.length === 0) return undefined
@@ -115,7 +115,7 @@ export class BlockHints {
   }
 }
 
-function hintOf(kind: Kind, { hash, number }: BlockHeader): UpstreamCall<Touched> {
+function hintOf(kind: Kind, { hash, number }: BlockHeader): UpstreamCall<StateRead[]> {
   const call = { method: kind, maxBytes: HINT_BYTES, attempts: 1, attemptTimeoutMs: HINT_MS, pace: 'slow' as const }
   switch (kind) {
     case 'debug_traceBlockByHash': {
@@ -127,7 +127,7 @@ function hintOf(kind: Kind, { hash, number }: BlockHeader): UpstreamCall<Touched
   }
 }
 
-function touchedInTraces(result: unknown): Touched {
+function touchedInTraces(result: unknown): StateRead[] {
   return asList(result).flatMap((trace) => {
     const { result: prestate } = asObject(trace)
     return prestate === undefined ? [] : touchedInPrestate(prestate)
@@ -135,7 +135,7 @@ function touchedInTraces(result: unknown): Touched {
 }
 
 /** Its `keys` are what was hashed into the tries: each account's address, and after it its slots. */
-function touchedInWitness(result: unknown): Touched {
+function touchedInWitness(result: unknown): StateRead[] {
   const { keys } = asObject(result)
   let address: Address | undefined
   return asList(keys).flatMap((key): StateRead[] => {

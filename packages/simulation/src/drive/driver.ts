@@ -18,8 +18,8 @@ import { readKey, type StateRead, type StateValue } from '../engine/state.js'
 import type { Lacking, Step } from '../engine/step.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { BlockHints } from './block-hints.js'
-import type { ReadOutcome } from './flight.js'
 import { Hints } from './hints.js'
+import type { ReadOutcome } from './in-flight-reads.js'
 import type { PinnedState } from './pinned-state.js'
 import type { ReadBudget } from './read-budget.js'
 import { provide, StateReads } from './state-reads.js'
@@ -190,7 +190,7 @@ export class Driver {
     const since = performance.now()
     const late = () => (budget.isSpentOn(since) ? this.#silent() : budget.outOfTime())
     const asked = this.#reads.ask(block, reads)
-    this.#observer.onReads?.({ hits: asked.joined, misses: reads.length - asked.joined })
+    this.#observer.onReads?.({ hits: asked.merged, misses: reads.length - asked.merged })
     try {
       return await within(asked.outcomes, { signal, deadline: budget.deadline }, late)
     } finally {

@@ -11,7 +11,7 @@ import { namedAccounts } from './named-accounts.js'
 import { Overridden } from './overridden.js'
 import type { PinnedState } from './pinned-state.js'
 import type { StateReads } from './state-reads.js'
-import { accessListHint, accountReads, type HintedCall, hintedCall, prestateHint, type Touched } from './touch-hints.js'
+import { accessListHint, accountReads, type HintedCall, hintedCall, prestateHint } from './touch-hints.js'
 import { isUnserved, Unserved } from './unserved.js'
 
 const MOST_TOUCHED = 3_000
@@ -111,7 +111,7 @@ export class Hints {
   }
 
   /** Undefined where the node does not serve what it was asked. */
-  async #touched(call: HintedCall, at: PinnedState): Promise<Touched | undefined> {
+  async #touched(call: HintedCall, at: PinnedState): Promise<StateRead[] | undefined> {
     const [feature, hint] = this.#hint(call, at)
     if (hint === undefined) return []
     const started = performance.now()
@@ -124,7 +124,7 @@ export class Hints {
     return undefined
   }
 
-  #hint(call: HintedCall, { block }: PinnedState): [Feature, UpstreamCall<Touched> | undefined] {
+  #hint(call: HintedCall, { block }: PinnedState): [Feature, UpstreamCall<StateRead[]> | undefined] {
     const at = this.#reads.reference(block)
     if (!this.#unserved.has('debug_traceCall')) return ['debug_traceCall', prestateHint(call, at)]
     const withOverrides = call.overrides.length > 0 && !this.#unserved.has('eth_createAccessList with overrides')
@@ -133,7 +133,7 @@ export class Hints {
   }
 
   /** Undefined where there is nothing to read. Never rejects. */
-  #read(touched: Touched, plan: SimulationPlan, { block, key, layers }: PinnedState): Promise<unknown> | undefined {
+  #read(touched: StateRead[], plan: SimulationPlan, { block, key, layers }: PinnedState): Promise<unknown> | undefined {
     const overridden = new Overridden()
     for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
     const open = touched.filter((read) => !overridden.has(read) && layerValue(layers, read) === undefined)

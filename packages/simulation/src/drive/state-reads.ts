@@ -8,7 +8,7 @@ import { pendingIdentity } from '../block/pending-identity.js'
 import type { PinnedBlock } from '../block/pinned-block.js'
 import type { Engine } from '../engine/engine.js'
 import { readKey, type StateRead, type StateValue } from '../engine/state.js'
-import { Asked, Flight, joined, type Place, type ReadOutcome } from './flight.js'
+import { type InFlightRead, InFlightReads, MergedReads, mergeReads, type ReadOutcome } from './in-flight-reads.js'
 import { type AccountRead, type BlockReference, readCall } from './read-call.js'
 
 /** An answer under way for longer is not waited for by newcomers: the node may be back by now. */
@@ -31,7 +31,7 @@ export class StateReads {
   readonly #label: string
   readonly #onWorkaround: (lacks: string) => void
   /** Reads under way, by state and read. */
-  readonly #underWay = new Map<Hash, Map<string, Place>>()
+  readonly #underWay = new Map<Hash, Map<string, InFlightRead>>()
   #byNumberUntil = 0
   /** Blocks of which a read was answered, and of which one was not, however often it was asked for. */
   readonly #served = new LRUCache<Hash, true>({ max: MOST_BLOCKS })
@@ -49,26 +49,26 @@ export class StateReads {
    * The values, each from a read under way or from the node. What nobody waits for any more, and was not sent yet, is not sent.
    * `outcomes` reject with BlockMoved: then nothing can be read of the block.
    */
-  ask(block: PinnedBlock, reads: readonly StateRead[]): Asked {
+  ask(block: PinnedBlock, reads: readonly StateRead[]): MergedReads {
     return this.#ask(block, reads, false)
   }
 
   /** `ask`, with the values given to the engine as they come. */
-  askAhead(block: PinnedBlock, reads: readonly StateRead[]): Asked {
+  askAhead(block: PinnedBlock, reads: readonly StateRead[]): MergedReads {
     return this.#ask(block, reads, true)
   }
 
-  #ask(block: PinnedBlock, reads: readonly StateRead[], ahead: boolean): Asked {
+  #ask(block: PinnedBlock, reads: readonly StateRead[], ahead: boolean): MergedReads {
     const now = performance.now()
-    const own = new Flight(now)
+    const own = new InFlightReads(now)
     const sent: StateRead[] = []
-    const places: Place[] = []
-    const underWay = this.#underWay.get(block.key) ?? new Map<string, Place>()
+    const places: InFlightRead[] = []
+    const underWay = this.#underWay.get(block.key) ?? new Map<string, InFlightRead>()
     for (const read of reads) {
       const key = readKey(read)
       let place = underWay.get(key)
-      if (place === undefined || now - place.flight.startedAt >= JOINABLE_MS) {
-        place = { flight: own, index: sent.length }
+      if (place === undefined || now - place.batch.startedAt >= JOINABLE_MS) {
+        place = { batch: own, index: sent.length }
         sent.push(read)
         underWay.set(key, place)
       }
@@ -78,26 +78,26 @@ export class StateReads {
       this.#underWay.set(block.key, underWay)
       own.outcomes = this.#send(block, own, sent, ahead)
     }
-    return sent.length === places.length ? new Asked(own.outcomes, [own], 0) : joined(places, own)
+    return sent.length === places.length ? new MergedReads(own.outcomes, [own], 0) : mergeReads(places, own)
   }
 
-  async #send(block: PinnedBlock, flight: Flight, reads: StateRead[], ahead: boolean): Promise<ReadOutcome[]> {
+  async #send(block: PinnedBlock, batch: InFlightReads, reads: StateRead[], ahead: boolean): Promise<ReadOutcome[]> {
     try {
-      const outcomes = await this.#readAll(block, reads, () => flight.waiting > 0)
+      const outcomes = await this.#readAll(block, reads, () => batch.waiting > 0)
       // Whoever waits hands the engine its values as it goes on.
-      if (ahead || flight.waiting === 0) provide(this.#engine, block.key, reads, outcomes)
+      if (ahead || batch.waiting === 0) provide(this.#engine, block.key, reads, outcomes)
       return outcomes
     } finally {
-      this.#landed(block.key, flight, reads)
+      this.#landed(block.key, batch, reads)
     }
   }
 
-  #landed(key: Hash, flight: Flight, reads: readonly StateRead[]): void {
+  #landed(key: Hash, batch: InFlightReads, reads: readonly StateRead[]): void {
     const underWay = this.#underWay.get(key)
     if (underWay === undefined) return
     for (const read of reads) {
       const of = readKey(read)
-      if (underWay.get(of)?.flight === flight) underWay.delete(of)
+      if (underWay.get(of)?.batch === batch) underWay.delete(of)
     }
     if (underWay.size === 0) this.#underWay.delete(key)
   }

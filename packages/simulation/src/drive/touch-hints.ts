@@ -5,9 +5,6 @@ import type { StateRead } from '../engine/state.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 import type { BlockReference } from './read-call.js'
 
-/** Accounts and slots that a call touches, as a node tells: names to read, no values to trust. */
-export type Touched = StateRead[]
-
 const HINT_BYTES = 4 * 1024 * 1024
 /** A hint is not worth more of the node's time; out of gas, it still names what it touched before. */
 const HINT_GAS = 3_000_000n
@@ -44,7 +41,10 @@ function rank({ to, input }: PlannedCall, first: ReadonlySet<Address>): number {
 }
 
 /** `debug_traceCall` with the prestate tracer: its code and values are left out where the node can. */
-export function prestateHint({ call, overrides }: HintedCall, at: BlockReference): UpstreamCall<Touched> | undefined {
+export function prestateHint(
+  { call, overrides }: HintedCall,
+  at: BlockReference,
+): UpstreamCall<StateRead[]> | undefined {
   const stateOverrides = overridesToRpc(call.from, overrides)
   if (stateOverrides === undefined) return undefined
   return {
@@ -66,7 +66,7 @@ export function accessListHint(
   { call, overrides }: HintedCall,
   at: BlockReference,
   withOverrides: boolean,
-): UpstreamCall<Touched> | undefined {
+): UpstreamCall<StateRead[]> | undefined {
   const stateOverrides = withOverrides ? overridesToRpc(call.from, overrides) : undefined
   if (withOverrides && stateOverrides === undefined) return undefined
   return {
@@ -110,14 +110,14 @@ function overridesToRpc(sender: Address, overrides: readonly StateOverride[]): R
   return accounts
 }
 
-export function touchedInPrestate(result: unknown): Touched {
+export function touchedInPrestate(result: unknown): StateRead[] {
   return Object.entries(asObject(result)).flatMap(([key, account]) => {
     const address = decodeFixedBytes(key, 20)
     return [...accountReads(address), ...storageReads(address, Object.keys(asObject(asObject(account).storage ?? {})))]
   })
 }
 
-function touchedInAccessList(result: unknown): Touched {
+function touchedInAccessList(result: unknown): StateRead[] {
   const { accessList } = asObject(result)
   if (!Array.isArray(accessList)) throw malformed('an access list', accessList)
   return accessList.flatMap((entry: unknown) => {

@@ -9,7 +9,7 @@ import type { Database } from '../../ledger/ledger.js'
 import { type PaymentRow, type SignedTransactionRow, signers } from '../../ledger/schema.js'
 import { Delegation } from '../signers/delegation.js'
 import { intentOf, type Settlement, type SigningQueue } from '../signers/signing-queue.js'
-import { makeRooms } from './rooms.js'
+import { freeCapacities } from './signer-capacity.js'
 import { prepare } from './submit.js'
 
 /** EIP-7825: no transaction may have more, less some room. */
@@ -113,8 +113,8 @@ export class Batches {
     const claimed: PaymentRow[] = []
     for (const origin of ['internal', 'facilitator'] as const) {
       const own = { signer, origin: 'internal' as const, count: taken + claimed.length }
-      const rooms = makeRooms(origin, [signer], [own], size)
-      if (rooms.length > 0) claimed.push(...(await claimCharges(this.#db, claimant, rooms)))
+      const capacities = freeCapacities(origin, [signer], [own], size)
+      if (capacities.length > 0) claimed.push(...(await claimCharges(this.#db, claimant, capacities)))
     }
     return claimed
   }

@@ -15,7 +15,7 @@ import { Admission } from '../requests/admission.js'
 import { dialectOf, ETHEREUM_PATH } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { Telemetry } from '../telemetry/telemetry.js'
-import { WireConnection } from './wire-connection.js'
+import { WebSocketConnection } from './web-socket-connection.js'
 
 /** Of one message. A request that is longer has to come by `POST`. */
 const MAX_MESSAGE_BYTES = 1024 * 1024
@@ -29,7 +29,7 @@ const PING_MS = 30_000
 /** Serves JSON-RPC over WebSocket at `/` and `/ethereum`. */
 @Injectable()
 export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
-  private readonly open = new Set<WireConnection>()
+  private readonly open = new Set<WebSocketConnection>()
   private pinging: NodeJS.Timeout | undefined
 
   constructor(
@@ -113,7 +113,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     const client = clientOf(caller)
     const subscriptions = () =>
       [...this.open].reduce((count, each) => count + (each.name === client ? each.subscribed : 0), 0)
-    const connection = new WireConnection(
+    const connection = new WebSocketConnection(
       { webSocket: socket, socket: request.raw.socket, caller, dialect },
       {
         endpoint,

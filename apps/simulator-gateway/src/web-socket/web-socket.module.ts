@@ -3,9 +3,9 @@ import { WebSockets } from './web-sockets.js'
 
 /** JSON-RPC over WebSocket, on the port and at the addresses of `POST /`. */
 @Module({ providers: [WebSockets] })
-export class WireModule {
+export class WebSocketModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and JSON-RPC with its limits */
   static importing(...imports: DynamicModule[]): DynamicModule {
-    return { module: WireModule, imports }
+    return { module: WebSocketModule, imports }
   }
 }

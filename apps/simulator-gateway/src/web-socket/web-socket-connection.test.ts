@@ -6,7 +6,7 @@ import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import type { Budget } from '../requests/request.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
-import { WireConnection } from './wire-connection.js'
+import { WebSocketConnection } from './web-socket-connection.js'
 
 /** Never asked here. */
 const endpoint = {} as RpcEndpoint
@@ -21,7 +21,7 @@ async function connected(options: WebSocket.ClientOptions) {
     once(client, 'open'),
   ])
   const limits = { callsPerSecond: 0, gasPerMinute: 1, bytesPerMinute: 1, readsPerMinute: 1 }
-  const connection = new WireConnection(
+  const connection = new WebSocketConnection(
     { webSocket, socket, caller: '127.0.0.1', dialect: 'upfront' },
     {
       endpoint,
@@ -36,7 +36,7 @@ async function connected(options: WebSocket.ClientOptions) {
   return { client, connection, webSocket, close: () => server.close() }
 }
 
-describe('WireConnection', () => {
+describe('WebSocketConnection', () => {
   it('keeps a client that answers pings', async () => {
     const { client, connection, webSocket, close } = await connected({})
     for (let time = 0; time < 3; time++) {

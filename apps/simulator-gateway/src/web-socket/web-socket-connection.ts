@@ -35,7 +35,7 @@ const UNSUPPORTED_DATA = 1003
 const POLICY_VIOLATION = 1008
 const TRY_AGAIN_LATER = 1013
 
-export interface WireClient {
+export interface WebSocketClient {
   webSocket: WebSocket
   /** What the WebSocket stands on. */
   socket: Socket
@@ -43,7 +43,7 @@ export interface WireClient {
   dialect: Dialect
 }
 
-export interface WireServices {
+export interface WebSocketServices {
   endpoint: RpcEndpoint
   /** Of each message. */
   budget: Budget
@@ -64,7 +64,7 @@ interface Subscription {
 }
 
 /** One client's WebSocket. Its messages are answered one after another, as a client's requests by `POST` wait behind each other. */
-export class WireConnection implements Subscriber {
+export class WebSocketConnection implements Subscriber {
   /** What the client's messages, subscriptions and notifications take. */
   readonly #share: MemoryShare
   /** Bytes of a message that is not here as a whole yet, and at most of one read more. */
@@ -82,10 +82,10 @@ export class WireConnection implements Subscriber {
   #isClosed = false
   /** What the last ping held, until it is answered. */
   #pinged: Buffer | undefined
-  readonly #client: WireClient
-  readonly #services: WireServices
+  readonly #client: WebSocketClient
+  readonly #services: WebSocketServices
 
-  constructor(client: WireClient, services: WireServices) {
+  constructor(client: WebSocketClient, services: WebSocketServices) {
     this.#client = client
     this.#services = services
     const { webSocket, socket, caller } = client
