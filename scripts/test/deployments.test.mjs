@@ -58,7 +58,7 @@ async function start(name, environment, hosts) {
   const prefix = name.toUpperCase()
   const port = await freePort()
   const here = Object.entries(environment).map(([variable, value]) => {
-    let text = String(value).replaceAll('/data', folder)
+    let text = String(value).replaceAll(/^\/(data|tmp)(?=\/)/g, folder)
     for (const [host, address] of Object.entries(hosts)) text = text.replaceAll(host, address)
     return [variable, text]
   })
