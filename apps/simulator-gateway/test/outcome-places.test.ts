@@ -124,3 +124,24 @@ onGeth(
   },
   30_000,
 )
+
+onGeth(
+  'a swap changes in the middle of the block before the last, where the last one did nothing',
+  async () => {
+    const under = 'a place in the middle of the block before the last'
+    for (;;) {
+      await mineTrades(swap('5000'), swap('4970', uniswap.token1))
+      await ask()
+      await mineTrades(swap('5000'), swap('4970', uniswap.token1))
+      await build()
+      await sleep(100)
+      const { outcome } = await ask()
+      const because = outcome.because.filter((reason) => reason.under === under)
+      if (because.length === 0) continue
+      expect(outcome.verdict).toBe('changes')
+      expect(because.map(({ fact }) => fact?.address)).toContain(uniswap.pairV2.toLowerCase())
+      return
+    }
+  },
+  30_000,
+)
