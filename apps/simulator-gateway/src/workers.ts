@@ -6,7 +6,7 @@ import { RateLimiterClusterMaster } from 'rate-limiter-flexible'
 import { type Environment, readGatewayEnvironment } from './environment/environment.js'
 import { shareOf } from './environment/share-of.js'
 import type { Gateway } from './gateway.js'
-import type { ToPrimary, ToWorker } from './ops/worker-messages.js'
+import type { ToPrimary, ToWorker } from './ops/workers-metrics.js'
 
 const RESTART_AFTER_MS = 1_000
 

@@ -30,6 +30,16 @@ export interface Cost {
   reads?: number
 }
 
+/** What a request may read, and who counts what it took. */
+export interface RequestCosts {
+  /** `upstreamReads`: values of state that one simulation may read from the node. */
+  readonly limits: { upstreamReads: number }
+  /** It is paid for. */
+  readonly isSold?: boolean
+  /** Counts what it took, where that is free of charge. */
+  spend?(cost: Cost): void
+}
+
 const WHAT = { gasUsed: 'gas', bytes: 'bytes of requests and answers', reads: 'values read from the node' }
 type What = keyof typeof WHAT
 

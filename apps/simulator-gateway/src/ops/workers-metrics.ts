@@ -1,6 +1,14 @@
 import { Metrics } from '@upfront/service'
 import { AggregatorRegistry } from 'prom-client'
-import type { ToPrimary, ToWorker } from './worker-messages.js'
+
+/** From a worker: its greeting, once it listens, or a question for the metrics of all. */
+export type ToPrimary = { kind: 'greeting'; greeting: string } | { kind: 'metrics'; id: number }
+/** To a worker: the answer. */
+export interface ToWorker {
+  kind: 'metrics'
+  id: number
+  text: string
+}
 
 /** The metrics of all workers of this machine, summed up by the first process. */
 export class WorkersMetrics extends Metrics {

@@ -12,7 +12,7 @@ import {
   type TracedBlock,
 } from '@upfront/simulation'
 import { FollowedChain } from '../chain/followed-chain.js'
-import type { RequestCosts } from '../limits/request-costs.js'
+import type { RequestCosts } from '../limits/free-budget.js'
 import { answerStateOf, latestState } from './answer-state.js'
 import { Positions } from './positions.js'
 import { Preconfirmed } from './preconfirmed.js'
