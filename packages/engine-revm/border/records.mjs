@@ -346,25 +346,17 @@ const precompileFault = names('outcome::PrecompileFault', {
   unknown: 'Unknown',
 })
 
-const foundByStep = record(
-  'FoundByStep',
-  { to: 'typescript', ts: simulation('FoundByStep'), rust: 'outcome::FoundByStep' },
-  { operands: list(word), gas: optional(quantity), memory: number, returnData: number, isCold: flag },
-)
-
-const haltedStep = record(
-  'HaltedStep',
-  { to: 'typescript', ts: simulation('HaltedStep'), rust: 'outcome::HaltedStep' },
-  { fork, opcode: number, height: number, found: optional(foundByStep) },
-)
-
 const halt = union(
   'Halt',
   { to: 'typescript', ts: simulation('Halt'), rust: 'outcome::Halt' },
   {
     outOfGas: {},
     invalidJump: {},
-    writeProtection: { step: haltedStep },
+    reentrancySentry: {},
+    returnDataOutOfBounds: {},
+    stackUnderflow: { height: number, inputs: number },
+    stackOverflow: {},
+    writeProtection: { isPriced: flag },
     addressCollision: {},
     codeStorageOutOfGas: {},
     codeStartsWithEf: {},
@@ -374,9 +366,8 @@ const halt = union(
     balanceOverflow: {},
     precompileFailed: {},
     codeTooLarge: { size: number, limit: number },
-    invalidOpcode: { opcode: number },
-    instruction: { step: haltedStep },
-    precompile: { fault: precompileFault, gas: quantity, input: bytes },
+    invalidOpcode: { opcode: text },
+    precompile: { fault: precompileFault },
     other: { name: text },
   },
 )
@@ -493,7 +484,7 @@ const probed = record(
 const recordedHalt = record(
   'RecordedHalt',
   { to: 'typescript', ts: simulation('RecordedHalt'), rust: 'outcome::RecordedHalt' },
-  { at: number, depth: number, halt, cost: quantity, isNewSlot: flag, rest: text },
+  { at: number, depth: number, halt, cost: quantity, rest: text },
 )
 
 const factKind = names('outcome::FactKind', {

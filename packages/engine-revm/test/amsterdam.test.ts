@@ -7,6 +7,7 @@ import {
   RandomRequest,
   type RpcAnswer,
   startGeth,
+  withoutReasons,
 } from '@upfront/engine-conformance'
 import { ErrorCode } from '@upfront/protocol'
 import type { Engine } from '@upfront/simulation'
@@ -17,14 +18,9 @@ const SEEDS = Number(process.env.AMSTERDAM_SEEDS ?? 40)
 const MAX_FOUND = 5
 
 /**
- * What may differ:
- * - where an instruction can't be paid for, or may not run, geth's words tell in which order it looks at that; from Amsterdam on ours
- *   do not; the same holds of DUPN, SWAPN and EXCHANGE (EIP-8024) with an operand that is none, on a stack that is too short;
- * - the access list of a block has its parent's hash (EIP-2935), which for a simulated parent is another one here: its state root is
- *   not known.
+ * What may differ beside reasons: the access list of a block has its parent's hash (EIP-2935), which for a simulated parent is another
+ * one here, as its state root is not known.
  */
-const UNPAID =
-  /"message":"(out of gas[^"(]*|gas uint64 overflow|write protection|return data out of bounds|invalid opcode: (DUPN|SWAPN|EXCHANGE)|stack underflow \(\d <=> [12]\))/g
 
 const binary = findGeth()
 if (binary === undefined) console.log('Amsterdam is not compared with geth: geth is not installed')
@@ -56,7 +52,7 @@ describeGeth.each(CASES)('Amsterdam %s, as geth has it, on the %s build', (_when
     if (ours.result !== undefined) answered += 1
     if (ours.error?.code === ErrorCode.invalidParams) return reference.error ? undefined : JSON.stringify(ours.error)
     const alike = (answer: RpcAnswer) => {
-      const { result, ...rest } = JSON.parse(JSON.stringify(answer).replace(UNPAID, '"message":"unpaid'))
+      const { result, ...rest } = withoutReasons(answer)
       const blocks = (result as Record<string, unknown>[] | undefined)?.map((block, index) =>
         index === 0 || block.blockAccessListHash === undefined ? block : { ...block, blockAccessListHash: 'another' },
       )

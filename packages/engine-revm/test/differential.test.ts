@@ -13,6 +13,7 @@ import {
   LOG_REQUESTS,
   RandomRequest,
   startGeth,
+  withoutReasons,
 } from '@upfront/engine-conformance'
 import { ErrorCode } from '@upfront/protocol'
 import type { Engine } from '@upfront/simulation'
@@ -54,7 +55,8 @@ describe('the builds and geth answer alike', () => {
     }
     const [between] = others.flatMap((other) => differences(other, ours))
     if (between !== undefined) return `one build or the other at ${between}`
-    const [fromGeth] = reference === undefined ? [] : differencesFromNode(reference, ours)
+    const [fromGeth] =
+      reference === undefined ? [] : differencesFromNode(withoutReasons(reference), withoutReasons(ours))
     return fromGeth === undefined ? undefined : `geth or ours at ${fromGeth}`
   }
 

@@ -20,6 +20,19 @@ export function differencesFromNode(node: RpcAnswer, { result, error }: RpcAnswe
   )
 }
 
+/**
+ * Where an instruction can't be paid for, may not run or finds too little, geth's words tell in which order it looks at that; ours do
+ * not. The same holds of DUPN, SWAPN and EXCHANGE (EIP-8024) with an operand that is none, on a stack that is too short, and of a
+ * precompile's input of a wrong length.
+ */
+const UNPAID =
+  /"(message|error)":"(out of gas(?!: not enough)[^"(]*|gas uint64 overflow|write protection|return data out of bounds|stack underflow \(\d+ <=> \d+\)|invalid opcode: (DUPN|SWAPN|EXCHANGE)|invalid input length|bad elliptic curve pairing size|one or more of base[^"(]*)/g
+
+/** An answer with one word for all of these. */
+export function withoutReasons<T>(answer: T): T {
+  return JSON.parse(JSON.stringify(answer).replace(UNPAID, '"$1":"unpaid'))
+}
+
 /** Without `data`. */
 function shown(error: RpcAnswer['error']): RpcAnswer['error'] {
   return error && { code: error.code, message: error.message }

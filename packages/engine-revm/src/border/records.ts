@@ -18,12 +18,10 @@ import type {
   Deposit,
   ExecutedLog,
   ExecutedReceipt,
-  FoundByStep,
   Frame,
   FrameLog,
   FrameUses,
   Halt,
-  HaltedStep,
   ListedBlock,
   NamedContract,
   PlannedBlock,
@@ -414,33 +412,22 @@ export function readRead(reader: TextReader): StateRead {
   }
 }
 
-export function readFoundByStep(reader: TextReader): FoundByStep {
-  return {
-    operands: reader.list(() => reader.bigint()),
-    ...reader.given('gas', () => reader.bigint()),
-    memory: reader.number(),
-    returnData: reader.number(),
-    isCold: reader.flag(),
-  }
-}
-
-export function readHaltedStep(reader: TextReader): HaltedStep {
-  return {
-    fork: reader.name<'paris' | 'shanghai' | 'cancun' | 'prague' | 'osaka' | 'amsterdam'>(),
-    opcode: reader.number(),
-    height: reader.number(),
-    ...reader.given('found', () => readFoundByStep(reader)),
-  }
-}
-
 export function readHalt(reader: TextReader): Halt {
   switch (reader.word()) {
     case 'outOfGas':
       return { kind: 'outOfGas' }
     case 'invalidJump':
       return { kind: 'invalidJump' }
+    case 'reentrancySentry':
+      return { kind: 'reentrancySentry' }
+    case 'returnDataOutOfBounds':
+      return { kind: 'returnDataOutOfBounds' }
+    case 'stackUnderflow':
+      return { kind: 'stackUnderflow', height: reader.number(), inputs: reader.number() }
+    case 'stackOverflow':
+      return { kind: 'stackOverflow' }
     case 'writeProtection':
-      return { kind: 'writeProtection', step: readHaltedStep(reader) }
+      return { kind: 'writeProtection', isPriced: reader.flag() }
     case 'addressCollision':
       return { kind: 'addressCollision' }
     case 'codeStorageOutOfGas':
@@ -460,9 +447,7 @@ export function readHalt(reader: TextReader): Halt {
     case 'codeTooLarge':
       return { kind: 'codeTooLarge', size: reader.number(), limit: reader.number() }
     case 'invalidOpcode':
-      return { kind: 'invalidOpcode', opcode: reader.number() }
-    case 'instruction':
-      return { kind: 'instruction', step: readHaltedStep(reader) }
+      return { kind: 'invalidOpcode', opcode: reader.word() }
     case 'precompile':
       return {
         kind: 'precompile',
@@ -483,8 +468,6 @@ export function readHalt(reader: TextReader): Halt {
           | 'g2Subgroup'
           | 'unknown'
         >(),
-        gas: reader.bigint(),
-        input: reader.hex(),
       }
     case 'other':
       return { kind: 'other', name: reader.word() }
@@ -596,7 +579,6 @@ export function readRecordedHalt(reader: TextReader): RecordedHalt {
     depth: reader.number(),
     halt: readHalt(reader),
     cost: reader.bigint(),
-    isNewSlot: reader.flag(),
     rest: reader.word(),
   }
 }

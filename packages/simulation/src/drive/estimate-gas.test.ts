@@ -95,9 +95,7 @@ describe('estimateGas', () => {
   })
 
   it('says so too where geth gives the reason for which gas was short', async () => {
-    const found = { operands: [0n, 1n], gas: 2_300n, memory: 0, returnData: 0, isCold: false }
-    const sentry: Halt = { kind: 'instruction', step: { fork: 'osaka', opcode: 0x55, height: 2, found } }
-    const short = callThatNeeds(40_000_000n, 1n, undefined, sentry)
+    const short = callThatNeeds(40_000_000n, 1n, undefined, { kind: 'reentrancySentry' })
     await expect(estimateGas(request(), site(short))).rejects.toEqual(
       new RpcError(-32000, 'gas required exceeds allowance (30000000)'),
     )

@@ -98,8 +98,6 @@ export interface RecordedHalt {
   halt: Halt
   /** Gas that the engine took for it. */
   cost: bigint
-  /** SSTORE found a slot that is zero, and was before the transaction. */
-  isNewSlot: boolean
   /** What comes after the error in the step's JSON. */
   rest: string
 }

@@ -1,11 +1,12 @@
-import type { Hex } from '@upfront/protocol'
-import type { EthereumFork } from '../plan/chain-rules.js'
-
 /** Why a call's outermost frame halted, as facts. `haltMessage` words them as geth does. */
 export type Halt =
   | {
       kind:
         | 'outOfGas'
+        /** SSTORE found no more than EIP-2200's stipend. */
+        | 'reentrancySentry'
+        | 'returnDataOutOfBounds'
+        | 'stackOverflow'
         | 'invalidJump'
         | 'addressCollision'
         | 'codeStorageOutOfGas'
@@ -18,38 +19,15 @@ export type Halt =
     }
   /** Bytes that a constructor returned. */
   | { kind: 'codeTooLarge'; size: number; limit: number }
-  | { kind: 'invalidOpcode'; opcode: number }
-  /** An instruction that may not run in a static frame. */
-  | { kind: 'writeProtection'; step: HaltedStep }
-  /** An instruction that could not be paid for, or found too few, too many or impossible operands. */
-  | { kind: 'instruction'; step: HaltedStep }
-  /** `gas` is what the precompile was given. */
-  | { kind: 'precompile'; fault: PrecompileFault; gas: bigint; input: Hex }
+  /** By geth's name. */
+  | { kind: 'invalidOpcode'; opcode: string }
+  /** `height`: words on the stack; `inputs`: words that the instruction takes. */
+  | { kind: 'stackUnderflow'; height: number; inputs: number }
+  /** An instruction that may not run in a static frame; `isPriced`: geth finds that as it computes the price. */
+  | { kind: 'writeProtection'; isPriced: boolean }
+  | { kind: 'precompile'; fault: PrecompileFault }
   /** What geth has no words for, by the engine's name for it. */
   | { kind: 'other'; name: string }
-
-/** The instruction that halted. */
-export interface HaltedStep {
-  fork: EthereumFork
-  opcode: number
-  /** Words on the stack before it. */
-  height: number
-  /** What else it found; absent where geth's words do not depend on it. */
-  found?: FoundByStep
-}
-
-export interface FoundByStep {
-  /** From the top of the stack, seven at most. */
-  operands: bigint[]
-  /** Absent where the engine has already taken it. */
-  gas?: bigint
-  /** Before it, bytes. */
-  memory: number
-  /** Of the last call, bytes. */
-  returnData: number
-  /** Whether the account that a call or SELFDESTRUCT names was cold (EIP-2929). */
-  isCold: boolean
-}
 
 /** What is wrong with a precompiled contract's input. */
 export type PrecompileFault =

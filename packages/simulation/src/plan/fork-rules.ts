@@ -6,22 +6,18 @@ export interface ForkRules {
   transactionGas?: bigint
   /** Whether a high base fee keeps the price of blobs from falling (EIP-7918). */
   reservesBlobPrice: boolean
-  /** Most bytes of init code (EIP-3860, EIP-7954). */
-  initCodeBytes?: bigint
 }
 
 const PARIS: ForkRules = { reservesBlobPrice: false }
-const SHANGHAI: ForkRules = { ...PARIS, initCodeBytes: 49_152n }
-const OSAKA: ForkRules = { ...SHANGHAI, transactionGas: 1n << 24n, reservesBlobPrice: true }
+const OSAKA: ForkRules = { ...PARIS, transactionGas: 1n << 24n, reservesBlobPrice: true }
 
-const { transactionGas: _onlyExecuted, ...UNCAPPED } = OSAKA
-const AMSTERDAM: ForkRules = { ...UNCAPPED, initCodeBytes: 131_072n }
+const { transactionGas: _onlyExecuted, ...AMSTERDAM } = OSAKA
 
 export const FORK_RULES: Readonly<Record<EthereumFork, ForkRules>> = {
   paris: PARIS,
-  shanghai: SHANGHAI,
-  cancun: SHANGHAI,
-  prague: SHANGHAI,
+  shanghai: PARIS,
+  cancun: PARIS,
+  prague: PARIS,
   osaka: OSAKA,
   amsterdam: AMSTERDAM,
 }

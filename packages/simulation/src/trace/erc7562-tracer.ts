@@ -1,6 +1,6 @@
 import { type Address, type Erc7562TracerConfig, type Hash, type Hex, toQuantity } from '@upfront/protocol'
 import type { CallRecord, Frame, FrameUses } from '../engine/call-record.js'
-import { haltMessage } from '../present/halt-message.js'
+import { isOutOfGas } from '../present/halt-message.js'
 import { type CallFrame, callTrace } from './call-tracer.js'
 
 /** A frame as geth's erc7562Tracer writes it (eth/tracers/native/erc7562.go), for bundlers of user operations. */
@@ -74,12 +74,10 @@ function usesOf(frame: Frame, ignored: ReadonlySet<number>): Omit<Erc7562Frame, 
       named.map(({ address, codeSize, opcode }) => [address, { contractSize: codeSize, opcode }]),
     ),
     // geth looks at it where a frame returns to another one.
-    outOfGas: frame.depth > 0 && isOutOfGas(frame),
+    outOfGas: frame.depth > 0 && ranOut(frame),
   }
 }
 
-function isOutOfGas({ halt }: Frame): boolean {
-  if (halt === undefined) return false
-  const message = haltMessage(halt)
-  return halt.kind === 'codeStorageOutOfGas' || message === 'out of gas' || message.startsWith('out of gas: ')
+function ranOut({ halt }: Frame): boolean {
+  return halt !== undefined && (halt.kind === 'codeStorageOutOfGas' || isOutOfGas(halt))
 }

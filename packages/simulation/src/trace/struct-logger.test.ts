@@ -1,4 +1,5 @@
 import type { CallRecord, Frame, RecordedHalt } from '../engine/call-record.js'
+import type { Halt } from '../engine/halt.js'
 import { structLogJson } from './struct-logger.js'
 
 const top: Frame = {
@@ -42,21 +43,15 @@ describe('structLogJson', () => {
     expect([0, 1, STEP.length - 1, STEP.length, 3 * STEP.length].map(steps)).toEqual([3, 1, 1, 2, 3])
   })
 
-  it.each([
-    // MSTORE beyond what can be paid: 3 words of memory.
-    [0x52, { operands: [64n, 0n], gas: 5n }, '"gasCost":12,"depth":1,"error":"out of gas","stack":[]'],
-    [0x01, { operands: [1n], gas: 5n }, '"gasCost":3,"depth":1,"error":"stack underflow (1 <=> 2)","stack":[]'],
-    [0x54, { operands: [1n], gas: 200n, isCold: true }, '"gasCost":2100,"depth":1,"error":"out of gas","stack":[]'],
-    // Runs, and finds that there is less.
-    [0x3e, { operands: [0n, 1n, 1n], gas: 50n }, '"gasCost":9,"depth":1,"stack":[]'],
-  ])('prices opcode %i, which halted', (opcode, given, shown) => {
-    const found = { memory: 0, returnData: 0, isCold: false, ...given }
-    const step = { fork: 'osaka' as const, opcode, height: given.operands.length, found }
-    const halt = { kind: 'instruction' as const, step }
-    const halted = { at: 0, depth: 1, halt, cost: 1n, isNewSlot: false, rest: ',"stack":[]}' }
+  it.each<[Halt, string]>([
+    [{ kind: 'outOfGas' }, ',"error":"out of gas"'],
+    [{ kind: 'stackUnderflow', height: 1, inputs: 2 }, ',"error":"stack underflow (1 <=> 2)"'],
+    [{ kind: 'returnDataOutOfBounds' }, ''],
+  ])('shows what the step took that halted, and what was found before it ran: %j', (halt, error) => {
+    const halted = { at: 0, depth: 1, halt, cost: 3n, rest: ',"stack":[]}' }
     const record = recordOf(['{"pc":0,"op":"X","gas":9'], [halted], { halt, output: '0x' })
     const json = structLogJson(record, {})
-    expect(json).toContain(`{"pc":0,"op":"X","gas":9,${shown}}`)
+    expect(json).toContain(`{"pc":0,"op":"X","gas":9,"gasCost":3,"depth":1${error},"stack":[]}`)
     expect(JSON.parse(json)).toMatchObject({ failed: true, returnValue: '0x' })
   })
 })

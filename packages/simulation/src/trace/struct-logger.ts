@@ -1,11 +1,11 @@
 import type { StructLoggerConfig } from '@upfront/protocol'
 import type { CallRecord, RecordedHalt } from '../engine/call-record.js'
+import type { Halt } from '../engine/halt.js'
 import type { StepOptions } from '../plan/recording.js'
 import { haltMessage } from '../present/halt-message.js'
-import { stepPrice } from '../present/step-price.js'
 
-/** What halts an instruction as it runs, once geth has logged it and its price. */
-const FOUND_RUNNING = ['write protection', 'return data out of bounds']
+/** What geth finds before an instruction runs: only then has its step an error. */
+const FOUND_BEFORE: readonly Halt['kind'][] = ['outOfGas', 'reentrancySentry', 'stackUnderflow', 'stackOverflow']
 
 export function stepOptionsOf({
   enableMemory = false,
@@ -37,16 +37,9 @@ export function structLogJson({ steps, haltedSteps, frames, gasUsed }: CallRecor
   return `{"gas":${gasUsed},"failed":${failed},"returnValue":"${returnValue}","structLogs":[${kept.join(',')}]}`
 }
 
-function endOfHalted({ halt, depth, cost, isNewSlot, rest }: RecordedHalt): string {
-  if (halt.kind !== 'instruction' && halt.kind !== 'writeProtection') {
-    // From Amsterdam on what can't be paid for is this.
-    const said = halt.kind === 'outOfGas' ? ',"error":"out of gas"' : ''
-    return `,"gasCost":${cost},"depth":${depth}${said}${rest}`
-  }
-  const error = haltMessage(halt)
-  const price = stepPrice(halt.step, error, isNewSlot)
-  const said = FOUND_RUNNING.includes(error) ? '' : `,"error":${JSON.stringify(error)}`
-  return `,"gasCost":${price},"depth":${depth}${said}${rest}`
+function endOfHalted({ halt, depth, cost, rest }: RecordedHalt): string {
+  const said = FOUND_BEFORE.includes(halt.kind) ? `,"error":${JSON.stringify(haltMessage(halt))}` : ''
+  return `,"gasCost":${cost},"depth":${depth}${said}${rest}`
 }
 
 /** geth ends with the step that goes beyond the limit, bytes. */

@@ -136,17 +136,16 @@ names! {
         "g1Subgroup" => G1Subgroup, "g2Subgroup" => G2Subgroup, "unknown" => Unknown
     }
 }
-fields! { outcome::FoundByStep { operands, gas, memory, return_data, is_cold } }
-fields! { outcome::HaltedStep { fork, opcode, height, found } }
 variants! {
     outcome::Halt {
-        "outOfGas" => OutOfGas, "invalidJump" => InvalidJump, "writeProtection" => WriteProtection { step },
+        "outOfGas" => OutOfGas, "invalidJump" => InvalidJump, "reentrancySentry" => ReentrancySentry,
+        "returnDataOutOfBounds" => ReturnDataOutOfBounds, "stackUnderflow" => StackUnderflow { height, inputs },
+        "stackOverflow" => StackOverflow, "writeProtection" => WriteProtection { is_priced },
         "addressCollision" => AddressCollision, "codeStorageOutOfGas" => CodeStorageOutOfGas,
         "codeStartsWithEf" => CodeStartsWithEf, "nonceOverflow" => NonceOverflow, "callTooDeep" => CallTooDeep,
         "insufficientBalance" => InsufficientBalance, "balanceOverflow" => BalanceOverflow,
         "precompileFailed" => PrecompileFailed, "codeTooLarge" => CodeTooLarge { size, limit },
-        "invalidOpcode" => InvalidOpcode { opcode }, "instruction" => Instruction { step },
-        "precompile" => Precompile { fault, gas, input }, "other" => Other { name }
+        "invalidOpcode" => InvalidOpcode { opcode }, "precompile" => Precompile { fault }, "other" => Other { name }
     }
 }
 fields! { WrittenFailure { at, halt, is_gas_capped, return_data } }
@@ -169,7 +168,7 @@ fields! { outcome::AccountFacts { exists, balance, nonce, code_hash, code } }
 fields! { outcome::RecordedSlot { slot, is_read, is_accessed, before, after } }
 fields! { outcome::RecordedAccount { address, is_read, is_accessed, is_removed, before, after, slots } }
 fields! { outcome::Probed { before, after } }
-fields! { outcome::RecordedHalt { at, depth, halt, cost, is_new_slot, rest } }
+fields! { outcome::RecordedHalt { at, depth, halt, cost, rest } }
 names! {
     outcome::FactKind {
         "slot" => Slot, "balance" => Balance, "code" => Code, "blockHash" => BlockHash, "time" => Time,
@@ -283,8 +282,6 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "AccountChange" => state::AccountChange::read(t)?.write(&mut out),
         "Layer" => state::Layer::read(t)?.write(&mut out),
         "Read" => state::Read::read(t)?.write(&mut out),
-        "FoundByStep" => outcome::FoundByStep::read(t)?.write(&mut out),
-        "HaltedStep" => outcome::HaltedStep::read(t)?.write(&mut out),
         "Halt" => outcome::Halt::read(t)?.write(&mut out),
         "WrittenFailure" => WrittenFailure::read(t)?.write(&mut out),
         "TouchedList" => outcome::TouchedList::read(t)?.write(&mut out),

@@ -8,6 +8,7 @@
 //! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
 //! | [`seal`] | transactions, receipts, roots and headers |
 //! | `depends` | what decides a call's outcome, followed while it runs |
+//! | `last_step`, `code_end` | what an instruction finds, and where code leads to |
 //! | `access_list` | the list of what a block accesses (EIP-7928) |
 //! | [`answer`] | outcomes as the JSON of an answer |
 //! | [`op`] | what OP-stack chains add |
@@ -17,8 +18,10 @@
 mod access_list;
 pub mod answer;
 pub mod carry;
+mod code_end;
 mod depends;
 pub mod evm;
+mod last_step;
 pub mod op;
 pub mod outcome;
 pub mod plan;

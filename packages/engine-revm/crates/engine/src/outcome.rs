@@ -1,7 +1,6 @@
 //! What a simulation comes to: `packages/simulation/src/engine/engine.ts` in Rust.
 
 pub use crate::depends::{DecidingFact, Dependencies, FactKind};
-use crate::plan::SpecId;
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, U256};
 
@@ -69,7 +68,7 @@ pub struct CallRecord {
     pub dependencies: Option<Dependencies>,
 }
 
-/// A step that halted its frame. TypeScript knows what geth says of it.
+/// A step that halted its frame. TypeScript words it.
 #[derive(Clone, Debug)]
 pub struct RecordedHalt {
     /// Index in `CallRecord::steps`.
@@ -79,8 +78,6 @@ pub struct RecordedHalt {
     pub halt: Halt,
     /// Gas that the step took.
     pub cost: u64,
-    /// SSTORE found a slot that is zero, and was before the transaction.
-    pub is_new_slot: bool,
     /// What comes after the error in the step's JSON.
     pub rest: String,
 }
@@ -198,9 +195,18 @@ pub enum Status {
 pub enum Halt {
     OutOfGas,
     InvalidJump,
-    /// An instruction that may not run in a static frame.
+    /// SSTORE found no more than EIP-2200's stipend.
+    ReentrancySentry,
+    ReturnDataOutOfBounds,
+    StackUnderflow {
+        height: u64,
+        /// Words that the instruction takes.
+        inputs: u64,
+    },
+    StackOverflow,
+    /// An instruction that may not run in a static frame; `is_priced`: geth finds that as it computes the price.
     WriteProtection {
-        step: HaltedStep,
+        is_priced: bool,
     },
     AddressCollision,
     CodeStorageOutOfGas,
@@ -216,43 +222,15 @@ pub enum Halt {
         limit: u64,
     },
     InvalidOpcode {
-        opcode: u8,
-    },
-    /// An instruction that could not be paid for, or found too few, too many or impossible operands.
-    Instruction {
-        step: HaltedStep,
+        /// As geth has it.
+        opcode: String,
     },
     Precompile {
         fault: PrecompileFault,
-        /// What it was given.
-        gas: u64,
-        input: Bytes,
     },
     Other {
         name: String,
     },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HaltedStep {
-    pub fork: SpecId,
-    pub opcode: u8,
-    /// Words on the stack before it.
-    pub height: u64,
-    pub found: Option<FoundByStep>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundByStep {
-    /// From the top of the stack, seven at most.
-    pub operands: Vec<U256>,
-    pub gas: Option<u64>,
-    /// Bytes.
-    pub memory: u64,
-    /// Of the last call, bytes.
-    pub return_data: u64,
-    /// Whether the account that a call or SELFDESTRUCT names was cold (EIP-2929).
-    pub is_cold: bool,
 }
 
 /// What is wrong with a precompiled contract's input.

@@ -6,17 +6,15 @@ use super::{
     labels::NONE,
     tracker::Ended,
 };
-use crate::evm::{Context, PrecompileSet};
 use alloy_primitives::{Address, U256};
 use revm::{
     handler::FrameResult,
     interpreter::{CallScheme, CallValue, FrameInput, interpreter_action::FrameInit},
+    state::EvmState,
 };
 
 /// A frame is about to be opened: what it needs to begin decides too.
-pub fn enter(context: &mut Context, init: &FrameInit) {
-    let Some(mut tracker) = context.chain.tracker.take() else { return };
-    let caller = context.tx.caller;
+pub fn enter(tracker: &mut Tracker, caller: Address, state: &EvmState, init: &FrameInit) {
     let is_nobody = init.depth == 0 && caller.is_zero();
     let label = if is_nobody { tracker.of_surroundings(FactKind::Origin, U256::ZERO) } else { NONE };
     let (account, from, value) = match &init.frame_input {
@@ -25,10 +23,10 @@ pub fn enter(context: &mut Context, init: &FrameInit) {
                 CallValue::Transfer(value) if call.scheme == CallScheme::Call => value,
                 _ => U256::ZERO,
             };
-            if let Some(delegate) = call.known_bytecode.1.eip7702_address().or_else(|| delegate_of(context, call)) {
+            if let Some(delegate) = call.known_bytecode.1.eip7702_address().or_else(|| delegate_of(state, call)) {
                 let word = U256::from_be_bytes(delegate.into_word().0);
                 tracker.of_account(FactKind::Code, call.bytecode_address, word);
-                decide(&mut tracker, FactKind::Code, call.bytecode_address, word, reached::TARGET);
+                decide(tracker, FactKind::Code, call.bytecode_address, word, reached::TARGET);
             }
             (call.target_address, call.caller, value)
         }
@@ -36,14 +34,13 @@ pub fn enter(context: &mut Context, init: &FrameInit) {
         FrameInput::Empty => (Address::ZERO, Address::ZERO, U256::ZERO),
     };
     if !value.is_zero() {
-        let held = context.journaled_state.inner.state.get(&from).map(|account| account.info.balance);
-        decide(&mut tracker, FactKind::Balance, from, held.unwrap_or_default(), reached::GUARD);
+        let held = state.get(&from).map(|account| account.info.balance);
+        decide(tracker, FactKind::Balance, from, held.unwrap_or_default(), reached::GUARD);
         tracker.facts.take_effect();
         let label = tracker.with(|shadow, _| shadow.opens.value);
         tracker.transfer(from, account, label);
     }
     tracker.enter(account, label);
-    context.chain.tracker = Some(tracker);
 }
 
 fn decide(tracker: &mut Tracker, kind: FactKind, address: Address, value: U256, by: u64) {
@@ -58,19 +55,17 @@ fn decide(tracker: &mut Tracker, kind: FactKind, address: Address, value: U256, 
     }
 }
 
-fn delegate_of(context: &Context, call: &revm::interpreter::CallInputs) -> Option<Address> {
-    let account = context.journaled_state.inner.state.get(&call.bytecode_address)?;
+fn delegate_of(state: &EvmState, call: &revm::interpreter::CallInputs) -> Option<Address> {
+    let account = state.get(&call.bytecode_address)?;
     account.info.code.as_ref()?.eip7702_address()
 }
 
 /// A frame ended, be it that it never ran.
-pub fn exit(context: &mut Context, result: &FrameResult, precompiles: &PrecompileSet, called: Option<Address>) {
-    let Some(tracker) = &mut context.chain.tracker else { return };
+pub fn exit(tracker: &mut Tracker, result: &FrameResult, is_precompile: bool) {
     let ended = result.interpreter_result();
     let created = match result {
         FrameResult::Create(created) => created.address,
         FrameResult::Call(_) => None,
     };
-    let is_precompile = called.is_some_and(|called| precompiles.get(&called).is_some());
     tracker.exit(Ended { succeeded: ended.result.is_ok(), is_precompile, created, size: ended.output.len() });
 }

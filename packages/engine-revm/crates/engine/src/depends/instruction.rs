@@ -7,7 +7,10 @@ use super::{
     shadow::{Opening, Returned, Shadow},
     tracker::{Avoided, Word},
 };
-use crate::evm::{Context, LastStep, end_of, is_error};
+use crate::{
+    code_end::{end_of, is_error},
+    last_step::LastStep,
+};
 use alloy_primitives::{Address, B256, U256, b256};
 use revm::{
     bytecode::opcode::{self, *},
@@ -50,14 +53,13 @@ impl Before {
 }
 
 /// After a step ran.
-pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>, before: Before, step: &LastStep) {
+pub fn note(tracker: &mut Tracker, interpreter: &mut Interpreter<EthInterpreter>, before: Before, step: &LastStep) {
     let halted = match interpreter.bytecode.action() {
         Some(InterpreterAction::Return(result)) => !result.result.is_ok_or_revert(),
         _ => false,
     };
-    let Some(mut tracker) = context.chain.tracker.take() else { return };
     if !tracker.is_spent() && tracker.depth() > 0 {
-        let mut note = Note { tracker: &mut tracker, interpreter, before, step };
+        let mut note = Note { tracker, interpreter, before, step };
         if halted {
             note.halt()
         } else {
@@ -65,7 +67,6 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
         }
         tracker.count_step();
     }
-    context.chain.tracker = Some(tracker);
 }
 
 struct Note<'a> {

@@ -1,24 +1,29 @@
 //! Why the EVM halted. TypeScript words it (packages/simulation/src/present/halt-message.ts).
 
-use super::last_step::LastStep;
-use crate::outcome::{Halt, HaltedStep, PrecompileFault};
-use alloy_primitives::Bytes;
+use super::opcode_name;
+use crate::outcome::{Halt, PrecompileFault};
 use revm::{
-    bytecode::opcode::*,
+    bytecode::opcode::{LOG0, LOG4, OPCODE_INFO, TSTORE},
     interpreter::{
         InstructionResult, Interpreter,
         interpreter::EthInterpreter,
         interpreter_types::{Jumps, LegacyBytecode},
     },
-    precompile::{PrecompileHalt, bls12_381_const as bls, bls12_381_utils::msm_required_gas},
-    primitives::hardfork::SpecId,
+    precompile::PrecompileHalt,
 };
 
 /// What a result alone says.
 pub fn of_result(result: InstructionResult) -> Halt {
     use InstructionResult as R;
     match result {
-        R::OutOfGas | R::MemoryOOG | R::MemoryLimitOOG | R::PrecompileOOG => Halt::OutOfGas,
+        R::OutOfGas
+        | R::MemoryOOG
+        | R::MemoryLimitOOG
+        | R::InvalidOperandOOG
+        | R::PrecompileOOG
+        | R::CreateInitCodeSizeLimit => Halt::OutOfGas,
+        R::ReentrancySentryOOG => Halt::ReentrancySentry,
+        R::OutOfOffset => Halt::ReturnDataOutOfBounds,
         R::InvalidJump => Halt::InvalidJump,
         R::CreateCollision => Halt::AddressCollision,
         R::CreateContractStartingWithEF => Halt::CodeStartsWithEf,
@@ -31,77 +36,32 @@ pub fn of_result(result: InstructionResult) -> Halt {
     }
 }
 
-/// Why the outermost frame halted, as its interpreter stands: the opcode that failed is the last one stepped over. `step` is
-/// what that opcode found, where it was kept.
-pub fn of_frame(
-    result: InstructionResult,
-    interpreter: &Interpreter<EthInterpreter>,
-    step: Option<&LastStep>,
-    fork: SpecId,
-) -> Option<Halt> {
+/// Why a frame halted, as its interpreter stands: the opcode that failed is the last one stepped over.
+pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
     use InstructionResult as R;
     if result.is_ok_or_revert() {
         return None;
     }
     let code = interpreter.bytecode.bytecode_slice();
     let opcode = interpreter.bytecode.pc().checked_sub(1).and_then(|at| code.get(at)).map_or(0, |byte: &u8| *byte);
-    let step = || match step {
-        Some(step) => step.halted(fork),
-        // What could not be paid for still has its operands on the stack.
-        None => HaltedStep { fork, opcode, height: interpreter.stack.len() as u64, found: None },
-    };
     Some(match result {
         R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode | R::InvalidImmediateEncoding => {
-            Halt::InvalidOpcode { opcode }
+            Halt::InvalidOpcode { opcode: opcode_name::of(opcode).into() }
         }
-        R::OutOfOffset if fork.is_enabled_in(SpecId::AMSTERDAM) => {
-            Halt::Other { name: "return data out of bounds".into() }
+        // revm takes a DUP that finds too little for one that finds too much.
+        R::StackUnderflow | R::StackOverflow => {
+            match OPCODE_INFO[usize::from(opcode)].map_or(0, |info| info.inputs()) {
+                inputs if interpreter.stack.len() < usize::from(inputs) => {
+                    Halt::StackUnderflow { height: interpreter.stack.len() as u64, inputs: inputs.into() }
+                }
+                _ => Halt::StackOverflow,
+            }
         }
-        // Prices of later forks are not known to whoever words the halt.
-        R::OutOfGas | R::MemoryOOG | R::InvalidOperandOOG | R::CreateInitCodeSizeLimit | R::ReentrancySentryOOG
-            if fork.is_enabled_in(SpecId::AMSTERDAM) =>
-        {
-            Halt::OutOfGas
+        R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => {
+            Halt::WriteProtection { is_priced: !matches!(opcode, LOG0..=LOG4 | TSTORE) }
         }
-        R::StackUnderflow
-        | R::StackOverflow
-        | R::OutOfGas
-        | R::MemoryOOG
-        | R::InvalidOperandOOG
-        | R::OutOfOffset
-        | R::CreateInitCodeSizeLimit
-        | R::ReentrancySentryOOG => Halt::Instruction { step: step() },
-        R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => Halt::WriteProtection { step: step() },
         result => of_result(result),
     })
-}
-
-/// Whether only what the halting instruction found tells why it did: its operands decide its price, or (LOG, CREATE2, calls) it
-/// takes them in several pops.
-pub fn is_ambiguous(halt: &Halt) -> bool {
-    let Halt::Instruction { step: HaltedStep { opcode, found: None, .. } } = halt else { return false };
-    matches!(
-        *opcode,
-        EXP | KECCAK256
-            | BALANCE
-            | CALLDATACOPY
-            | CODECOPY
-            | EXTCODESIZE
-            | EXTCODECOPY
-            | RETURNDATACOPY
-            | EXTCODEHASH
-            | MLOAD
-            | MSTORE
-            | MSTORE8
-            | SLOAD
-            | SSTORE
-            | MCOPY
-            | LOG0..=LOG4
-            | CREATE..=CREATE2
-            | STATICCALL
-            | REVERT
-            | SELFDESTRUCT
-    )
 }
 
 /// Why what the code returned can't be deployed.
@@ -113,21 +73,10 @@ pub fn of_deployment(result: InstructionResult, size: usize, limit: usize) -> Ha
     }
 }
 
-/// Why a precompiled contract failed on this input with that much gas.
-pub fn of_precompile(reason: &PrecompileHalt, input: Bytes, gas: u64) -> Halt {
+/// Why a precompiled contract failed.
+pub fn of_precompile(reason: &PrecompileHalt) -> Halt {
     use PrecompileHalt as P;
-    // revm looks at an input's length first, geth at its price. The prices that take no table are TypeScript's.
-    let price = match reason {
-        P::Bls12381G1MsmInputLength => {
-            msm_required_gas(input.len() / 160, &bls::DISCOUNT_TABLE_G1_MSM, bls::G1_MSM_BASE_GAS_FEE)
-        }
-        P::Bls12381G2MsmInputLength => {
-            msm_required_gas(input.len() / 288, &bls::DISCOUNT_TABLE_G2_MSM, bls::G2_MSM_BASE_GAS_FEE)
-        }
-        _ => 0,
-    };
     let fault = match reason {
-        _ if gas < price => PrecompileFault::OutOfGas,
         P::OutOfGas => PrecompileFault::OutOfGas,
         P::ModexpEip7823LimitSize => PrecompileFault::ModexpLength,
         P::Blake2WrongFinalIndicatorFlag => PrecompileFault::FinalFlag,
@@ -143,5 +92,5 @@ pub fn of_precompile(reason: &PrecompileHalt, input: Bytes, gas: u64) -> Halt {
         P::Bls12381G1NotOnCurve | P::Bls12381G2NotOnCurve => PrecompileFault::BlsNotOnCurve,
         _ => PrecompileFault::InputLength,
     };
-    Halt::Precompile { fault, gas, input }
+    Halt::Precompile { fault }
 }

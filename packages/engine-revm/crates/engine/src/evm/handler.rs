@@ -69,28 +69,10 @@ impl SimulationHandler<'_> {
     /// Runs the transaction on `machine`.
     pub fn execute(mut self, machine: &mut Machine, tx: TxEnv) -> Result<CallOutcome, ReadError> {
         machine.evm.ctx.tx = tx;
-        machine.evm.ctx.chain.fee_only.clear();
-        let logs = machine.evm.ctx.chain.log_count;
-        let outcome = self.once(machine)?;
-        machine.evm.ctx.chain.last_step = None;
-        if machine.state().is_bent() || !machine.evm.ctx.chain.halt.as_ref().is_some_and(halt::is_ambiguous) {
-            return Ok(outcome);
-        }
-        // geth's words depend on the operands of the halting instruction. Nothing is committed yet, so the call runs again, with
-        // its outermost frame step by step.
-        machine.evm.ctx.journaled_state.finalize();
         let watch = &mut machine.evm.ctx.chain;
-        (watch.log_count, watch.keep_last_step) = (logs, true);
         watch.fee_only.clear();
-        let again = self.once(machine);
-        let watch = &mut machine.evm.ctx.chain;
-        (watch.keep_last_step, watch.last_step) = (false, None);
-        again
-    }
-
-    fn once(&mut self, machine: &mut Machine) -> Result<CallOutcome, ReadError> {
-        machine.evm.ctx.chain.halt = None;
-        machine.evm.ctx.chain.places.clear();
+        watch.halt = None;
+        watch.places.clear();
         match self.run(machine) {
             Ok(_) => self.outcome.take().ok_or(ReadError::Failed),
             Err(error) => Err(read_error(error)),

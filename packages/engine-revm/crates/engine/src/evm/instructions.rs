@@ -10,7 +10,7 @@ use revm::{
     interpreter::{
         Instruction, InstructionContext, InstructionExecResult, InstructionResult, as_usize_or_fail, gas,
         instructions::{
-            GasTable, InstructionTable, arithmetic, gas_table_spec, host, instruction_table, memory, system,
+            GasTable, InstructionTable, arithmetic, contract, gas_table_spec, host, instruction_table, memory, system,
         },
         interpreter::{EthInterpreter, resize_memory},
         interpreter_types::InputsTr,
@@ -78,6 +78,11 @@ fn watched(spec: SpecId) -> (Table, GasTable) {
     replace(opcode::LOG3, log::<3>);
     replace(opcode::LOG4, log::<4>);
     replace(opcode::SELFDESTRUCT, self_destruct);
+    replace(opcode::CALL, call);
+    replace(opcode::CALLCODE, call_code);
+    replace(opcode::DELEGATECALL, delegate_call);
+    replace(opcode::STATICCALL, static_call);
+    replace(opcode::CREATE2, create2);
     for (opcode, since) in YOUNG {
         if !spec.is_enabled_in(since) {
             table[usize::from(opcode)] = Instruction::new(not_activated);
@@ -157,6 +162,24 @@ sized!(code_copy, 2, system::codecopy);
 sized!(external_code_copy, 3, host::extcodecopy);
 sized!(return_data_copy, 2, system::returndatacopy);
 sized!(memory_copy, 2, memory::mcopy);
+
+/// revm takes their operands one after another: how many there were is looked at before.
+macro_rules! whole {
+    ($name:ident, $operands:literal, $instruction:path) => {
+        fn $name(step: Step<'_>) -> InstructionExecResult {
+            if step.interpreter.stack.len() < $operands {
+                return Err(InstructionResult::StackUnderflow);
+            }
+            $instruction(step)
+        }
+    };
+}
+
+whole!(call, 7, contract::call::<{ opcode::CALL }, _, _>);
+whole!(call_code, 7, contract::call::<{ opcode::CALLCODE }, _, _>);
+whole!(delegate_call, 6, contract::call::<{ opcode::DELEGATECALL }, _, _>);
+whole!(static_call, 6, contract::call::<{ opcode::STATICCALL }, _, _>);
+whole!(create2, 4, contract::create::<true, _, _>);
 
 /// The length of a mapping's key and slot: most hashes are over these, and the next request computes the same ones again.
 const SLOT_PREIMAGE: U256 = U256::from_limbs([64, 0, 0, 0]);

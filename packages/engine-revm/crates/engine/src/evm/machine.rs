@@ -4,7 +4,6 @@ use super::{
     frames::FrameStore,
     halt,
     instructions::{Instructions, record_transfer},
-    last_step::LastStep,
     precompiles::PrecompileSet,
     record_frame, record_step, record_uses,
     recorder::Named,
@@ -15,6 +14,7 @@ use super::{
 use crate::{
     access_list::AccessList,
     depends,
+    last_step::LastStep,
     state::{ReadError, SimulationState},
 };
 use alloy_primitives::{Address, U256};
@@ -111,7 +111,7 @@ impl Machine {
     }
 }
 
-/// Runs a frame and keeps the stack, gas and memory as they were before its last instruction.
+/// Runs a frame and has each of its instructions written down.
 fn run_stepwise(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
@@ -126,7 +126,7 @@ fn run_stepwise(
     let is_empty = interpreter.bytecode.original_byte_slice().is_empty();
     let mut step = LastStep::default();
     while interpreter.bytecode.is_not_end() {
-        step.update(interpreter, &context.journaled_state.inner);
+        step.update(interpreter);
         let recorder = context.chain.recorder.as_ref().filter(|_| !is_empty);
         let steps = recorder.and_then(|recorder| recorder.steps.as_ref());
         let before = steps.and_then(|steps| steps.before(interpreter));
@@ -139,8 +139,8 @@ fn run_stepwise(
         if !is_empty && context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_uses()) {
             record_uses::note(context, interpreter, &step)?;
         }
-        if let Some(before) = followed {
-            depends::note(context, interpreter, before, &step);
+        if let (Some(before), Some(tracker)) = (followed, &mut context.chain.tracker) {
+            depends::note(tracker, interpreter, before, &step);
         }
         if let Some(before) = before {
             log_step(interpreter, context, &step, before, depth)?;
@@ -151,7 +151,6 @@ fn run_stepwise(
             record_frame::note(context, interpreter, named);
         }
     }
-    context.chain.last_step = Some(step);
     if let Some(recorder) = &mut context.chain.recorder {
         recorder.end_run(interpreter.gas.refunded());
     }
@@ -172,7 +171,7 @@ fn log_step(
     if result == Some(InstructionResult::FatalExternalError) {
         return Ok(());
     }
-    let halt = result.and_then(|result| halt::of_frame(result, interpreter, Some(step), context.cfg.spec));
+    let halt = result.and_then(|result| halt::of_frame(result, interpreter));
     let bytes = record_step::after(context, interpreter, step, before, depth + 1, halt)?;
     if let Some(recorder) = &mut context.chain.recorder
         && !recorder.take(bytes.div_ceil(2))
@@ -384,7 +383,10 @@ impl EvmTr for Machine {
             return self.open_logged(frame_input);
         }
         record_frame::enter(&mut self.evm.ctx, &frame_input, &self.evm.precompiles);
-        depends::enter(&mut self.evm.ctx, &frame_input);
+        let Context { tx, journaled_state, chain, .. } = &mut self.evm.ctx;
+        if let Some(tracker) = &mut chain.tracker {
+            depends::enter(tracker, tx.caller, &journaled_state.inner.state, &frame_input);
+        }
         let called = match &frame_input.frame_input {
             FrameInput::Call(call) => Some(call.bytecode_address),
             _ => None,
@@ -399,21 +401,24 @@ impl EvmTr for Machine {
                 if let Some(recorder) = &mut self.evm.ctx.chain.recorder {
                     recorder.exit_at_once(&result);
                 }
-                depends::exit(&mut self.evm.ctx, &result, &self.evm.precompiles, called);
+                if let Some(tracker) = &mut self.evm.ctx.chain.tracker {
+                    let is_precompile = called.is_some_and(|called| self.evm.precompiles.get(&called).is_some());
+                    depends::exit(tracker, &result, is_precompile);
+                }
                 ItemOrResult::Result(result)
             }
         })
     }
 
     fn frame_run(&mut self) -> Result<FrameInitOrResult<Self::Frame>, ContextError<ReadError>> {
-        let Evm { ctx, instruction, frame_stack, precompiles, .. } = &mut self.evm;
+        let Evm { ctx, instruction, frame_stack, .. } = &mut self.evm;
         let frame = frame_stack.get();
         let outermost = frame.depth == 0;
         let counts = ctx.journaled_state.database.allowance().is_some();
         ctx.chain.run_from = counts.then(|| frame.interpreter.gas.remaining());
         let (table, prices) = (instruction.instruction_table(), instruction.gas_table());
         let recorded = ctx.chain.recorder.is_some();
-        let action = if recorded || (outermost && ctx.chain.keep_last_step) {
+        let action = if recorded {
             run_stepwise(&mut frame.interpreter, table, prices, ctx, frame.depth).map_err(ContextError::Db)?
         } else {
             frame.interpreter.run_plain(table, prices, ctx)
@@ -429,9 +434,7 @@ impl EvmTr for Machine {
             InterpreterAction::Return(result) if outermost || recorded => Some((result.result, result.output.len())),
             _ => None,
         };
-        let mut halt = stopped.and_then(|(result, _)| {
-            halt::of_frame(result, &frame.interpreter, ctx.chain.last_step.as_ref(), ctx.cfg.spec)
-        });
+        let mut halt = stopped.and_then(|(result, _)| halt::of_frame(result, &frame.interpreter));
         let next: FrameInitOrResult<Self::Frame> =
             frame.process_next_action::<_, ContextError<ReadError>>(ctx, action)?;
         if let ItemOrResult::Result(result) = &next {
@@ -445,8 +448,8 @@ impl EvmTr for Machine {
             if let Some(recorder) = &mut ctx.chain.recorder {
                 recorder.exit(result, halt.clone());
             }
-            if recorded {
-                depends::exit(ctx, result, precompiles, None);
+            if let Some(tracker) = &mut ctx.chain.tracker {
+                depends::exit(tracker, result, false);
             }
         }
         if outermost {

@@ -81,8 +81,7 @@ impl PrecompileProvider<Context> for PrecompileSet {
         if let Some(reason) = output.halt_reason()
             && (context.journaled_state.inner.depth == 1 || context.chain.recorder.is_some())
         {
-            let input = inputs.input.bytes(context);
-            let halt = halt::of_precompile(reason, input, inputs.gas_limit);
+            let halt = halt::of_precompile(reason);
             if let Some(recorder) = &mut context.chain.recorder {
                 recorder.precompile_halt = Some(halt.clone());
             }

@@ -1,7 +1,7 @@
 //! What an instruction used, counted once it ran.
 
-use super::{context::Context, last_step::LastStep, record_step::present, recorder::MOST_PADDING};
-use crate::{outcome::NamedContract, state::ReadError};
+use super::{context::Context, record_step::present, recorder::MOST_PADDING};
+use crate::{last_step::LastStep, outcome::NamedContract, state::ReadError};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::{
     Database,

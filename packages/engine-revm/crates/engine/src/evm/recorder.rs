@@ -2,11 +2,11 @@
 
 use super::{
     halt,
-    last_step::LastStep,
     step_log::StepLog,
     uses::{OpenUses, SharedUses},
 };
 use crate::{
+    last_step::LastStep,
     outcome::{Frame, FrameKind, FrameLog, Halt},
     plan::Recording,
 };

@@ -1,7 +1,6 @@
 //! Instructions as geth's struct logger writes them (eth/tracers/logger/logger.go), as JSON.
 
-use super::last_step::LastStep;
-use crate::{outcome::RecordedHalt, plan::StepOptions};
+use crate::{last_step::LastStep, outcome::RecordedHalt, plan::StepOptions};
 use alloy_primitives::{Address, U256, hex, map::AddressMap};
 use revm::{
     bytecode::opcode::{SLOAD, SSTORE},

@@ -1,4 +1,4 @@
-use super::{last_step::LastStep, memory_gate::Room, recorder::Recorder};
+use super::{memory_gate::Room, recorder::Recorder};
 use crate::{access_list::AccessList, depends::Tracker, outcome::Halt, state::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
@@ -22,9 +22,6 @@ pub struct Watch {
     pub log_count: u64,
     /// Why the outermost frame halted, if revm's result alone doesn't say.
     pub halt: Option<Halt>,
-    /// Set for the second run of a call, which finds out what the halting instruction was given.
-    pub keep_last_step: bool,
-    pub last_step: Option<LastStep>,
     /// Set while a call runs that is to be recorded.
     pub recorder: Option<Box<Recorder>>,
     /// Set where what decides the calls of a plan is followed.

@@ -1,7 +1,7 @@
 //! Calls that the protocol makes around a block's transactions.
 
 use crate::{
-    evm::{Machine, is_ambiguous},
+    evm::Machine,
     outcome::Halt,
     rejection::{Fault, Rejection, RequestQueue},
     state::ReadError,
@@ -85,8 +85,8 @@ pub fn dequeue(machine: &mut Machine, contract: Address, queue: RequestQueue) ->
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),
         ExecutionResult::Revert { .. } => Err(Rejection::RequestQueue { queue, halt: None }.into()),
         ExecutionResult::Halt { .. } => {
-            let known = machine.evm.ctx.chain.halt.take().filter(|halt| !is_ambiguous(halt));
-            Err(Rejection::RequestQueue { queue, halt: Some(known.unwrap_or(Halt::OutOfGas)) }.into())
+            let halt = machine.evm.ctx.chain.halt.take().unwrap_or(Halt::OutOfGas);
+            Err(Rejection::RequestQueue { queue, halt: Some(halt) }.into())
         }
     }
 }

@@ -79,14 +79,51 @@ struct Window {
 }
 
 struct Step {
-    changed: Vec<Read>,
+    /// The position of the state that its block was executed on.
+    parent: Position,
+    /// What its block wrote, whatever it was before.
+    written: Arc<[Read]>,
     cleared: Vec<Address>,
+    /// What differs from the position before, and accounts any slot of which may.
+    changed: Arc<[Read]>,
+    marked: Vec<Address>,
     bytes: usize,
+}
+
+impl Step {
+    /// Of the keys that it keeps.
+    fn key_bytes(&self) -> usize {
+        let own = if Arc::ptr_eq(&self.written, &self.changed) { 0 } else { self.written.len() };
+        (self.changed.len() + own) * KEY_BYTES
+    }
 }
 
 impl Window {
     fn newest(&self) -> Position {
         self.floor + self.steps.len() as Position
+    }
+
+    fn step_to(&self, position: Position) -> Option<&Step> {
+        self.steps.get(position.checked_sub(self.floor + 1)? as usize)
+    }
+
+    /// What may differ between the newest state and the one at this position, and accounts any slot of which may: what the blocks wrote
+    /// that lead to one of them and not to the other; all that changed since, where the state that both come from is no longer kept.
+    fn apart(&self, position: Position) -> (Vec<Read>, AddressSet) {
+        let (mut one, mut other) = (self.newest(), position);
+        let (mut written, mut cleared) = (Vec::new(), AddressSet::default());
+        while one != other {
+            let later = if one > other { &mut one } else { &mut other };
+            let Some(step) = self.step_to(*later) else {
+                let since = || self.steps.iter().skip((position - self.floor) as usize);
+                let changed = since().flat_map(|step| step.changed.iter()).copied().collect();
+                return (changed, since().flat_map(|step| &step.marked).copied().collect());
+            };
+            *later = step.parent;
+            written.extend_from_slice(&step.written);
+            cleared.extend(&step.cleared);
+        }
+        (written, cleared)
     }
 
     /// Positions at which the value may have changed without an entry that says so.
@@ -208,30 +245,35 @@ impl History {
             window.recent.add(parent, to, writes.values.keys());
             let grown = window.recent.bytes() as isize - before as isize;
             self.count(&mut window, grown);
-            let since = (parent - window.floor) as usize;
-            let undone: Vec<Read> = window.steps.iter().skip(since).flat_map(|step| &step.changed).copied().collect();
-            let restored: AddressSet =
-                window.steps.iter().skip(since).flat_map(|step| &step.cleared).copied().collect();
+            let (undone, restored) = window.apart(parent);
             for address in writes.cleared.iter().chain(&restored) {
                 window.mark_cleared(*address, to);
             }
             let scanned = writes.cleared.iter().chain(&restored).any(|address| window.slots.contains_key(address));
             (to, undone, restored, scanned)
         };
+        let cleared: Vec<Address> = writes.cleared.iter().copied().collect();
+        let written: Arc<[Read]> = writes.values.keys().copied().collect();
         let changes = self.changes(parent, writes.cleared.clone(), &restored, &undone, scanned, writes.values);
-        let mut bytes = changes.len() * KEY_BYTES;
+        let mut bytes = 0;
         for chunk in changes.chunks(CHUNK) {
             let mut window = self.window();
             for (read, value) in chunk {
                 bytes += self.change(&mut window, to, read, value, now);
             }
         }
-        let cleared = writes.cleared.into_iter().chain(restored).collect();
-        let changed: Vec<Read> = changes.into_iter().map(|(read, _)| read).collect();
+        let marked = writes.cleared.into_iter().chain(restored).collect();
+        let changed = if changes.len() == written.len() {
+            written.clone()
+        } else {
+            changes.into_iter().map(|(read, _)| read).collect()
+        };
+        let mut step = Step { parent, written, cleared, changed, marked, bytes };
+        step.bytes += step.key_bytes();
         let mut window = self.window();
-        self.count(&mut window, (changed.len() * KEY_BYTES) as isize);
-        window.step_bytes += bytes;
-        window.steps.push_back(Step { changed, cleared, bytes });
+        self.count(&mut window, step.key_bytes() as isize);
+        window.step_bytes += step.bytes;
+        window.steps.push_back(step);
         while window.steps.len() > MOST_STEPS {
             self.forget_oldest(&mut window);
         }
@@ -291,8 +333,8 @@ impl History {
         window.floor += 1;
         let floor = window.floor;
         window.step_bytes -= step.bytes;
-        self.count(window, -((step.changed.len() * KEY_BYTES) as isize));
-        for address in &step.cleared {
+        self.count(window, -(step.key_bytes() as isize));
+        for address in &step.marked {
             if let Some(positions) = window.cleared.get_mut(address) {
                 positions.retain(|position| *position > floor);
                 if positions.is_empty() {
@@ -301,7 +343,7 @@ impl History {
             }
         }
         let held = self.values.pin();
-        for read in &step.changed {
+        for read in step.changed.iter() {
             let Some(entry) = held.get(read).filter(|entry| entry.forgets(floor)) else { continue };
             let mut versions = entry.newest.list();
             if let Some(last) = versions.iter().position(|(from, _)| *from <= floor) {
@@ -389,5 +431,29 @@ impl History {
 
     fn window(&self) -> MutexGuard<'_, Window> {
         self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRITTEN: u64 = 20;
+
+    fn written(account: u8) -> Writes {
+        let reads = (0..WRITTEN).map(|slot| Read::Storage(Address::with_last_byte(account), U256::from(slot)));
+        let values = reads.map(|read| (read, Cached::Word(U256::from(account)))).collect();
+        Writes { values, cleared: AddressSet::default() }
+    }
+
+    #[test]
+    fn a_sibling_changes_back_what_the_one_before_it_wrote_and_no_more() {
+        let history = History::new(Arc::default());
+        let parent = history.step(0, written(0), 0).unwrap();
+        for account in 1..=40 {
+            let position = history.step(parent, written(account), 0).unwrap();
+            let changed = history.window().step_to(position).unwrap().changed.len() as u64;
+            assert_eq!(changed, if account == 1 { WRITTEN } else { 2 * WRITTEN });
+        }
     }
 }
