@@ -1,5 +1,5 @@
-import { EnvironmentError } from '@upfront/service'
-import { readBillingEnvironment } from './environment.js'
+import { EnvironmentError, settingsHelp } from '@upfront/service'
+import { Environment, readBillingEnvironment } from './environment.js'
 
 const KEY = `0x${'ab'.repeat(32)}`
 const usable = {
@@ -106,5 +106,9 @@ describe('readBillingEnvironment', () => {
     ['{}', 'CHAINS: '],
   ])('names the field of CHAINS=%s', (CHAINS, problem) => {
     expect(problemsOf({ ...usable, CHAINS })[0]).toContain(problem)
+  })
+
+  it('has at most 15 settings', () => {
+    expect(settingsHelp(Environment).match(/^ {2}[A-Z]/gm)?.length).toBeLessThanOrEqual(15)
   })
 })
