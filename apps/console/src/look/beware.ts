@@ -81,7 +81,7 @@ export function delegationWarnings(delegations: readonly Delegation[]): Warning[
     return {
       level: 'danger',
       title: 'Hands an account over to a contract (EIP-7702)',
-      text: `${authority === undefined ? 'Its signature names no account.' : 'From then on the first account runs the code of the second: that code may move everything the account holds, also later.'}`,
+      text: `${authority === undefined ? 'Its signature names no account.' : 'From then on the first account runs the code of the second: that code may move everything the account holds, now and later.'}`,
       addresses,
     }
   })
