@@ -43,6 +43,17 @@ describe.each(stores())('races, on $name', (store) => {
     expect(new Set(reasons)).toEqual(new Set(['permit2_invalid_nonce']))
   })
 
+  test('used and new authorizations that come together are told apart', async () => {
+    const used = await sign()
+    expect(await stand.billing.authorize(used)).toMatchObject({ outcome: 'authorized' })
+    const fresh = await Promise.all(Array.from({ length: 6 }, () => sign()))
+    const results = await Promise.all(
+      fresh.flatMap((payload) => [payload, used]).map((payload) => stand.billing.authorize(payload)),
+    )
+    const outcomes = results.map((result) => (result.outcome === 'refused' ? result.reason : result.outcome))
+    expect(outcomes).toEqual(fresh.flatMap(() => ['authorized', 'permit2_invalid_nonce']))
+  })
+
   test('parallel calls under one key make one payment, and answer it to all', async () => {
     const payload = await sign()
     const results = await Promise.all(

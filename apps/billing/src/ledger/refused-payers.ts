@@ -14,19 +14,23 @@ export interface PayerStanding {
   isRefused: boolean
 }
 
-export async function readStanding(
+/** In the order of the authorizations, all in one statement. */
+export async function readStandings(
   db: Database,
-  network: Network,
-  payer: Address,
-  nonce: bigint,
-): Promise<PayerStanding> {
-  const of = sql`network = ${network} and payer = ${payer}`
+  authorizations: readonly { network: Network; payer: Address; nonce: bigint }[],
+): Promise<PayerStanding[]> {
+  const asked = authorizations.map(({ network, payer, nonce }) => ({ network, payer, nonce: nonce.toString() }))
+  const of = sql`network = asked.network and payer = asked.payer`
   const isRefused = sql<boolean>`exists (select from refused_payers where ${of} and coalesce(refused_until > now(), true))
     or exists (select from payments where ${of} and state in ('charging', 'submitted') and doubt is not null)`
-  const isUsed = sql<boolean>`exists (select from payments where ${of} and nonce = ${nonce.toString()}::numeric)`
-  const [row] = await db.select({ isUsed, isRefused }).from(sql`(select 1) as one`)
-  if (row === undefined) throw new Error('a select without a row')
-  return row
+  const isUsed = sql<boolean>`exists (select from payments where ${of} and nonce = asked.nonce)`
+  return db
+    .select({ isUsed, isRefused })
+    .from(
+      sql`rows from (jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as (network text, payer text, nonce numeric))
+        with ordinality as asked(network, payer, nonce, place)`,
+    )
+    .orderBy(sql`place`)
 }
 
 /** That a payer's contract burns gas: nothing more is signed for it. Of a query on `payments`. */

@@ -14,7 +14,7 @@ import { Catalogue, type Listing, type Sale } from '../discovery/catalogue.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger, type Transaction } from '../ledger/ledger.js'
-import { readStanding } from '../ledger/refused-payers.js'
+import { type PayerStanding, readStandings } from '../ledger/refused-payers.js'
 import {
   KeyTaken,
   type Reservation as Place,
@@ -62,6 +62,8 @@ const PAYER_REFUSED = {
 }
 /** In one database transaction. */
 const MOST_RESERVATIONS = 20
+/** In one statement. */
+const MOST_STANDINGS = 100
 const NO_SIGNERS: ReadonlySet<Address> = new Set()
 /** What a payment is before anything was done with it. */
 const NOTHING_YET = {
@@ -114,6 +116,12 @@ export class Authorizations {
   private readonly reservations = new SharedTurns<Wanted, Place>(MOST_RESERVATIONS, (wanted) => {
     return reservePayments(this.ledger.db, wanted)
   })
+
+  /** One look of all payments at a time. */
+  private readonly standings = new SharedTurns<{ network: Network; payer: Address; nonce: bigint }, PayerStanding>(
+    MOST_STANDINGS,
+    (authorizations) => readStandings(this.ledger.db, authorizations),
+  )
 
   constructor(
     private readonly ledger: Ledger,
@@ -181,7 +189,7 @@ export class Authorizations {
     const read = readAuthorization(this.chains, { accepted, offered }, request, minimumValiditySeconds)
     if (!read.valid) return refused(read, read.payer)
     const { payer, nonce } = read.authorization
-    const { isUsed, isRefused } = await readStanding(this.ledger.db, read.chain.network, payer, nonce)
+    const { isUsed, isRefused } = await this.standings.call('all', { network: read.chain.network, payer, nonce })
     if (isUsed) return nonceUsed(payer)
     if (isRefused) return refused(PAYER_REFUSED, payer)
     const [verdict, canSettle] = await Promise.all([

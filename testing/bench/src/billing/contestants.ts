@@ -36,7 +36,8 @@ export async function startBilling(
 ): Promise<Contestant> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-billing-'))
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
-  const server = await startServer(name, process.execPath, [...profiled(profile), BILLING], /"url":"(http:[^"]+)"/, {
+  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
+  const server = await startServer(name, process.execPath, [...profiling, BILLING], /"url":"(http:[^"]+)"/, {
     BILLING_PORT: '0',
     BILLING_TOKEN: TOKEN,
     FACILITATOR_PRIVATE_KEYS: facilitator.privateKey,
@@ -70,21 +71,11 @@ export async function startBilling(
 }
 
 /** @x402's own facilitator: verify (it reserves nothing), then settle. */
-export async function startReference(
-  rpcUrl: string,
-  facilitator: DevnetAccount,
-  profile: string | undefined,
-): Promise<Contestant> {
-  const server = await startServer(
-    'x402',
-    process.execPath,
-    [...profiled(profile), REFERENCE],
-    /(http:\/\/127\.0\.0\.1:\d+)/,
-    {
-      RPC_URL: rpcUrl,
-      FACILITATOR_PRIVATE_KEY: facilitator.privateKey,
-    },
-  )
+export async function startReference(rpcUrl: string, facilitator: DevnetAccount): Promise<Contestant> {
+  const server = await startServer('x402', process.execPath, [REFERENCE], /(http:\/\/127\.0\.0\.1:\d+)/, {
+    RPC_URL: rpcUrl,
+    FACILITATOR_PRIVATE_KEY: facilitator.privateKey,
+  })
   const call = (path: string, paymentPayload: PaymentPayload, amount: string) =>
     post(server, path, { x402Version: 2, paymentPayload, paymentRequirements: { ...paymentPayload.accepted, amount } })
   return {
@@ -104,11 +95,6 @@ export async function startReference(
     },
     stop: () => server.stop(),
   }
-}
-
-/** Node's options for a CPU profile, left in this folder as the process ends. */
-function profiled(folder: string | undefined): string[] {
-  return folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`]
 }
 
 async function post(

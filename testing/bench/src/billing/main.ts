@@ -63,7 +63,7 @@ try {
   const { profile } = options
   const billing = (name: string, facilitator: DevnetAccount, database: string | null, settings = {}) =>
     startBilling(name, devnet.rpcUrl, facilitator, database, settings, profile)
-  if (only.includes('reference')) contestants.push(await startReference(devnet.rpcUrl, first, profile))
+  if (only.includes('reference')) contestants.push(await startReference(devnet.rpcUrl, first))
   if (only.includes('pglite')) contestants.push(await billing('billing on PGlite', second, null))
   if (postgres !== null && only.includes('postgres'))
     contestants.push(await billing('billing on Postgres', third, postgres.url))
