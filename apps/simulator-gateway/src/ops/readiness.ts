@@ -1,16 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { BlockResolver, type FollowMode, HeadAgreement, type Straying } from '@upfront/chain'
+import { Chain, type FollowMode, Preconfirmed, type RecentHead, type Straying, type StreamFault } from '@upfront/chain'
 import type { CircuitState } from '@upfront/node'
 import { RpcError } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
 import { type CarryPace, ChainMismatch } from '@upfront/simulation'
-import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
-import { FollowedChain } from '../chain/followed-chain.js'
-import type { RecentHead } from '../chain/recent-heads.js'
-import { ServedChain } from '../chain/served-chain.js'
+import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import { Environment } from '../environment/environment.js'
-import { Preconfirmed } from '../pending/preconfirmed.js'
-import type { StreamFault } from '../pending/stream-faults.js'
 import type { Role } from '../replicas/lease.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 
@@ -74,13 +69,10 @@ export class GatewayReadiness extends Readiness {
 
   constructor(
     private readonly environment: Environment,
-    private readonly blocks: BlockResolver,
-    private readonly served: ServedChain,
     @Inject(ENGINE) private readonly choice: EngineChoice,
     private readonly preconfirmed: Preconfirmed,
-    private readonly followed: FollowedChain,
+    private readonly chain: Chain,
     private readonly shared: SharedRedis,
-    private readonly agreement: HeadAgreement,
   ) {
     super()
   }
@@ -101,7 +93,7 @@ export class GatewayReadiness extends Readiness {
 
   private async look(): Promise<ReadinessReport> {
     const found = await this.findings()
-    const upstreams = this.agreement
+    const upstreams = this.chain.agreement
       .status()
       .map(({ head, ...status }) => ({ ...status, ...(head !== undefined && { head: String(head) }) }))
     return { ...found, upstreams, ...(this.environment.TRUTH_SCORE === 'on' && { scores: true as const }) }
@@ -113,7 +105,7 @@ export class GatewayReadiness extends Readiness {
     if (this.ending) return { ready: false, reason: 'shutting down', engine }
     try {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
-      const [rules, head] = await Promise.all([this.served.rules({ signal }), this.blocks.askHead({ signal })])
+      const [rules, head] = await Promise.all([this.chain.rules({ signal }), this.chain.resolver.askHead({ signal })])
       const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
       const chain = {
         id: String(rules.chainId),
@@ -139,26 +131,26 @@ export class GatewayReadiness extends Readiness {
   private limits(): Pick<ReadinessReport, 'limits' | 'replica'> {
     const { status } = this.shared
     if (status === undefined) return {}
-    const heads = this.followed.relay?.role
-    const flashblocks = this.preconfirmed.relay?.role
+    const heads = this.shared.role('heads')
+    const flashblocks = this.shared.role('flashblocks')
     return { limits: status, replica: { ...(heads && { heads }), ...(flashblocks && { flashblocks }) } }
   }
 
   private following(): Following {
-    const { head, ageMs, intervalMs, ...status } = this.followed.head.status()
+    const { head, ageMs, intervalMs, ...status } = this.chain.head.status()
     return {
       ...status,
       ...(head !== undefined && { head: String(head), ageMs: Math.round(ageMs ?? 0) }),
       intervalMs: Math.round(intervalMs),
       ...this.carrying(),
-      recent: this.followed.recent.all(),
+      recent: this.chain.recent.all(),
     }
   }
 
   private carrying(): Pick<Following, 'carrying'> {
-    const not = this.followed.whyNotCarried()
+    const not = this.chain.carrying.whyNot()
     if (not !== undefined) return { carrying: { not } }
-    const status = this.followed.carryStatus()
+    const status = this.chain.carrying.status()
     if (status === undefined) return {}
     const { pace, carried, counts } = status
     return { carrying: { pace, ...(carried !== undefined && { carried: String(carried) }), counts } }

@@ -21,7 +21,7 @@ import {
   witnessOf,
 } from '@upfront/receipt'
 import { Driver, headerFromRpc, type Simulation, type SimulationAnswer, type StateRead } from '@upfront/simulation'
-import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 
 /** Of an account with some thousand slots. */
 const PROOF_BYTES = 32 * 1024 * 1024

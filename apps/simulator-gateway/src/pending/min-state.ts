@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common'
-import { BlockResolver, newestBlock } from '@upfront/chain'
+import { Chain, newestBlock, Preconfirmed } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { FIXED } from '../environment/fixed.js'
 import { Overloaded } from '../limits/refused.js'
-import { Preconfirmed } from './preconfirmed.js'
 import { RequestView } from './request-view.js'
 
 /** The request header, of a WebSocket also the query's parameter, that asks for a state at least as new as one that the client has seen, or as the node's newest: `fresh`. */
@@ -27,7 +26,7 @@ interface WantedState {
 @Injectable()
 export class MinState {
   constructor(
-    private readonly blocks: BlockResolver,
+    private readonly chain: Chain,
     private readonly preconfirmed: Preconfirmed,
   ) {}
 
@@ -37,7 +36,8 @@ export class MinState {
    * asking the node for its head fails with
    */
   waitingFor(name: string): () => Promise<unknown> {
-    if (name === FRESH) return async () => this.blocks.askHead({ deadline: performance.now() + FRESH_TIMEOUT_MS })
+    if (name === FRESH)
+      return async () => this.chain.resolver.askHead({ deadline: performance.now() + FRESH_TIMEOUT_MS })
     const wanted = wantedState(name)
     return () => this.reached(wanted)
   }
@@ -63,7 +63,7 @@ export class MinState {
     // Requests stand on this head, or a newer one, from now on.
     const signal = AbortSignal.timeout(Math.max(1, Math.ceil(deadline - performance.now())))
     try {
-      return (await this.blocks.head({ signal })).number >= block
+      return (await this.chain.resolver.head({ signal })).number >= block
     } catch (error) {
       if (signal.aborted) return false
       throw error

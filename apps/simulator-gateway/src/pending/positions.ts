@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { BlockResolver, newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
+import { Chain, newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
 import { type BlockHeader, type BlockPosition, ErrorCode, RpcError } from '@upfront/protocol'
 import {
   BlockPositions,
@@ -12,9 +12,7 @@ import {
   pinnedState,
   ReadBudget,
 } from '@upfront/simulation'
-import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
-import { FollowedChain } from '../chain/followed-chain.js'
-import { ServedChain } from '../chain/served-chain.js'
+import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import type { SimulationBase, TimeLimits } from './simulation-base.js'
 
 /** A block's first transactions read as much as many simulations do: so many times what one of these may. */
@@ -26,9 +24,7 @@ export class Positions {
   private readonly positions = new BlockPositions()
 
   constructor(
-    private readonly followed: FollowedChain,
-    private readonly blocks: BlockResolver,
-    private readonly served: ServedChain,
+    private readonly chain: Chain,
     private readonly driver: Driver,
     @Inject(ENGINE) private readonly choice: EngineChoice,
   ) {}
@@ -78,7 +74,7 @@ export class Positions {
     const { block: pinned, layers } = snapshot.state
     const below = pinnedState(pinned, layers.slice(0, layers.length - block.layers.length))
     const key = [block.payloadId, pinned.key, ...below.layers.map(({ id }) => id)].join()
-    const prefix = this.positions.unsealed(key, block, below, await this.served.rules(limits))
+    const prefix = this.positions.unsealed(key, block, below, await this.chain.rules(limits))
     const state = await this.executed(key, prefix, position.transactionIndex, limits)
     const earlierLogs = prefix.logsBefore(position.transactionIndex)
     return { base: parentOfNewest(snapshot), opening: openingOf(snapshot), earlierLogs, state, cancellation: limits }
@@ -90,12 +86,12 @@ export class Positions {
    */
   async open(header: BlockHeader, limits: TimeLimits): Promise<OpenedBlock> {
     if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'no transaction in genesis')
-    const rules = await this.served.rules(limits)
+    const rules = await this.chain.rules(limits)
     const known = this.positions.known(header.hash, rules)
     if (known !== undefined) return known
     const [block, parent] = await Promise.all([
-      this.followed.whole(header.hash, limits),
-      this.blocks.resolve({ kind: 'hash', hash: header.parentHash, requireCanonical: false }, limits),
+      this.chain.whole(header.hash, limits),
+      this.chain.resolver.resolve({ kind: 'hash', hash: header.parentHash, requireCanonical: false }, limits),
     ])
     if (block === undefined) throw new RpcError(ErrorCode.serverError, `block ${header.hash} not found`)
     const { number, hash } = parent.header

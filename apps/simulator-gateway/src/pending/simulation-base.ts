@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common'
-import { BlockResolver, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
+import { Chain, openingOf, Preconfirmed, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
 import { type Awaitable, andThen, type CallLimits, type Cancellation, recovered } from '@upfront/node'
 import type { BlockHeader, BlockParameter, BlockPosition, StateParameter } from '@upfront/protocol'
 import {
@@ -11,11 +11,9 @@ import {
   pinnedState,
   type TracedBlock,
 } from '@upfront/simulation'
-import { FollowedChain } from '../chain/followed-chain.js'
 import type { RequestCosts } from '../limits/free-budget.js'
 import { answerStateOf, latestState } from './answer-state.js'
 import { Positions } from './positions.js'
-import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
 
 /** What a simulation stands on: a parent, the block under construction on it if there is one, and the state. */
@@ -55,9 +53,8 @@ const MOST_RUNS = 3
 @Injectable()
 export class SimulationBases {
   constructor(
-    private readonly blocks: BlockResolver,
     private readonly preconfirmed: Preconfirmed,
-    private readonly followed: FollowedChain,
+    private readonly chain: Chain,
     private readonly positions: Positions,
   ) {}
 
@@ -113,7 +110,7 @@ export class SimulationBases {
     const meant = this.isHead(block) ? LATEST : block
     if (meant === LATEST && (view.holdsSeveral || view.head !== undefined))
       return this.onSharedHead(view, limits, workOn)
-    return this.blocks.onBlock(meant, limits, workOn, known)
+    return this.chain.resolver.onBlock(meant, limits, workOn, known)
   }
 
   /** What a simulation on this sealed block would stand on at an earlier place; undefined where that is not held, or no other place. */
@@ -125,7 +122,7 @@ export class SimulationBases {
     if (opening !== undefined || state.layers.length > 0) return undefined
     let header: BlockHeader | undefined = state.block.header
     for (let left = back; left > 0 && header !== undefined; left -= 1)
-      header = this.followed.head.header(header.parentHash)
+      header = this.chain.head.header(header.parentHash)
     if (header === undefined) return undefined
     try {
       const { transactions } = await this.positions.open(header, limits)
@@ -158,14 +155,14 @@ export class SimulationBases {
    * @throws or rejects with UpstreamError, or the signal's reason
    */
   held(block: BlockParameter, view: RequestView, limits: CallLimits): Awaitable<PinnedBlock | undefined> {
-    if (!this.followed.answersReads) return undefined
+    if (!this.chain.answersReads) return undefined
     if (this.isHead(block))
-      return view.holdsSeveral ? this.head(view, limits) : (view.head ?? this.followed.head.current())
+      return view.holdsSeveral ? this.head(view, limits) : (view.head ?? this.chain.head.current())
     if (block.kind === 'tag') return undefined
-    const header = this.followed.head.header(block.kind === 'number' ? block.number : block.hash)
+    const header = this.chain.head.header(block.kind === 'number' ? block.number : block.hash)
     if (header === undefined) return undefined
     const isCanonical = block.kind === 'number' || !block.requireCanonical
-    if (!isCanonical && this.followed.head.header(header.number)?.hash !== header.hash) return undefined
+    if (!isCanonical && this.chain.head.header(header.number)?.hash !== header.hash) return undefined
     return { header, key: header.hash }
   }
 
@@ -174,13 +171,13 @@ export class SimulationBases {
    * @throws or rejects with UpstreamError, or the signal's reason
    */
   head(view: RequestView, limits: CallLimits): Awaitable<PinnedBlock> {
-    view.head ??= this.blocks.resolve(LATEST, limits)
+    view.head ??= this.chain.resolver.resolve(LATEST, limits)
     return view.head
   }
 
   /** Notes that an answer stands on this sealed block. */
   standsOn(pinned: PinnedBlock, view: RequestView): void {
-    view.answerState = latestState(pinned, this.followed.recent.isCarried(pinned.header.hash))
+    view.answerState = latestState(pinned, this.chain.recent.isCarried(pinned.header.hash))
   }
 
   private onSharedHead<T>(
@@ -200,7 +197,7 @@ export class SimulationBases {
         if (!(error instanceof BlockMoved) || run === MOST_RUNS) throw error
         limits.signal.throwIfAborted()
         if (view.head === head)
-          view.head = andThen(this.blocks.askHead(limits), (header) => ({ header, key: header.hash }))
+          view.head = andThen(this.chain.resolver.askHead(limits), (header) => ({ header, key: header.hash }))
         return this.onSharedHead(view, limits, work, run + 1)
       },
     )

@@ -1,6 +1,4 @@
-import type { PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/chain'
-import type { AnnouncedBlock } from '../chain/announced-blocks.js'
-import { BlockLog } from '../chain/block-logs.js'
+import { type AnnouncedBlock, BlockLog, type PreconfirmedBlock, type PreconfirmedSnapshot } from '@upfront/chain'
 import { type UnsealedLog, UnsealedLogs } from './unsealed-logs.js'
 
 const A = '0xaa'

@@ -1,7 +1,6 @@
-import type { PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/chain'
+import type { AnnouncedBlock, PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/chain'
 import type { Hash } from '@upfront/protocol'
 import { pendingLogs } from '@upfront/simulation'
-import type { AnnouncedBlock } from '../chain/announced-blocks.js'
 
 /** A log of a block under construction, with the flashblock that brought it, or what became of it. */
 export type UnsealedLog = ReturnType<typeof pendingLogs>[number] & {

@@ -1,4 +1,4 @@
-import { newestBlock } from '@upfront/chain'
+import { type BlockReceipts, type FollowedBlock, newestBlock, transactionHashes } from '@upfront/chain'
 import { decodeQuantity, type Hash, toQuantity } from '@upfront/protocol'
 import {
   type PendingBlock,
@@ -8,17 +8,9 @@ import {
   presentPendingTransaction,
   presentPendingTransactionAt,
 } from '@upfront/simulation'
-import type { BlockReceipts } from '../chain/block-receipts.js'
-import { type FollowedBlock, transactionHashes } from '../chain/followed-block.js'
 import { answerStateOf } from '../pending/answer-state.js'
-import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
-
-export interface BlockReading extends Reading {
-  preconfirmed: Preconfirmed
-  receipts: BlockReceipts
-}
 
 /** JSON of what a block holds; undefined where only the node can tell. */
 type Shown = string | undefined
@@ -40,14 +32,14 @@ const BY_NUMBER_OR_HASH = [
  * The methods of `passed` that show blocks, their transactions and receipts. Those of blocks that were followed, or are under construction,
  * are answered here, in the node's own words where it has sealed the block; all others by the node.
  */
-export function blockMethods(reading: BlockReading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
-  const { bases, followed, preconfirmed, receipts } = reading
+export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+  const { bases, chain, preconfirmed } = reading
   const methods = new Map<string, RpcMethod>()
   const serve = (name: string, method: (pass: RpcMethod) => RpcMethod) => {
     const pass = passed.get(name)
     if (pass !== undefined) methods.set(name, method(pass))
   }
-  const shown = shownOf(receipts)
+  const shown = shownOf(chain.receipts)
   for (const [byNumber, byHash, what] of BY_NUMBER_OR_HASH)
     for (const name of new Set([byNumber, byHash]))
       serve(name, (pass) =>
@@ -65,7 +57,7 @@ export function blockMethods(reading: BlockReading, passed: ReadonlyMap<string, 
             return JSON.stringify(ofUnsealed(found, params) ?? null)
           }
           const held = await bases.held(block, view, timeOf(context))
-          const sealed = held && (await followed.sealed(held.header.hash, context))
+          const sealed = held && (await chain.sealed(held.header.hash, context))
           const answer = sealed && (await ofSealed(sealed, params, context))
           if (held === undefined || answer === undefined)
             return pass(block.kind === 'hash' ? params : await onHeadOf(reading, params, 0, context), context)
@@ -75,7 +67,7 @@ export function blockMethods(reading: BlockReading, passed: ReadonlyMap<string, 
       )
   for (const [name, inUnsealed, inSealed] of [
     ['eth_getTransactionByHash', presentPendingTransaction, shown.transaction.ofSealed],
-    ['eth_getTransactionReceipt', presentPendingReceipt, receiptAt(receipts)],
+    ['eth_getTransactionReceipt', presentPendingReceipt, receiptAt(chain.receipts)],
   ] as const) {
     serve(name, (pass) => async (params, context) => {
       const hash = hashOf(params)
@@ -86,7 +78,7 @@ export function blockMethods(reading: BlockReading, passed: ReadonlyMap<string, 
         context.view.answerState = answerStateOf(snapshot)
         return JSON.stringify(unsealed)
       }
-      const place = followed.find(hash)
+      const place = chain.find(hash)
       const answer = place && (await inSealed(place.block, [undefined, toQuantity(place.index)], context))
       if (place === undefined || answer === undefined) return pass(params, context)
       const { header } = place.block

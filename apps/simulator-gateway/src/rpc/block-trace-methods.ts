@@ -1,4 +1,4 @@
-import type { BlockResolver } from '@upfront/chain'
+import type { Chain } from '@upfront/chain'
 import { decodeFixedBytes, decodeQuantity, malformed, Turn, type UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
@@ -23,7 +23,6 @@ import {
   recordingFor,
   SimulationRejected,
 } from '@upfront/simulation'
-import type { FollowedChain } from '../chain/followed-chain.js'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
@@ -37,8 +36,7 @@ import { TRACING, traceJson, traceLimits } from './trace-answer.js'
 interface BlockTracing {
   positions: Positions
   bases: SimulationBases
-  blocks: BlockResolver
-  followed: FollowedChain
+  chain: Chain
   client: UpstreamClient
   driver: Driver
 }
@@ -146,13 +144,9 @@ async function traceAll(
 }
 
 /** @throws RpcError as geth words it, where there is no such block */
-async function headerOf(
-  parameter: BlockParameter,
-  { blocks }: BlockTracing,
-  context: RpcContext,
-): Promise<BlockHeader> {
+async function headerOf(parameter: BlockParameter, { chain }: BlockTracing, context: RpcContext): Promise<BlockHeader> {
   try {
-    return (await blocks.resolve(parameter, timeOf(context))).header
+    return (await chain.resolver.resolve(parameter, timeOf(context))).header
   } catch (error) {
     if (!(error instanceof RpcError) || !error.message.startsWith('header not found') || parameter.kind === 'tag')
       throw error
@@ -167,7 +161,7 @@ async function find(
   tracing: BlockTracing,
   context: RpcContext,
 ): Promise<{ header: BlockHeader; index: number }> {
-  const kept = tracing.followed.find(hash)
+  const kept = tracing.chain.find(hash)
   if (kept !== undefined) return { header: kept.block.header, index: kept.index }
   const asked = {
     method: 'eth_getTransactionByHash',

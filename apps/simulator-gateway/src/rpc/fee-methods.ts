@@ -1,16 +1,11 @@
+import type { FollowedBlock } from '@upfront/chain'
 import { type Awaitable, passThrough, unlessAborted } from '@upfront/node'
 import { type BlockHeader, type BlockParameter, type Hash, toQuantity } from '@upfront/protocol'
 import { blobFeeIn, type PaidTip, presentFeeHistory } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
-import type { BlockReceipts } from '../chain/block-receipts.js'
-import type { FollowedBlock } from '../chain/followed-block.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
 import { suggestTip } from './suggest-tip.js'
-
-export interface FeeReading extends Reading {
-  receipts: BlockReceipts
-}
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 /** Of `eth_feeHistory` with rewards, for which every receipt is looked at. */
@@ -23,8 +18,8 @@ const MOST_ASKED = 8
  * The methods of `passed` that tell of fees: computed from the blocks that are held as geth does, where the chain is Ethereum's and the blocks
  * say enough. Else the node is asked; for a price once a head.
  */
-export function feeMethods(reading: FeeReading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
-  const { bases, followed, client } = reading
+export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+  const { bases, chain, client } = reading
   const methods = new Map<string, RpcMethod>()
   const serve = (name: string, method: (pass: RpcMethod) => RpcMethod) => {
     const pass = passed.get(name)
@@ -50,14 +45,14 @@ export function feeMethods(reading: FeeReading, passed: ReadonlyMap<string, RpcM
       return unlessAborted(answer, context.signal)
     })
   }
-  const tip = () => suggestTip(followed.head.kept.newestFirst())
+  const tip = () => suggestTip(chain.head.kept.newestFirst())
   onHead('eth_maxPriorityFeePerGas', tip)
   onHead('eth_gasPrice', ({ baseFeePerGas = 0n }) => {
     const suggested = tip()
     return suggested === undefined ? undefined : suggested + baseFeePerGas
   })
   onHead('eth_blobBaseFee', async (header, context) => {
-    const rules = await reading.served.rules(context)
+    const rules = await chain.rules(context)
     return rules.stack === 'ethereum' && header.excessBlobGas !== undefined ? blobFeeIn(header, rules) : undefined
   })
   serve('eth_feeHistory', (pass) =>
@@ -71,19 +66,19 @@ export function feeMethods(reading: FeeReading, passed: ReadonlyMap<string, RpcM
 }
 
 /** Undefined where the node is to answer. */
-async function feeHistory(reading: FeeReading, params: unknown[], context: RpcContext) {
-  const { bases, followed, served } = reading
+async function feeHistory(reading: Reading, params: unknown[], context: RpcContext) {
+  const { bases, chain } = reading
   const [wanted, , given] = params
   const count = typeof wanted === 'string' && /^0x[0-9a-f]{1,4}$/i.test(wanted) ? Number(wanted) : 0
   const percentiles = percentilesOf(given ?? [])
   if (count < 1 || percentiles === undefined || params.length < 2) return undefined
   if (percentiles.length > 0 && count > MOST_REWARDED_BLOCKS) return undefined
   const newest = await bases.held(blockParameter(params, 1), context.view, timeOf(context))
-  const rules = newest && (await served.rules(context))
+  const rules = newest && (await chain.rules(context))
   if (newest === undefined || rules?.stack !== 'ethereum') return undefined
   const headers = [newest.header]
   while (headers.length < count && headers[0]!.number > 0n) {
-    const parent = followed.head.header(headers[0]!.parentHash)
+    const parent = chain.head.header(headers[0]!.parentHash)
     if (parent === undefined) return undefined
     headers.unshift(parent)
   }
@@ -103,14 +98,14 @@ function percentilesOf(value: unknown): number[] | undefined {
 }
 
 async function tipsOf(
-  { followed, receipts }: FeeReading,
+  { chain }: Reading,
   headers: readonly BlockHeader[],
   context: RpcContext,
 ): Promise<PaidTip[][] | undefined> {
   const all = await Promise.all(
     headers.map(async ({ hash }) => {
-      const block = await followed.sealed(hash, context)
-      return block && (paid.get(block) ?? paidIn(block, await receipts.of(block, timeOf(context))))
+      const block = await chain.sealed(hash, context)
+      return block && (paid.get(block) ?? paidIn(block, await chain.receipts.of(block, timeOf(context))))
     }),
   )
   return all.every((tips) => tips !== undefined) ? all : undefined

@@ -1,5 +1,5 @@
+import type { AnnouncedBlocks } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { Filters } from '../subscriptions/filters.js'
 import { liveFilter } from '../subscriptions/live-filter.js'

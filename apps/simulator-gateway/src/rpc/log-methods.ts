@@ -1,4 +1,4 @@
-import type { PreconfirmedSnapshot } from '@upfront/chain'
+import { mayHoldLogs, type PreconfirmedSnapshot } from '@upfront/chain'
 import {
   type BlockHeader,
   type BlockParameter,
@@ -11,17 +11,9 @@ import {
   toQuantity,
 } from '@upfront/protocol'
 import { type PendingBlock, presentPendingLogs } from '@upfront/simulation'
-import type { BlockLogs } from '../chain/block-logs.js'
-import { mayHoldLogs } from '../chain/logs-bloom.js'
 import { answerStateOf } from '../pending/answer-state.js'
-import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { decoding, type Reading, timeOf } from './reading.js'
-
-export interface LogReading extends Reading {
-  preconfirmed: Preconfirmed
-  logs: BlockLogs
-}
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 
@@ -29,7 +21,7 @@ const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
  * `eth_getLogs`, where `passed` has it: of blocks that are kept here, and of those under construction. What lies further back the node answers;
  * a range from there to `pending` is put together.
  */
-export function logMethods(reading: LogReading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+export function logMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const pass = passed.get('eth_getLogs')
   if (pass === undefined) return new Map()
   const { bases, preconfirmed } = reading
@@ -75,7 +67,7 @@ interface Range {
 
 /** JSON of the logs of sealed blocks: from here where all of them are kept, else from the node. */
 async function sealed(
-  reading: LogReading,
+  reading: Reading,
   { from, to }: Range,
   filter: LogFilter,
   [given]: unknown[],
@@ -102,7 +94,7 @@ async function sealed(
 
 /** The headers of a range, oldest first; undefined where they are not all kept. */
 async function keptBetween(
-  { bases, followed }: LogReading,
+  { bases, chain }: Reading,
   from: BlockParameter,
   to: BlockParameter,
   context: RpcContext,
@@ -114,7 +106,7 @@ async function keptBetween(
   if (first === undefined || last === undefined || first.header.number > last.header.number) return undefined
   const headers = [last.header]
   while (headers[0]!.number > first.header.number) {
-    const parent = followed.head.header(headers[0]!.parentHash)
+    const parent = chain.head.header(headers[0]!.parentHash)
     if (parent === undefined) return undefined
     headers.unshift(parent)
   }
@@ -122,13 +114,13 @@ async function keptBetween(
 }
 
 async function matching(
-  { logs }: LogReading,
+  { chain }: Reading,
   headers: readonly BlockHeader[],
   filter: LogFilter,
   context: RpcContext,
 ): Promise<string[]> {
   const asked = headers.filter(({ logsBloom }) => mayHoldLogs(logsBloom, filter))
-  const found = await Promise.all(asked.map((header) => logs.of(header, timeOf(context))))
+  const found = await Promise.all(asked.map((header) => chain.logs.of(header, timeOf(context))))
   return found.flatMap((all) => all.filter((log) => logMatches(log, filter)).map(({ json }) => json))
 }
 
@@ -148,7 +140,7 @@ function joinedLists(first: string, second: string): string {
   return second === '[]' ? first : `${first.slice(0, -1)},${second.slice(1)}`
 }
 
-function isUnsealed({ bases }: LogReading, block: BlockParameter, { view }: RpcContext): boolean {
+function isUnsealed({ bases }: Reading, block: BlockParameter, { view }: RpcContext): boolean {
   return bases.snapshotFor(block, view) !== undefined
 }
 

@@ -1,15 +1,9 @@
-import type { BlockResolver } from '@upfront/chain'
+import type { Chain, Preconfirmed } from '@upfront/chain'
 import { CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Driver, Engine } from '@upfront/simulation'
-import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
-import type { BlockLogs } from '../chain/block-logs.js'
-import type { BlockReceipts } from '../chain/block-receipts.js'
-import type { FollowedChain } from '../chain/followed-chain.js'
-import type { ServedChain } from '../chain/served-chain.js'
 import type { Environment } from '../environment/environment.js'
 import type { Positions } from '../pending/positions.js'
-import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import type { Simulator } from '../simulate/simulator.js'
@@ -36,20 +30,15 @@ export interface RpcMethodsOptions {
   client: UpstreamClient
   bases: SimulationBases
   positions: Positions
-  resolver: BlockResolver
-  followed: FollowedChain
-  logs: BlockLogs
-  receipts: BlockReceipts
+  chain: Chain
   driver: Driver
-  served: ServedChain
   engine: Engine
   preconfirmed: Preconfirmed
-  announced: AnnouncedBlocks
 }
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
 export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcMethod> {
-  const { environment, simulator, client, bases, followed, driver, served, engine, preconfirmed, receipts } = options
+  const { environment, simulator, client, bases, positions, chain, driver, engine, preconfirmed } = options
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
     methods.set(name, async (params, context) => {
@@ -60,32 +49,20 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   }
   const sends = environment.SENDING === 'on'
   if (sends) for (const [name, method] of sendingMethods(client)) methods.set(name, method)
-  const reading = {
-    bases,
-    followed,
-    driver,
-    served,
-    simulator,
-    client,
-    sends,
-    preconfirmed,
-    logs: options.logs,
-    receipts,
-  }
+  const reading = { bases, chain, driver, simulator, client, sends, preconfirmed }
   for (const reads of [stateMethods, blockMethods, logMethods, feeMethods, proofMethods])
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
   methods.set('eth_simulateV1', (params, context) =>
     simulator.simulate('eth_simulateV1', params, context, ({ json }) => json),
   )
-  const { positions, resolver: blocks } = options
-  methods.set('upfront_simulate', sweepMethod({ simulator, positions, bases, blocks }))
+  methods.set('upfront_simulate', sweepMethod({ simulator, positions, bases, chain }))
   for (const [name, method] of [
     ...presenterMethods(simulator),
     ...traceMethods(simulator),
-    ...blockTraceMethods({ positions, bases, blocks, followed, client, driver }),
+    ...blockTraceMethods({ positions, bases, chain, client, driver }),
   ])
     methods.set(name, method)
-  methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
+  methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await chain.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => {
     const head = await bases.head(context.view, timeOf(context))
     bases.standsOn(head, context.view)
@@ -93,9 +70,9 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   })
   const follows = environment.FOLLOW_HEAD !== 'off'
   const nodeUrls = environment.UPSTREAM_WS_URL ?? []
-  for (const [name, method] of subscriptionMethods({ blocks: options.announced, preconfirmed, follows, nodeUrls }))
+  for (const [name, method] of subscriptionMethods({ blocks: chain.announced, preconfirmed, follows, nodeUrls }))
     methods.set(name, method)
-  const filterSources = { blocks: options.announced, follows, nodeUrls, getLogs: methods.get('eth_getLogs') }
+  const filterSources = { blocks: chain.announced, follows, nodeUrls, getLogs: methods.get('eth_getLogs') }
   for (const [name, method] of filterMethods(filterSources)) methods.set(name, method)
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))

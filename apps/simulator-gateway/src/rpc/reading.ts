@@ -1,3 +1,4 @@
+import type { Chain, Preconfirmed } from '@upfront/chain'
 import type { UpstreamClient } from '@upfront/node'
 import {
   type BlockParameter,
@@ -9,8 +10,6 @@ import {
   toQuantity,
 } from '@upfront/protocol'
 import type { Driver } from '@upfront/simulation'
-import type { FollowedChain } from '../chain/followed-chain.js'
-import type { ServedChain } from '../chain/served-chain.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { ReadDeadline } from '../simulate/simulation-context.js'
@@ -19,9 +18,9 @@ import type { Simulator } from '../simulate/simulator.js'
 /** What reads of the chain are answered with. */
 export interface Reading {
   bases: SimulationBases
-  followed: FollowedChain
+  chain: Chain
+  preconfirmed: Preconfirmed
   driver: Driver
-  served: ServedChain
   simulator: Simulator
   client: UpstreamClient
   /** Transactions are sent through this gateway: the node's pool may know more of a sender than the state. */

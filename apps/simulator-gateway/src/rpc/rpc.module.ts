@@ -1,14 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common'
-import { BlockResolver } from '@upfront/chain'
+import { Chain, Preconfirmed } from '@upfront/chain'
 import { UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { Callers } from '../callers/callers.js'
-import { AnnouncedBlocks } from '../chain/announced-blocks.js'
-import { BlockLogs } from '../chain/block-logs.js'
-import { BlockReceipts } from '../chain/block-receipts.js'
-import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
-import { FollowedChain } from '../chain/followed-chain.js'
-import { ServedChain } from '../chain/served-chain.js'
+import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import { Environment } from '../environment/environment.js'
 import { counters } from '../limits/counters.js'
 import { FreeBudget } from '../limits/free-budget.js'
@@ -16,7 +11,6 @@ import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { Turns } from '../limits/turns.js'
 import { Positions } from '../pending/positions.js'
-import { Preconfirmed } from '../pending/preconfirmed.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Admission } from '../requests/admission.js'
@@ -57,37 +51,17 @@ import { RpcService } from './rpc.service.js'
     },
     {
       provide: RPC_METHODS,
-      inject: [
-        Environment,
-        Simulator,
-        UpstreamClient,
-        SimulationBases,
-        Positions,
-        BlockResolver,
-        FollowedChain,
-        BlockLogs,
-        BlockReceipts,
-        Driver,
-        ServedChain,
-        ENGINE,
-        Preconfirmed,
-        AnnouncedBlocks,
-      ],
+      inject: [Environment, Simulator, UpstreamClient, SimulationBases, Positions, Chain, Driver, ENGINE, Preconfirmed],
       useFactory: (
         environment: Environment,
         simulator: Simulator,
         client: UpstreamClient,
         bases: SimulationBases,
         positions: Positions,
-        resolver: BlockResolver,
-        followed: FollowedChain,
-        logs: BlockLogs,
-        receipts: BlockReceipts,
+        chain: Chain,
         driver: Driver,
-        served: ServedChain,
         { engine }: EngineChoice,
         preconfirmed: Preconfirmed,
-        announced: AnnouncedBlocks,
       ) =>
         rpcMethods({
           environment,
@@ -95,15 +69,10 @@ import { RpcService } from './rpc.service.js'
           client,
           bases,
           positions,
-          resolver,
-          followed,
-          logs,
-          receipts,
+          chain,
           driver,
-          served,
           engine,
           preconfirmed,
-          announced,
         }),
     },
     Callers,

@@ -1,4 +1,4 @@
-import type { FollowedBlock } from '../chain/followed-block.js'
+import type { FollowedBlock } from '@upfront/chain'
 
 /** geth's, of `eth/gasprice` and `ethconfig.FullNodeGPO`. */
 const BLOCKS = 20

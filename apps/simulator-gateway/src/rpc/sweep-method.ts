@@ -1,4 +1,4 @@
-import { type BlockResolver, newestBlock } from '@upfront/chain'
+import { type Chain, newestBlock } from '@upfront/chain'
 import { recovered, Turn } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError, type SweptPositions, takePositions, toQuantity } from '@upfront/protocol'
 import type { InspectedBlock, OpenedBlock, Probe } from '@upfront/simulation'
@@ -13,7 +13,7 @@ interface Sweeping {
   simulator: Simulator
   positions: Positions
   bases: SimulationBases
-  blocks: BlockResolver
+  chain: Chain
 }
 
 /** A block whose positions are tried, by a name that stays its own while that goes on. */
@@ -91,7 +91,7 @@ function indexes(positions: SweptPositions, count: number): number[] {
 
 async function sweptBlock(
   params: unknown[],
-  { positions, bases, blocks }: Sweeping,
+  { positions, bases, chain }: Sweeping,
   context: RpcContext,
 ): Promise<SweptBlock> {
   const parameter = blockParameter(params, 1)
@@ -102,7 +102,9 @@ async function sweptBlock(
       transactions: newestBlock(snapshot).transactions.map(({ hash }) => hash),
     }
   const time = timeOf(context)
-  const pinned = bases.isHead(parameter) ? await bases.head(context.view, time) : await blocks.resolve(parameter, time)
+  const pinned = bases.isHead(parameter)
+    ? await bases.head(context.view, time)
+    : await chain.resolver.resolve(parameter, time)
   const opened = await positions.open(pinned.header, time)
   return {
     named: { blockHash: opened.header.hash },

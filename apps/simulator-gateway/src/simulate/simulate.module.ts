@@ -1,24 +1,27 @@
-import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common'
-import { BlockResolver, HeadAgreement } from '@upfront/chain'
+import {
+  type DynamicModule,
+  Inject,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common'
+import { Chain, Preconfirmed } from '@upfront/chain'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
-import { AnnouncedBlocks } from '../chain/announced-blocks.js'
-import { BlockLogs } from '../chain/block-logs.js'
-import { BlockReceipts } from '../chain/block-receipts.js'
-import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
-import { FollowedChain } from '../chain/followed-chain.js'
-import { ServedChain } from '../chain/served-chain.js'
+import { chooseEngine, ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import { memoryShares } from '../limits/memory.js'
 import { MinState } from '../pending/min-state.js'
 import { Positions } from '../pending/positions.js'
-import { Preconfirmed } from '../pending/preconfirmed.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 import { Rehearsal } from './rehearsal.js'
 import { Simulator } from './simulator.js'
+
+const EXECUTION_TIMEOUT_MS = 10_000
 
 /** Simulating on the chain that is served, and what that stands on. */
 @Module({
@@ -35,24 +38,7 @@ import { Simulator } from './simulator.js'
       useFactory: ({ UPSTREAM_RPC_URL: urls }: Environment, telemetry: Telemetry) =>
         new UpstreamClient({ urls, observer: telemetry.ofUpstream() }),
     },
-    {
-      provide: HeadAgreement,
-      inject: [UpstreamClient, Telemetry, FollowedChain],
-      useFactory: (client: UpstreamClient, telemetry: Telemetry, { head }: FollowedChain) =>
-        new HeadAgreement(
-          client,
-          () => head.intervalMs,
-          (upstream, strays) => telemetry.tell('upstream.straying', { upstream, strays }),
-        ),
-    },
     { provide: CallQueue, inject: [UpstreamClient], useFactory: (client: UpstreamClient) => new CallQueue(client) },
-    { provide: BlockReceipts, inject: [CallQueue], useFactory: (queue: CallQueue) => new BlockReceipts(queue) },
-    {
-      provide: BlockResolver,
-      inject: [UpstreamClient, FollowedChain],
-      useFactory: (client: UpstreamClient, { asked, head, headers }: FollowedChain) =>
-        new BlockResolver(client, asked, head, headers),
-    },
     {
       provide: Driver,
       inject: [ENGINE, UpstreamClient, CallQueue, Telemetry, Environment],
@@ -68,12 +54,17 @@ import { Simulator } from './simulator.js'
           onRejected: (rejection) => telemetry.tell('simulation.rejected', rejection),
         }),
     },
+    {
+      provide: Chain,
+      inject: [Environment, UpstreamClient, CallQueue, Driver, ENGINE, SharedRedis, Telemetry],
+      useFactory: chainOf,
+    },
+    {
+      provide: Preconfirmed,
+      inject: [Environment, Chain, Driver, ENGINE, SharedRedis, Telemetry],
+      useFactory: preconfirmedOf,
+    },
     SharedRedis,
-    ServedChain,
-    FollowedChain,
-    AnnouncedBlocks,
-    BlockLogs,
-    Preconfirmed,
     Positions,
     MinState,
     WaitingTransactions,
@@ -86,14 +77,8 @@ import { Simulator } from './simulator.js'
     ENGINE,
     UpstreamClient,
     CallQueue,
-    BlockResolver,
-    BlockLogs,
-    BlockReceipts,
-    HeadAgreement,
     Driver,
-    ServedChain,
-    FollowedChain,
-    AnnouncedBlocks,
+    Chain,
     Positions,
     MinState,
     WaitingTransactions,
@@ -102,11 +87,13 @@ import { Simulator } from './simulator.js'
     Simulator,
   ],
 })
-export class SimulateModule implements OnApplicationShutdown {
+export class SimulateModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @Inject(ENGINE) private readonly choice: EngineChoice,
     private readonly client: UpstreamClient,
-    private readonly agreement: HeadAgreement,
+    private readonly chain: Chain,
+    private readonly preconfirmed: Preconfirmed,
+    private readonly shared: SharedRedis,
   ) {}
 
   /** @param imports which have to give `Environment`, `LOGGER` and `Telemetry` */
@@ -114,9 +101,69 @@ export class SimulateModule implements OnApplicationShutdown {
     return { module: SimulateModule, imports }
   }
 
+  onApplicationBootstrap(): void {
+    void this.preconfirmed.start()
+  }
+
+  /** Nest's hook, once nothing is in flight. */
   async onApplicationShutdown(): Promise<void> {
-    this.agreement.close()
+    this.preconfirmed.close()
+    this.chain.close()
+    this.shared.close()
     await this.choice.engine.close()
     await this.client.close()
   }
+}
+
+function chainOf(
+  environment: Environment,
+  client: UpstreamClient,
+  queue: CallQueue,
+  driver: Driver,
+  { engine }: EngineChoice,
+  shared: SharedRedis,
+  telemetry: Telemetry,
+): Chain {
+  const { BLOCK_TIME_SECONDS: seconds, CHAIN_GENESIS_FILE: genesis } = environment
+  const chain = new Chain({
+    ...{ client, queue, driver, engine },
+    follow: environment.FOLLOW_HEAD,
+    urls: environment.UPSTREAM_WS_URL ?? [],
+    idleMs: FIXED.followIdleMs,
+    carry: environment.CARRY_STATE,
+    auditEveryMs: FIXED.carryAuditMs,
+    rules: {
+      ...(genesis === undefined ? {} : { genesis }),
+      ...(seconds === undefined ? {} : { blockTime: BigInt(seconds) }),
+    },
+    relay: (chainId) => shared.relay('heads', chainId),
+    observer: {
+      head: (event) => telemetry.tell(`head.${event.kind}`, event),
+      carry: (event) => telemetry.tell(`carry.${event.kind}`, event),
+      straying: (upstream, strays) => telemetry.tell('upstream.straying', { upstream, strays }),
+      rules: (rules) => telemetry.tell('chain.rules', rules),
+    },
+  })
+  telemetry.show('head', () => chain.head.status())
+  telemetry.show('carry', () => chain.carrying.status())
+  return chain
+}
+
+function preconfirmedOf(
+  { FLASHBLOCKS_WS_URL: urls, FLASHBLOCKS_SILENCE_MS: silenceMs }: Environment,
+  chain: Chain,
+  driver: Driver,
+  { engine: executor }: EngineChoice,
+  shared: SharedRedis,
+  telemetry: Telemetry,
+): Preconfirmed {
+  const preconfirmed = new Preconfirmed(chain, {
+    ...{ urls, silenceMs, driver, executor },
+    maxMessageBytes: FIXED.flashblockBytes,
+    relay: urls && shared.relay('flashblocks', () => chain.chainId()),
+    executionTimeoutMs: EXECUTION_TIMEOUT_MS,
+    observe: (event) => telemetry.tell(`preconfirmed.${event.kind}`, event),
+  })
+  if (urls !== undefined) telemetry.show('preconfirmed', () => preconfirmed.status())
+  return preconfirmed
 }

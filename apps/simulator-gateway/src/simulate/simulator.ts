@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common'
+import { Chain, Preconfirmed } from '@upfront/chain'
 import { type Awaitable, andThen, inTurns, UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
@@ -27,9 +28,7 @@ import {
   simulate,
   TokenLayouts,
 } from '@upfront/simulation'
-import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
-import { Preconfirmed } from '../pending/preconfirmed.js'
 import { RequestView } from '../pending/request-view.js'
 import { type SimulationBase, SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
 import { WaitingTransactions } from '../pending/waiting-transactions.js'
@@ -67,7 +66,7 @@ export class Simulator {
   constructor(
     private readonly client: UpstreamClient,
     private readonly driver: Driver,
-    private readonly served: ServedChain,
+    private readonly chain: Chain,
     private readonly bases: SimulationBases,
     private readonly preconfirmed: Preconfirmed,
     private readonly waiting: WaitingTransactions,
@@ -138,7 +137,7 @@ export class Simulator {
     const { view } = context
     const time = new ReadDeadline(context)
     return spending(limits, context, (taken) =>
-      andThen(this.served.rules(context), (rules) => {
+      andThen(this.chain.rules(context), (rules) => {
         if (rules.isUncertain) view.rulesAreUncertain = true
         return this.bases.withBase(this.blockMeant(block, rules), view, time, (on) => {
           const { base, opening, inside, earlierLogs, state, cancellation } = on

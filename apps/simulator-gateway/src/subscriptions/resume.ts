@@ -1,3 +1,4 @@
+import type { KnownChange } from '@upfront/chain'
 import {
   decodeBytes32,
   decodeQuantity,
@@ -8,7 +9,6 @@ import {
   Place,
   RpcError,
 } from '@upfront/protocol'
-import type { KnownChange } from '../chain/announced-blocks.js'
 import type { UnsealedLog } from '../pending/unsealed-logs.js'
 
 /** Notifications that are sent again at most; a client that missed more starts anew. */

@@ -1,7 +1,7 @@
 import type { FollowerEvent, HeadEvent, Straying } from '@upfront/chain'
 import type { PaymentRecord } from '@upfront/nestjs-x402'
 import type { UpstreamObserver } from '@upfront/node'
-import type { CarryEvent, Rejection } from '@upfront/simulation'
+import type { CarryEvent, ChainRules, Rejection } from '@upfront/simulation'
 import type { Figures } from './figures.js'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
@@ -33,6 +33,7 @@ interface OfRequests {
   'simulation.rejected': Rejection
   'payment.record': PaymentRecord
   'upstream.straying': { upstream: string; strays: Straying | undefined }
+  'chain.rules': ChainRules
   /** Of a prediction that the chain confirmed `hit`, else why it was wrong: from a closed set. */
   'truth.judged': { transaction: string; block: bigint; outcome: string }
   /** Transactions that are not scored, and why. */
@@ -157,6 +158,14 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   },
   'upstream.workaround': { level: 'warn', message: 'the upstream lacks something and is worked around' },
 
+  'chain.rules': {
+    level: ({ caveats }) => (caveats === undefined ? 'info' : 'warn'),
+    message: ({ chainId, source }) => `the rules of chain ${chainId} come from ${source}`,
+    fields: ({ chainId, stack, source, forks, schedule, caveats }) => ({
+      ...{ chainId, stack, source, newestFork: forks.at(-1)?.fork, blockTime: Number(schedule.blockTime), caveats },
+    }),
+  },
+
   'head.head': {
     level: ({ reorganised }) => (reorganised ? 'warn' : 'debug'),
     message: ({ reorganised }) => (reorganised ? 'the head is no child of the one before' : 'a new head'),
@@ -175,6 +184,7 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   'head.inVain': {},
   'head.unserved': { level: 'warn', message: 'a block was announced that the upstream does not serve' },
   'head.unknown': { level: 'warn', message: 'the upstream could not be asked for its head' },
+  'head.untold': { level: 'warn', message: 'a followed block could not be announced yet' },
   'head.failed': { level: 'error', message: 'following the head failed' },
   'head.following': { level: 'debug', message: 'the head is followed' },
   'head.resting': { level: 'debug', message: 'nobody asks: the head is not followed until somebody does' },

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common'
+import { Chain, type FollowedBlock } from '@upfront/chain'
 import { type UpstreamCall, UpstreamClient } from '@upfront/node'
 import type { Hash, SimulatedCall } from '@upfront/protocol'
-import { BlockReceipts } from '../chain/block-receipts.js'
-import type { FollowedBlock } from '../chain/followed-block.js'
 import { Environment } from '../environment/environment.js'
 import { RequestView } from '../pending/request-view.js'
 import { freeLimits, narrowed } from '../simulate/simulation-context.js'
@@ -22,7 +21,7 @@ export class TruthRunner {
     private readonly environment: Environment,
     private readonly simulator: Simulator,
     private readonly client: UpstreamClient,
-    private readonly receipts: BlockReceipts,
+    private readonly chain: Chain,
   ) {}
 
   /**
@@ -65,7 +64,7 @@ export class TruthRunner {
    * @throws or rejects with the signal's reason
    */
   async mined(block: FollowedBlock, places: ReadonlyMap<Hash, number>): Promise<Map<Hash, Result> | undefined> {
-    const receipts = await this.receipts.of(block, this.limits())
+    const receipts = await this.chain.receipts.of(block, this.limits())
     if (receipts === undefined) return undefined
     const results = new Map<Hash, Result>()
     for (const [hash, index] of places) {

@@ -1,13 +1,10 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import { type AnnouncedBlock, Chain, type FollowedBlock, indexesOf, Preconfirmed } from '@upfront/chain'
 import { decodeWaitingCalls, type Hash, RpcError, toQuantity } from '@upfront/protocol'
 import { errorText } from '@upfront/service'
 import { LRUCache } from 'lru-cache'
-import { type AnnouncedBlock, AnnouncedBlocks } from '../chain/announced-blocks.js'
-import { type FollowedBlock, indexesOf } from '../chain/followed-block.js'
-import { FollowedChain } from '../chain/followed-chain.js'
 import { Environment } from '../environment/environment.js'
 import { Turns } from '../limits/turns.js'
-import { Preconfirmed } from '../pending/preconfirmed.js'
 import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 import { type Explanation, explanationOf, isExplained, partsOf } from './explanation.js'
@@ -57,8 +54,7 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
   constructor(
     private readonly environment: Environment,
     private readonly runner: TruthRunner,
-    private readonly announced: AnnouncedBlocks,
-    private readonly followed: FollowedChain,
+    private readonly chain: Chain,
     private readonly preconfirmed: Preconfirmed,
     private readonly telemetry: Telemetry,
     private readonly waiting: WaitingTransactions,
@@ -73,9 +69,9 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   onApplicationBootstrap(): void {
-    const { environment, announced: blocks, preconfirmed, telemetry } = this
+    const { environment, chain, preconfirmed, telemetry } = this
     this.sources = new TruthSources({
-      ...{ environment, blocks, preconfirmed, telemetry },
+      ...{ environment, blocks: chain.announced, preconfirmed, telemetry },
       onSeen: (transaction) => this.onSeen(transaction),
       onBlock: (block) => void this.onBlock(block),
     })
@@ -123,7 +119,7 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async onBlock({ hash }: AnnouncedBlock): Promise<void> {
     const signal = AbortSignal.timeout(SEALED_TIMEOUT_MS)
-    const block = await this.followed.sealed(hash, { signal }).catch(() => undefined)
+    const block = await this.chain.sealed(hash, { signal }).catch(() => undefined)
     if (block === undefined) return
     this.blocks = [block, ...this.blocks].slice(0, MOST_BLOCKS)
     for (const mined of indexesOf(block).keys()) this.waiting.remove(mined)

@@ -1,8 +1,12 @@
-import { newestBlock, type PreconfirmedSnapshot } from '@upfront/chain'
+import {
+  type AnnouncedBlock,
+  type AnnouncedBlocks,
+  newestBlock,
+  type Preconfirmed,
+  type PreconfirmedSnapshot,
+} from '@upfront/chain'
 import { errorText } from '@upfront/service'
-import type { AnnouncedBlock, AnnouncedBlocks } from '../chain/announced-blocks.js'
 import type { Environment } from '../environment/environment.js'
-import type { Preconfirmed } from '../pending/preconfirmed.js'
 import { nodeTransactions } from '../subscriptions/node-transactions.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
 import { type SeenTransaction, waitingTransaction } from './seen-transaction.js'

@@ -1,10 +1,10 @@
 import { Controller, Get, Header, Query, Req } from '@nestjs/common'
+import { Chain } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { signTruthSummary, type TruthSummary } from '@upfront/receipt'
 import type { FastifyRequest } from 'fastify'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { callerOf } from '../callers/callers.js'
-import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { today } from './scored-days.js'
@@ -12,7 +12,6 @@ import { TruthScore } from './truth-score.js'
 
 /** What is answered may be so old: signing takes a millisecond. */
 const LASTS_MS = 1_000
-const RULES_TIMEOUT_MS = 5_000
 
 /** `GET /v1/truth`: how a day's predictions turned out. */
 @Controller('v1/truth')
@@ -22,7 +21,7 @@ export class TruthController {
 
   constructor(
     private readonly score: TruthScore,
-    private readonly served: ServedChain,
+    private readonly chain: Chain,
     private readonly free: FreeBudget,
     { RECEIPT_KEYS_FILE: keys }: Environment,
   ) {
@@ -46,7 +45,7 @@ export class TruthController {
   }
 
   private async summaryOf(day: string): Promise<string> {
-    const { chainId } = await this.served.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })
+    const chainId = await this.chain.chainId()
     const counts = this.score.days.of(day) ?? { seen: 0, predicted: 0, judged: 0, hits: 0, explained: 0, misses: [] }
     const summary: TruthSummary = {
       chainId: Number(chainId),

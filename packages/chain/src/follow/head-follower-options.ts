@@ -7,11 +7,11 @@ export const FOLLOW_MODES = ['auto', 'always', 'off'] as const
 export type FollowMode = (typeof FOLLOW_MODES)[number]
 
 /** A block as it is followed: its header and whatever the follower's owner needs beside it. */
-export interface FollowedBlock {
+export interface WithHeader {
   header: BlockHeader
 }
 
-export interface HeadFollowerOptions<B extends FollowedBlock> {
+export interface HeadFollowerOptions<B extends WithHeader> {
   mode: FollowMode
   /** WebSocket URLs of nodes; without one, or while none is connected, the node is asked at the chain's pace. */
   urls: readonly string[]
@@ -53,6 +53,8 @@ export type HeadEvent =
   | { kind: 'unknown'; reason: string }
   /** A block could not be prepared; requests stand on it nevertheless. */
   | { kind: 'failed'; reason: string }
+  /** A block could not be told to who listens; it is tried again. */
+  | { kind: 'untold'; reason: string }
 
 /** For `/health/ready` and the metrics. */
 export interface HeadStatus {

@@ -4,7 +4,7 @@ import { headerFromRpc, type PinnedBlock } from '@upfront/simulation'
 import type { FollowedHead } from '../head/followed-head.js'
 import { NodeSubscription } from '../socket/node-subscription.js'
 import { askLimits, reasonOf } from './asking.js'
-import type { FollowedBlock, HeadFollowerOptions, HeadStatus } from './head-follower-options.js'
+import type { HeadFollowerOptions, HeadStatus, WithHeader } from './head-follower-options.js'
 import { type AnnouncedHead, HeadIntake } from './head-intake.js'
 import { KeptBlocks } from './kept-blocks.js'
 import { NextHead } from './next-head.js'
@@ -38,7 +38,7 @@ interface CurrentHead {
  * Follows the chain's head. Nodes announce heads (`newHeads`) or are asked; each new head is fetched by hash, so that a node
  * serves it before a request stands on it, prepared, and then is what `current` says.
  */
-export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
+export class HeadFollower<B extends WithHeader> implements FollowedHead {
   readonly #options: HeadFollowerOptions<B>
   /** The newest blocks of the chain, and others that were fetched. */
   readonly kept: KeptBlocks<B>

@@ -2,7 +2,7 @@ import { type CallLimits, type CancelSignal, pause } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { askLimits, reasonOf } from './asking.js'
-import type { FollowedBlock, HeadFollowerOptions } from './head-follower-options.js'
+import type { HeadFollowerOptions, WithHeader } from './head-follower-options.js'
 import type { KeptBlocks } from './kept-blocks.js'
 import { missedBlocks } from './missed-blocks.js'
 
@@ -35,7 +35,7 @@ interface Follower<B> {
  * Takes up announced heads one after another, the newest first: each is fetched by hash with the blocks that were missed before it, and
  * prepared.
  */
-export class HeadIntake<B extends FollowedBlock> {
+export class HeadIntake<B extends WithHeader> {
   readonly #options: HeadFollowerOptions<B>
   readonly #follower: Follower<B>
   readonly #kept: KeptBlocks<B>

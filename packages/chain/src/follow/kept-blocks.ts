@@ -1,7 +1,7 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { Branch } from './branch.js'
-import type { FollowedBlock } from './head-follower-options.js'
+import type { WithHeader } from './head-follower-options.js'
 
 /** Of the chain up to the newest head that was taken up. */
 const MOST_BLOCKS = 64
@@ -12,7 +12,7 @@ const MOST_WEIGHT = 24_000
  * The newest blocks that were followed: the chain up to the newest head without a gap, and blocks beside it that were fetched. Older ones go
  * where they are too many, or too much together.
  */
-export class KeptBlocks<B extends FollowedBlock> {
+export class KeptBlocks<B extends WithHeader> {
   readonly #blocks: LRUCache<Hash, B>
   readonly #chain = new Branch<BlockHeader>(MOST_BLOCKS)
 

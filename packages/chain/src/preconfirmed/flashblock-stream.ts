@@ -5,7 +5,7 @@ import { decodeFrame } from './flashblock-frame.js'
 
 export interface FlashblockStreamOptions {
   /** Tried in turn: the next one follows when one is lost. */
-  urls: string[]
+  urls: readonly string[]
   /** A connection that stays without any flashblock for so long is given up, answered pings or not. */
   silenceMs: number
   /** Bound on one message, decompressed. */

@@ -1,5 +1,4 @@
-import { type Flashblock, FlashblockStream } from '@upfront/chain'
-import type { RecentHead } from '../../chain/recent-heads.js'
+import { type Flashblock, FlashblockStream, type RecentHead } from '@upfront/chain'
 import { answerStateFromHeader } from '../../pending/answer-state.js'
 import { StreamPrinter } from './stream-printer.js'
 

@@ -1,5 +1,4 @@
-import type { Flashblock } from '@upfront/chain'
-import type { RecentHead } from '../../chain/recent-heads.js'
+import type { Flashblock, RecentHead } from '@upfront/chain'
 import type { AnswerState } from '../../pending/answer-state.js'
 
 /** Flashblocks of which it is still open when the gateway shows them. */

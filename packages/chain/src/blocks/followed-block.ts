@@ -1,7 +1,7 @@
-import type { HeaderCheck } from '@upfront/chain'
 import { malformed, type UpstreamCall } from '@upfront/node'
 import { type Hash, toQuantity } from '@upfront/protocol'
 import { headerFromRpc, type SealedBlock, sealedBlockFromRpc } from '@upfront/simulation'
+import type { HeaderCheck } from '../head/header-check.js'
 
 /** A block that was followed, with what the node said of it. */
 export interface FollowedBlock extends SealedBlock {

@@ -1,6 +1,6 @@
-import type { HeadEvent } from '@upfront/chain'
 import type { Hash } from '@upfront/protocol'
 import type { CarryEvent } from '@upfront/simulation'
+import type { HeadEvent } from './head-follower-options.js'
 
 /** Several seconds of a chain of 200 ms blocks. */
 const KEPT = 32

@@ -1,4 +1,4 @@
-import type { FollowerEvent } from '@upfront/chain'
+import type { FollowerEvent } from './preconfirmed.js'
 
 const KINDS = ['gap', 'mismatch', 'nativePrecompile', 'differs', 'lost', 'undecodable'] as const
 

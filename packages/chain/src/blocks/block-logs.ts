@@ -1,11 +1,9 @@
-import { Injectable } from '@nestjs/common'
-import { type CallLimits, CallQueue, malformed, type UpstreamCall, unlessAborted } from '@upfront/node'
-import type { Address, BlockHeader, Hash } from '@upfront/protocol'
-import { LRUCache } from 'lru-cache'
+import { type CallLimits, type CallQueue, malformed } from '@upfront/node'
+import type { Address, BlockHeader, Hash, Hex } from '@upfront/protocol'
+import { AskedOnce, type BlockQuestion } from './asked-once.js'
 
 /** Logs of all kept blocks. */
 const MOST_LOGS = 50_000
-const ANSWER_BYTES = 32 * 1024 * 1024
 
 /** A log of a sealed block, written as JSON once for all who are shown it. */
 export class BlockLog {
@@ -42,15 +40,12 @@ export class BlockLog {
 const NONE: readonly BlockLog[] = []
 
 /** The logs of followed blocks as the node gives them, read once a block when somebody asks. */
-@Injectable()
 export class BlockLogs {
-  private readonly kept = new LRUCache<Hash, readonly BlockLog[]>({
-    maxSize: MOST_LOGS,
-    sizeCalculation: (logs) => 1 + logs.length,
-  })
-  private readonly underWay = new Map<Hash, Promise<readonly BlockLog[]>>()
+  readonly #asked: AskedOnce<readonly BlockLog[]>
 
-  constructor(private readonly queue: CallQueue) {}
+  constructor(queue: CallQueue) {
+    this.#asked = new AskedOnce(queue, MOST_LOGS, (logs) => 1 + logs.length)
+  }
 
   /**
    * All logs of the block.
@@ -60,26 +55,16 @@ export class BlockLogs {
     { hash, logsBloom }: Pick<BlockHeader, 'hash' | 'logsBloom'>,
     { signal }: CallLimits = {},
   ): Promise<readonly BlockLog[]> {
-    if (/^0x0*$/.test(logsBloom)) return NONE
-    const kept = this.kept.get(hash)
-    if (kept !== undefined) return kept
-    let asked = this.underWay.get(hash)
-    if (asked === undefined) {
-      asked = this.ask(hash).finally(() => this.underWay.delete(hash))
-      this.underWay.set(hash, asked)
-    }
-    return unlessAborted(asked, signal)
-  }
-
-  private async ask(hash: Hash): Promise<readonly BlockLog[]> {
-    const outcome = await this.queue.send(logsCall(hash))
-    if ('error' in outcome) throw outcome.error
-    this.kept.set(hash, outcome.value)
-    return outcome.value
+    return hasNoLogs(logsBloom) ? NONE : this.#asked.of(hash, logsCall(hash), signal)
   }
 }
 
-function logsCall(blockHash: Hash): UpstreamCall<BlockLog[]> {
+/** Whether a block with this bloom has no logs. */
+export function hasNoLogs(logsBloom: Hex): boolean {
+  return /^0x0*$/.test(logsBloom)
+}
+
+function logsCall(blockHash: Hash): BlockQuestion<BlockLog[]> {
   return {
     method: 'eth_getLogs',
     params: [{ blockHash }],
@@ -90,8 +75,6 @@ function logsCall(blockHash: Hash): UpstreamCall<BlockLog[]> {
         return new BlockLog(log)
       })
     },
-    isShown: true,
-    maxBytes: ANSWER_BYTES,
   }
 }
 

@@ -1,0 +1,195 @@
+import {
+  type Awaitable,
+  type CallLimits,
+  type CallQueue,
+  type Cancellation,
+  type UpstreamClient,
+  unlessAborted,
+} from '@upfront/node'
+import type { Hash } from '@upfront/protocol'
+import type { CarryEvent, ChainRules, ChainRulesOptions } from '@upfront/simulation'
+import { AnnouncedBlocks } from './announce/announced-blocks.js'
+import { BlockLogs } from './blocks/block-logs.js'
+import { BlockReceipts } from './blocks/block-receipts.js'
+import { type FollowedBlock, followedBlock, indexesOf, weightOf } from './blocks/followed-block.js'
+import { HeadFollower } from './follow/head-follower.js'
+import type { FollowMode, HeadEvent } from './follow/head-follower-options.js'
+import { RecentHeads } from './follow/recent-heads.js'
+import type { Relay } from './follow/relay.js'
+import { StateCarrying, type StateCarryingOptions } from './follow/state-carrying.js'
+import { AskedHead } from './head/asked-head.js'
+import { BlockResolver } from './head/block-resolver.js'
+import { HeadAgreement } from './head/head-agreement.js'
+import { HeaderCheck } from './head/header-check.js'
+import { ServedRules } from './head/served-rules.js'
+import type { Straying } from './head/straying.js'
+
+const RULES_TIMEOUT_MS = 5_000
+const BLOCK_TIMEOUT_MS = 5_000
+
+/** What is told of the chain, for logs and metrics. */
+export interface ChainObserver {
+  head(event: HeadEvent): void
+  carry(event: CarryEvent): void
+  /** A node's head is at odds with the others', or no longer. */
+  straying(upstream: string, strays: Straying | undefined): void
+  /** The first rules that are known, and those that come from elsewhere. */
+  rules(rules: ChainRules): void
+}
+
+export interface ChainOptions extends Omit<StateCarryingOptions, 'observe'> {
+  client: UpstreamClient
+  queue: CallQueue
+  follow: FollowMode
+  /** WebSocket URLs of nodes that announce heads. */
+  urls: readonly string[]
+  /** Without a request for so long, `auto` stops following. */
+  idleMs: number
+  /** What is known of the rules without asking. */
+  rules: ChainRulesOptions
+  /** Replicas that follow the same chain, by its id. */
+  relay?: (chainId: () => Promise<bigint>) => Relay | undefined
+  observer: ChainObserver
+}
+
+type HeadListener = (block: FollowedBlock, reorganised: boolean) => void
+
+/**
+ * The chain that is served, as one stream of blocks: each is fetched once, has the engine's state carried over it, and is told in order to who
+ * stands on it, announces it, or builds on it.
+ */
+export class Chain {
+  readonly head: HeadFollower<FollowedBlock>
+  readonly resolver: BlockResolver
+  readonly announced: AnnouncedBlocks
+  readonly logs: BlockLogs
+  readonly receipts: BlockReceipts
+  readonly agreement: HeadAgreement
+  readonly carrying: StateCarrying
+  readonly recent = new RecentHeads()
+  readonly #asked: AskedHead
+  readonly #rules: ServedRules
+  readonly #headers = new HeaderCheck()
+  readonly #listeners = new Set<HeadListener>()
+  readonly #options: ChainOptions
+
+  constructor(options: ChainOptions) {
+    this.#options = options
+    const { client, queue, observer } = options
+    this.#rules = new ServedRules(client, options.rules, (rules) => observer.rules(rules))
+    const observe = (event: CarryEvent) => {
+      observer.carry(event)
+      this.recent.noteCarry(event)
+    }
+    this.carrying = new StateCarrying(
+      { ...options, observe },
+      this.#rules,
+      this.#headers,
+      () => this.head.status().intervalMs,
+    )
+    this.head = new HeadFollower<FollowedBlock>({
+      weigh: weightOf,
+      relay: options.relay?.(() => this.chainId()),
+      mode: options.follow,
+      urls: options.urls,
+      idleMs: options.idleMs,
+      askHead: (limits) => this.#asked.get(limits),
+      byHash: (hash, limits) => this.#block(hash, limits),
+      byNumber: (number, limits) => this.#block(number, limits),
+      prepare: (block, parent) => this.carrying.prepare(block, parent),
+      observe: (event) => {
+        observer.head(event)
+        if (event.kind === 'head') this.recent.noteHead(event)
+      },
+      taken: (block, reorganised) => {
+        for (const listener of this.#listeners) listener(block, reorganised)
+      },
+    })
+    this.#asked = new AskedHead(client, queue, this.head, this.#headers)
+    this.resolver = new BlockResolver(client, this.#asked, this.head, this.#headers)
+    this.agreement = new HeadAgreement(
+      client,
+      () => this.head.intervalMs,
+      (upstream, strays) => observer.straying(upstream, strays),
+    )
+    this.logs = new BlockLogs(queue)
+    this.receipts = new BlockReceipts(queue)
+    this.announced = new AnnouncedBlocks(this, (reason) => observer.head({ kind: 'untold', reason }))
+  }
+
+  /** @throws or rejects with UpstreamError, ChainMismatch, or the signal's reason */
+  rules(cancellation: Cancellation): Awaitable<ChainRules> {
+    return this.#rules.get(cancellation)
+  }
+
+  /** @throws as `rules`, after 5 s at the latest */
+  async chainId(): Promise<bigint> {
+    return (await this.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })).chainId
+  }
+
+  /** Whether reads are answered from what is held here: the head is followed, and nothing but blocks changes the state. */
+  get answersReads(): boolean {
+    return this.#options.follow !== 'off' && this.carrying.isByBlocksAlone
+  }
+
+  /**
+   * The followed block with this hash; undefined where the node does not serve it.
+   * @throws or rejects with the signal's reason
+   */
+  async sealed(hash: Hash, { signal }: Cancellation): Promise<FollowedBlock | undefined> {
+    const kept = this.head.kept.get(hash)
+    if (kept !== undefined) return kept
+    // Others may wait for it too: it is not tied to one request.
+    const limits = { deadline: performance.now() + BLOCK_TIMEOUT_MS }
+    return unlessAborted(
+      this.head.block(hash, limits).catch(() => undefined),
+      signal,
+    )
+  }
+
+  /**
+   * The block with its transactions, whether it was followed or not; undefined where the node does not serve it.
+   * @throws or rejects with UpstreamError, or the signal's reason
+   */
+  async whole(hash: Hash, limits: CallLimits): Promise<FollowedBlock | undefined> {
+    const kept = this.head.kept.get(hash)
+    if (kept?.isWhole) return kept
+    return this.#options.client.call(followedBlock(hash, true, this.#headers), limits)
+  }
+
+  /** Where a transaction stands in the chain up to the head, as far as it is kept; undefined while the node must be asked for the head. */
+  find(transaction: Hash): { block: FollowedBlock; index: number } | undefined {
+    if (!this.answersReads || this.head.current() === undefined) return undefined
+    for (const block of this.head.kept.newestFirst()) {
+      const index = indexesOf(block).get(transaction)
+      if (index !== undefined) return { block, index }
+    }
+    return undefined
+  }
+
+  /**
+   * Follows the head from now on and calls back with each that requests may stand on, and whether it takes blocks back.
+   * @returns what ends it
+   */
+  listen(listener: HeadListener): () => void {
+    this.#listeners.add(listener)
+    const rest = this.head.keepFollowing()
+    return () => {
+      this.#listeners.delete(listener)
+      rest()
+    }
+  }
+
+  /** Once nothing is in flight. */
+  close(): void {
+    this.announced.close()
+    this.agreement.close()
+    this.head.close()
+    this.carrying.close()
+  }
+
+  /** Its transactions only where it is executed. */
+  async #block(at: Hash | bigint, limits: CallLimits): Promise<FollowedBlock | undefined> {
+    return this.#options.client.call(followedBlock(at, await this.carrying.mayCarry(limits), this.#headers), limits)
+  }
+}

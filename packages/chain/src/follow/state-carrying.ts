@@ -1,0 +1,124 @@
+import { type CallLimits, isMethodMissing, type UpstreamCall, type UpstreamClient, UpstreamError } from '@upfront/node'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import {
+  AccessLists,
+  type BlockCarrier,
+  type CarryEvent,
+  type CarryStatus,
+  type ChainRules,
+  type Driver,
+  type ExecutedPart,
+  type SealedBlock,
+  StateCarrier,
+} from '@upfront/simulation'
+import type { HeaderCheck } from '../head/header-check.js'
+import type { ServedRules } from '../head/served-rules.js'
+
+const RULES_TIMEOUT_MS = 5_000
+/** Nodes whose own methods change the state without a block (`anvil_setBalance`, `hardhat_setCode`): no header tells of it. */
+const DEVELOPMENT_NODE = /^(anvil|hardhat|edr|ganache|ethereumjs)/i
+
+export interface StateCarryingOptions {
+  client: UpstreamClient
+  driver: Driver
+  engine: BlockCarrier
+  /** `auto`: unless the node is one for development. Who sets it `on` vouches for the node. */
+  carry: 'auto' | 'on' | 'off'
+  /** How often some carried values are compared with the node's. */
+  auditEveryMs: number
+  observe: (event: CarryEvent) => void
+}
+
+/** Carries the engine's state from block to block, where blocks alone change it. */
+export class StateCarrying {
+  /** What a stream brought of a block that is sealed now: it need not be executed again. Set by who follows a stream. */
+  executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
+  #carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
+  #closed = false
+  /** Whether blocks alone change the state; undefined until the node has said what it is. */
+  #byBlocksAlone: boolean | undefined
+  readonly #options: StateCarryingOptions
+  readonly #rules: ServedRules
+  readonly #headers: HeaderCheck
+  readonly #intervalMs: () => number
+
+  /** @param intervalMs between blocks, learnt */
+  constructor(options: StateCarryingOptions, rules: ServedRules, headers: HeaderCheck, intervalMs: () => number) {
+    this.#options = options
+    this.#rules = rules
+    this.#headers = headers
+    this.#intervalMs = intervalMs
+  }
+
+  /** Absent where no block was followed yet. */
+  status(): CarryStatus | undefined {
+    return this.#carrier?.carrier.status()
+  }
+
+  /** Why no state is carried; undefined where it may be. */
+  whyNot(): string | undefined {
+    const { carry } = this.#options
+    if (carry === 'off') return 'CARRY_STATE=off'
+    const isDevelopment = carry === 'auto' && this.#byBlocksAlone === false
+    return isDevelopment ? 'the node is a development node, whose state changes without blocks' : undefined
+  }
+
+  /** Whether nothing but blocks changes the state, as the node says or who runs this. */
+  get isByBlocksAlone(): boolean {
+    return this.#options.carry === 'on' || this.#byBlocksAlone === true
+  }
+
+  /** Whether blocks are executed. False until `web3_clientVersion` was answered. A node that lacks that method is no development node. */
+  async mayCarry(limits: CallLimits): Promise<boolean> {
+    const { carry, client } = this.#options
+    if (carry === 'on') return true
+    const asked: UpstreamCall<boolean> = {
+      method: 'web3_clientVersion',
+      params: [],
+      decode: (version) => typeof version === 'string' && !DEVELOPMENT_NODE.test(version),
+      maxBytes: 1_024,
+      attempts: 1,
+    }
+    this.#byBlocksAlone ??= await client.call(asked, limits).catch((error) => {
+      const isMissing = error instanceof UpstreamError && isMethodMissing(error.fault)
+      return isMissing ? true : undefined
+    })
+    return carry === 'auto' && this.#byBlocksAlone === true
+  }
+
+  /** Takes the state of the parent over to the block. */
+  async prepare(block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {
+    const limits = { signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }
+    if (!(await this.mayCarry(limits))) return
+    const { header } = block
+    if (!this.#headers.isSure(header)) {
+      const detail = 'its hash is not that of its fields'
+      this.#options.observe({ kind: 'notCarried', header, reason: 'undecodable', detail, isFirst: false })
+      return
+    }
+    const rules = await this.#rules.get(limits)
+    if (this.#closed) return
+    const isDistrusted = this.status()?.pace === 'distrusted'
+    if (this.#carrier === undefined || (this.#carrier.rules !== rules && !isDistrusted)) {
+      this.#carrier?.carrier.close()
+      this.#carrier = { rules, carrier: this.#carrierWith(rules) }
+    }
+    await this.#carrier.carrier.prepare(block, parent && { header: parent })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#carrier?.carrier.close()
+  }
+
+  #carrierWith(rules: ChainRules): StateCarrier {
+    const { engine, driver, client, carry, auditEveryMs, observe } = this.#options
+    return new StateCarrier({
+      ...{ rules, engine, driver, auditEveryMs, observe },
+      auditsFirst: carry === 'auto',
+      intervalMs: this.#intervalMs,
+      accessLists: new AccessLists(client),
+      executed: ({ header }, transactions) => this.executedPart(header, transactions),
+    })
+  }
+}

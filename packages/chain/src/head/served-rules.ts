@@ -1,0 +1,51 @@
+import { type Awaitable, type Cancellation, type UpstreamClient, unlessAborted } from '@upfront/node'
+import { type ChainRules, type ChainRulesOptions, fetchChainRules } from '@upfront/simulation'
+
+/** A node may be upgraded, a fork may come: what was asked of it or inferred is looked at again. */
+const RULES_LAST_MS = 600_000
+
+/** The rules of the chain that is served: fetched once there is a node to ask, and again from time to time. */
+export class ServedRules {
+  #known: ChainRules | undefined
+  #staleAt = 0
+  #fetching: Promise<ChainRules> | undefined
+  readonly #client: UpstreamClient
+  readonly #given: ChainRulesOptions
+  readonly #learnt: (rules: ChainRules) => void
+
+  /** @param learnt called with the first rules, and with those that come from elsewhere */
+  constructor(client: UpstreamClient, given: ChainRulesOptions, learnt: (rules: ChainRules) => void) {
+    this.#client = client
+    this.#given = given
+    this.#learnt = learnt
+  }
+
+  /** @throws or rejects with UpstreamError, ChainMismatch, or the signal's reason */
+  get({ signal }: Cancellation): Awaitable<ChainRules> {
+    if (this.#known !== undefined) {
+      // Where that fails, the known ones stay.
+      if (performance.now() > this.#staleAt) this.#fetch().catch(() => undefined)
+      return this.#known
+    }
+    signal.throwIfAborted()
+    return unlessAborted(this.#fetch(), signal)
+  }
+
+  #fetch(): Promise<ChainRules> {
+    this.#fetching ??= fetchChainRules(this.#client, this.#given)
+      .then((rules) => this.#remember(rules))
+      .finally(() => {
+        this.#fetching = undefined
+      })
+    return this.#fetching
+  }
+
+  #remember(rules: ChainRules): ChainRules {
+    const { source } = rules
+    if (this.#known?.source !== source) this.#learnt(rules)
+    this.#known = rules
+    this.#staleAt =
+      performance.now() + (source === 'genesis-file' || source === 'known-chain' ? Infinity : RULES_LAST_MS)
+    return rules
+  }
+}

@@ -1,0 +1,180 @@
+import { recovered } from '@upfront/node'
+import type { ChainRules } from '@upfront/simulation'
+import { type FollowedBlock, transactionHashes } from '../blocks/followed-block.js'
+import type { Chain } from '../chain.js'
+import type { Relay } from '../follow/relay.js'
+import type { CanonicalBlock } from './canonical-block.js'
+import { FlashblockStream } from './flashblock-stream.js'
+import { PreconfirmedChain, type PreconfirmedChainOptions } from './preconfirmed-chain.js'
+import type { PreconfirmedEvent } from './preconfirmed-event.js'
+import { newestBlock, type PreconfirmedSnapshot } from './snapshot.js'
+import { StreamFaults } from './stream-faults.js'
+
+const RULES_TIMEOUT_MS = 5_000
+const START_RETRY_MS = 1_000
+
+export interface PreconfirmedOptions extends Omit<PreconfirmedChainOptions, 'observe' | 'onSnapshot' | 'rules'> {
+  /** WebSocket URLs of one stream, tried in turn; none: `pending` is the node's. */
+  urls?: readonly string[] | undefined
+  silenceMs: number
+  maxMessageBytes: number
+  relay?: Relay | undefined
+  observe: (event: FollowerEvent) => void
+}
+
+export type FollowerEvent =
+  | PreconfirmedEvent
+  | { kind: 'connected'; url: string }
+  | { kind: 'lost'; url: string; reason: string; retryInMs: number }
+  | { kind: 'undecodable'; reason: string }
+  | { kind: 'head'; blockNumber: bigint; hash: string }
+  | { kind: 'head-unknown'; reason: string }
+
+/** For `/health/ready`: where `pending` stands just now. */
+export interface FollowerStatus {
+  connected: boolean
+  head?: bigint
+  /** The block under construction and its newest flashblock; absent where `pending` is the canonical head. */
+  blockNumber?: bigint
+  flashblock?: number
+  /** Milliseconds since that flashblock came in. */
+  ageMs?: number
+}
+
+/** What one request takes for `pending`, from the first time that it asks on. */
+export interface PendingView {
+  snapshot?: PreconfirmedSnapshot | 'none' | undefined
+}
+
+/** The block under construction, as a stream of Flashblocks tells of it, on the heads of the chain. */
+export class Preconfirmed {
+  /** What was wrong with the stream lately. */
+  readonly faults = new StreamFaults()
+  #state: PreconfirmedChain | undefined
+  #stream: FlashblockStream | undefined
+  #head: bigint | undefined
+  #connected = false
+  #closed = false
+  #leave: () => void = () => undefined
+  readonly #listeners = new Set<(snapshot: PreconfirmedSnapshot) => void>()
+  readonly #chain: Chain
+  readonly #options: PreconfirmedOptions
+
+  constructor(chain: Chain, options: PreconfirmedOptions) {
+    this.#chain = chain
+    this.#options = options
+    chain.carrying.executedPart = (header, transactions) => this.#state?.executed(header, transactions)
+  }
+
+  /** Follows the stream, where there is one, from when the chain's rules are known until it is closed. */
+  async start(): Promise<void> {
+    const { urls } = this.#options
+    if (urls === undefined) return
+    const rules = await recovered<ChainRules | Error>(
+      () => this.#chain.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }),
+      (error) => error as Error,
+    )
+    if (this.#closed) return
+    if (rules instanceof Error) {
+      this.#observe({ kind: 'head-unknown', reason: rules.message })
+      setTimeout(() => void this.start(), START_RETRY_MS)
+      return
+    }
+    const onHead = (block: FollowedBlock, reorganised: boolean) => this.#onHead(block, reorganised, rules, urls)
+    const [known] = this.#chain.head.kept.newestFirst()
+    if (known !== undefined) onHead(known, false)
+    this.#leave = this.#chain.listen(onHead)
+  }
+
+  /** Whether a stream is followed at all: without one `pending` is the node's. */
+  get enabled(): boolean {
+    return this.#options.urls !== undefined
+  }
+
+  /** What `pending` is for this request; absent where it is the canonical head. */
+  snapshotFor(view: PendingView): PreconfirmedSnapshot | undefined {
+    view.snapshot ??= this.#state?.current() ?? 'none'
+    return view.snapshot === 'none' ? undefined : view.snapshot
+  }
+
+  /** Calls back with what `pending` is, whenever that is another snapshot. @returns what ends it */
+  onSnapshot(listener: (snapshot: PreconfirmedSnapshot) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Absent where no stream is followed. */
+  status(): FollowerStatus | undefined {
+    if (!this.enabled) return undefined
+    const snapshot = this.#state?.current()
+    return {
+      connected: this.#connected,
+      ...(this.#head !== undefined && { head: this.#head }),
+      ...(snapshot && {
+        blockNumber: newestBlock(snapshot).environment.number,
+        flashblock: newestBlock(snapshot).index,
+        ageMs: Date.now() - snapshot.receivedAt,
+      }),
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#leave()
+    this.#stream?.close()
+    this.#state?.close()
+  }
+
+  #observe(event: FollowerEvent): void {
+    this.faults.note(event)
+    this.#options.observe(event)
+  }
+
+  #onHead(block: FollowedBlock, reorganised: boolean, rules: ChainRules, urls: readonly string[]): void {
+    const { header } = block
+    const head = { header, transactionHashes: transactionHashes(block), reorganised }
+    this.#head = header.number
+    this.#observe({ kind: 'head', blockNumber: header.number, hash: header.hash })
+    if (this.#state !== undefined) this.#state.onHead(head)
+    else {
+      this.#state = this.#stateOn(head, rules)
+      this.#stream = this.#connect(this.#state, urls)
+    }
+  }
+
+  #stateOn(head: CanonicalBlock, rules: ChainRules): PreconfirmedChain {
+    const options = {
+      ...this.#options,
+      rules,
+      observe: (event: PreconfirmedEvent) => this.#observe(event),
+      onSnapshot: (snapshot: PreconfirmedSnapshot) => {
+        for (const listener of this.#listeners) listener(snapshot)
+      },
+    }
+    return new PreconfirmedChain(options, head)
+  }
+
+  #connect(state: PreconfirmedChain, urls: readonly string[]): FlashblockStream {
+    const { silenceMs, maxMessageBytes, relay } = this.#options
+    const { head } = this.#chain
+    return new FlashblockStream({
+      ...{ urls, relay, silenceMs, maxMessageBytes },
+      onFlashblock: (flashblock) => {
+        if (flashblock.base !== undefined) head.hear(flashblock.blockNumber - 1n)
+        state.onFlashblock(flashblock)
+      },
+      onUndecodable: (reason) => this.#observe({ kind: 'undecodable', reason }),
+      onConnected: (url) => this.#setConnected(true, { kind: 'connected', url }),
+      onLost: (url, reason, retryInMs) => {
+        if (this.#connected) state.onInterrupted()
+        this.#setConnected(false, { kind: 'lost', url, reason, retryInMs })
+      },
+    })
+  }
+
+  #setConnected(isConnected: boolean, event: FollowerEvent): void {
+    this.#connected = isConnected
+    this.#observe(event)
+    this.#chain.head.isStreamed = isConnected
+  }
+}
