@@ -5,6 +5,7 @@ import {
   DEVNET_ROLES,
   deployUniswap,
   type FaultProxy,
+  readArtifact,
   rpc,
   startAnvil,
   startFaultProxy,
@@ -13,17 +14,34 @@ import {
   testTokenAbi,
   type UniswapContracts,
 } from '@upfront/devnet'
-import { type Address, encodeAbiParameters, encodeFunctionData, type Hex, keccak256, numberToHex, pad } from 'viem'
+import {
+  type Address,
+  createPublicClient,
+  encodeAbiParameters,
+  encodeDeployData,
+  encodeFunctionData,
+  type Hex,
+  http,
+  keccak256,
+  numberToHex,
+  pad,
+  parseAbi,
+} from 'viem'
 import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
 import { type BlockResult, callOf } from './simulate-params.js'
 
+const factoryAbi = parseAbi([
+  'function createPair(address tokenA, address tokenB) returns (address pair)',
+  'function getPair(address tokenA, address tokenB) view returns (address pair)',
+  'function mint(address to) returns (uint256 liquidity)',
+])
 /** The node's distance: far enough that what could be asked together is seen apart where it is not. */
 const LATENCY_MS = 20
 /** Requests that only find out which block is the head. */
 const HEAD_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_blockNumber'])
 
 const trader = DEVNET_ROLES.deployer.address
-const [other] = DEVNET_ACCOUNTS.map(({ address }) => address)
+const [other, another] = DEVNET_ACCOUNTS.map(({ address }) => address)
 
 interface Call {
   from: Address
@@ -47,15 +65,59 @@ function swapV3(from: Address, amount: bigint): Call {
   return { from, to: router, input: encodeFunctionData({ abi: swapRouterAbi, functionName: 'swapV3', args }) }
 }
 
-function swapV2(from: Address): Call {
-  const { pairV2, token1, router } = uniswap
-  const args = [pairV2, token1, 10n ** 18n, 0n, from] as const
+function swapV2(from: Address, pair = uniswap.pairV2, tokenIn = uniswap.token1): Call {
+  const { router } = uniswap
+  const args = [pair, tokenIn, 10n ** 18n, 0n, from] as const
   return { from, to: router, input: encodeFunctionData({ abi: swapRouterAbi, functionName: 'swapV2', args }) }
 }
 
 function token(to: Address, functionName: 'transfer' | 'approve'): Call {
   const data = encodeFunctionData({ abi: testTokenAbi, functionName, args: [other!, 1n] })
   return { from: trader, to, input: data }
+}
+
+/** Sends a transaction by an account of anvil's. */
+async function send(call: { from: Address; to?: Address; input: Hex }): Promise<Address | null> {
+  const hash = await rpc<Hex>(anvil.rpcUrl, 'eth_sendTransaction', [{ ...call, gas: '0x989680' }])
+  const client = createPublicClient({ transport: http(anvil.rpcUrl) })
+  const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 20 })
+  expect(receipt.status).toBe('success')
+  return receipt.contractAddress ?? null
+}
+
+/** Has the account hold the token and the router take it. */
+async function fund(account: Address, token: Address): Promise<void> {
+  const mint = encodeFunctionData({ abi: testTokenAbi, functionName: 'mint', args: [account, 10n ** 24n] })
+  const approve = encodeFunctionData({ abi: testTokenAbi, functionName: 'approve', args: [uniswap.router, 2n ** 255n] })
+  await send({ from: trader, to: token, input: mint })
+  await send({ from: account, to: token, input: approve })
+}
+
+/** Another pair of the same factory, of two tokens of its own. */
+async function anotherPair(): Promise<{ pair: Address; tokenIn: Address }> {
+  const { abi, bytecode } = readArtifact('TestToken')
+  const make = (name: string) => send({ from: trader, input: encodeDeployData({ abi, bytecode, args: [name, name] }) })
+  const tokens = [(await make('One'))!, (await make('Other'))!] as const
+  const created = encodeFunctionData({ abi: factoryAbi, functionName: 'createPair', args: tokens })
+  await send({ from: trader, to: uniswap.factoryV2, input: created })
+  const asked = encodeFunctionData({ abi: factoryAbi, functionName: 'getPair', args: tokens })
+  const word = await rpc<Hex>(anvil.rpcUrl, 'eth_call', [{ to: uniswap.factoryV2, input: asked }, 'latest'])
+  const pair: Address = `0x${word.slice(-40)}`
+  for (const address of tokens) {
+    await fund(trader, address)
+    const args = [pair, 10n ** 21n] as const
+    await send({
+      from: trader,
+      to: address,
+      input: encodeFunctionData({ abi: testTokenAbi, functionName: 'transfer', args }),
+    })
+  }
+  await send({
+    from: trader,
+    to: pair,
+    input: encodeFunctionData({ abi: factoryAbi, functionName: 'mint', args: [trader] }),
+  })
+  return { pair, tokenIn: tokens[1] }
 }
 
 /** A sender that nobody has seen, with tokens and an allowance. */
@@ -95,8 +157,8 @@ function unseenOverrides() {
 
 /** Most round trips. Each worker remembers what it read itself, so the portable build takes two more for many calls. */
 const ENGINES = [
-  { engine: 'auto', firstSwap: 2, newSender: 1, calls: 100, mixedCalls: 6 },
-  { engine: 'portable', firstSwap: 2, newSender: 1, calls: 100, mixedCalls: 8 },
+  { engine: 'auto', firstSwap: 2, newSender: 1, newPair: 2, calls: 100, mixedCalls: 6 },
+  { engine: 'portable', firstSwap: 2, newSender: 1, newPair: 3, calls: 100, mixedCalls: 8 },
 ]
 
 describe.each(ENGINES)('round trips to the node, head followed, on engine $engine', (most) => {
@@ -176,5 +238,17 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBeLessThanOrEqual(2)
     const health = (await (await fetch(`${gateway.url}/health/ready`)).json()) as { following: object }
     expect(health.following).toMatchObject({ carrying: { not: 'CARRY_STATE=off' } })
+  }, 120_000)
+
+  it('are few where another sender swaps, and on another pair of the same factory, without a hint or a carried block', async () => {
+    const { pair, tokenIn } = await anotherPair()
+    await fund(another!, uniswap.token1)
+    await gateway.stop()
+    gateway = await start({ CARRY_STATE: 'off', HINTS: 'off' })
+    await tripsOf([{ calls: [swapV2(trader)] }])
+    await nextHead()
+    expect(await tripsOf([{ calls: [swapV2(another!)] }])).toBeLessThanOrEqual(most.newSender)
+    expect(await tripsOf([{ calls: [swapV2(trader, pair, tokenIn)] }])).toBeLessThanOrEqual(most.newPair)
+    expect(hints()).toBe(0)
   }, 120_000)
 })

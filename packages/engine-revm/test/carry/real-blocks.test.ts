@@ -12,11 +12,11 @@ import { recordedValues } from '../recorded-values.js'
 
 /** Rounds that each block takes at most on an engine that has seen nothing. */
 const ROUNDS = {
-  'zkpi-22188088': 6,
-  'pevm-19929064': 10,
-  'pevm-18085863': 16,
-  'pevm-16257471': 20,
-  'konab-26207962': 23,
+  'zkpi-22188088': 4,
+  'pevm-19929064': 9,
+  'pevm-18085863': 15,
+  'pevm-16257471': 17,
+  'konab-26207962': 22,
 }
 
 describe('real blocks, carried by an engine that has seen nothing', () => {

@@ -2,10 +2,10 @@
 //! reserve, no unlocked pool. So that it finds what else is missing, it goes on where it would fail. Nothing that comes of it is used
 //! but the names of what it reads.
 
-use super::context::Context;
+use super::{constant_slots::constant_slots, context::Context};
 use crate::{
     code_end::ends_in_error,
-    state::{Read, SimulationState},
+    state::{Read, Selector, SimulationState},
 };
 use alloy_primitives::{Bytes, U256, uint};
 use revm::{
@@ -31,16 +31,45 @@ const POINTERS: [U256; 3] = [
     U256::ZERO,
 ];
 
-/// The result of a call to an account whose code nothing is known of: it is taken for a contract.
-pub fn unknown_callee(state: &mut SimulationState, call: &CallInputs) -> Option<FrameResult> {
+/// The result of a call to an account whose code nothing is known of: it is taken for a contract. It runs the code that such calls
+/// usually find, where that is known.
+pub fn unknown_callee(context: &mut Context, call: &mut CallInputs) -> Option<FrameResult> {
+    let selector = selector_of(context, call);
+    let state = &mut context.journaled_state.database;
     let is_taken_for_none = call.known_bytecode.1.is_empty() && state.is_unseen(&Read::Code(call.bytecode_address));
-    if !is_taken_for_none || call.input.len() < SELECTOR {
-        return None;
-    }
+    let selector = selector.filter(|_| is_taken_for_none)?;
     state.bend();
     state.note(POINTERS.map(|slot| Read::Storage(call.target_address, slot)));
+    if let Some(code) = state.guess_callee(call.caller, selector, call.bytecode_address) {
+        call.known_bytecode = code;
+        return None;
+    }
     let outcome = CallOutcome::new(success(Gas::new(call.gas_limit)), call.return_memory_offset.clone());
     Some(FrameResult::Call(outcome))
+}
+
+/// Has a call noted, for runs that look ahead later. Of a contract whose code was just read all is missing: its variables are read along
+/// with what else is.
+pub fn note_callee(context: &Context, call: &CallInputs) {
+    let (hash, code) = &call.known_bytecode;
+    if code.is_empty() {
+        return;
+    }
+    let state = &context.journaled_state.database;
+    if state.is_first_run(call.target_address, *hash) {
+        let slots = constant_slots(code.original_byte_slice());
+        state.hope_for(slots.into_iter().map(|slot| Read::Storage(call.target_address, slot)));
+    }
+    if let Some(selector) = selector_of(context, call) {
+        state.note_callee(call.caller, selector, call.bytecode_address);
+    }
+}
+
+fn selector_of(context: &Context, call: &CallInputs) -> Option<Selector> {
+    if call.input.len() < SELECTOR {
+        return None;
+    }
+    call.input.as_bytes(context).first_chunk().copied()
 }
 
 /// Takes a call that failed for one that succeeded.

@@ -220,12 +220,17 @@ type OpenedFrame<'a> = FrameInitResult<'a, EthFrame<EthInterpreter>>;
 impl Machine {
     /// Opens a frame. A transfer that takes the receiver's balance beyond 256 bits wraps it, as in geth.
     fn open(&mut self, mut frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
-        if self.state().is_blind()
-            && let FrameInput::Call(call) = &frame_input.frame_input
+        let (learns, is_blind) = (self.state().learns(), self.state().is_blind());
+        if (learns || is_blind)
+            && let FrameInput::Call(call) = &mut frame_input.frame_input
             && self.evm.precompiles.get(&call.bytecode_address).is_none()
-            && let Some(result) = bend::unknown_callee(self.state(), call)
         {
-            return Ok(ItemOrResult::Result(result));
+            if learns {
+                bend::note_callee(&self.evm.ctx, call);
+            }
+            if is_blind && let Some(result) = bend::unknown_callee(&mut self.evm.ctx, call) {
+                return Ok(ItemOrResult::Result(result));
+            }
         }
         let journal = &mut self.evm.ctx.journaled_state.inner;
         let (before, logs) = (journal.journal.len(), journal.logs.len());

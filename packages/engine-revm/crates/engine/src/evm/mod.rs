@@ -1,6 +1,7 @@
 //! revm, set up for simulations.
 
 mod bend;
+mod constant_slots;
 mod context;
 mod frames;
 mod halt;

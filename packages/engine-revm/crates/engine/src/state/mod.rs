@@ -10,6 +10,7 @@ mod pinned;
 mod read;
 mod recent_writes;
 mod simulation_state;
+mod usual;
 mod version;
 mod words;
 
@@ -25,3 +26,4 @@ pub use look_ahead::{Allowance, Assumed, Assumption, Lean, LookAhead, MOST_ASSUM
 pub use pinned::PinnedState;
 pub use read::{Cached, Read, ReadError, StateSource, Stop, Value};
 pub use simulation_state::SimulationState;
+pub use usual::Selector;

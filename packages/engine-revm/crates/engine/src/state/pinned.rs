@@ -4,14 +4,15 @@ use super::{
     history::History,
     look_ahead::Assumption,
     read::{Cached, Read, ReadError, StateSource, Value},
+    usual::{Selector, Usual},
     version::Position,
     words::Words,
 };
-use alloy_primitives::{KECCAK256_EMPTY, U256, map::DefaultHashBuilder};
+use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256, map::DefaultHashBuilder};
 use revm::bytecode::Bytecode;
 use std::sync::{
     Arc, OnceLock,
-    atomic::{AtomicU32, Ordering},
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 /// What was last seen, on any block.
@@ -19,6 +20,7 @@ use std::sync::{
 pub(super) struct LastSeen {
     codes: Codes,
     pub(super) words: Words,
+    usual: Usual,
 }
 
 /// The values of one block that were read, provided or carried, shared by all simulations on it. Looked up without a lock.
@@ -29,11 +31,20 @@ pub struct PinnedState {
     left: OnceLock<papaya::HashMap<Read, Cached, DefaultHashBuilder>>,
     pub(super) used: AtomicU32,
     last_seen: Arc<LastSeen>,
+    /// Whether values were read that no run has seen since.
+    news: AtomicBool,
 }
 
 impl PinnedState {
     pub(super) fn new(history: Arc<History>, position: Position, last_seen: Arc<LastSeen>) -> Self {
-        Self { history, position, left: OnceLock::new(), used: AtomicU32::new(0), last_seen }
+        Self {
+            history,
+            position,
+            left: OnceLock::new(),
+            used: AtomicU32::new(0),
+            last_seen,
+            news: AtomicBool::default(),
+        }
     }
 
     #[inline]
@@ -56,9 +67,11 @@ impl PinnedState {
     }
 
     /// What a missing value is taken for where a run looks ahead: what it was last seen as. One never seen is taken for no code, a
-    /// balance of plenty, so that no lack of funds ends the run, and zero for everything else.
-    pub(super) fn assumption(&self, read: Read) -> Assumption {
-        let LastSeen { codes, words } = &*self.last_seen;
+    /// balance of plenty, so that no lack of funds ends the run, what another contract with the same code has at the same slot, and zero
+    /// for everything else.
+    /// @param code that the account is taken to have
+    pub(super) fn assumption(&self, read: Read, code: Option<B256>) -> Assumption {
+        let LastSeen { codes, words, usual } = &*self.last_seen;
         let seen = match read {
             Read::Code(address) => codes.last_seen(address).map(|(hash, code)| Cached::Code(hash, code)),
             _ => words.last_seen(&read).map(Cached::Word),
@@ -66,9 +79,32 @@ impl PinnedState {
         let unseen = || match read {
             Read::Balance(_) => Cached::Word(U256::ONE << 120),
             Read::Code(_) => Cached::Code(KECCAK256_EMPTY, Bytecode::default()),
+            Read::Storage(address, slot) => {
+                let code = code.or_else(|| codes.last_seen(address).map(|(hash, _)| hash));
+                Cached::Word(code.and_then(|code| usual.word(code, slot)).unwrap_or_default())
+            }
             _ => Cached::Word(U256::ZERO),
         };
         Assumption { is_seen: seen.is_some(), value: seen.unwrap_or_else(unseen) }
+    }
+
+    /// Whether values were read since this was asked last.
+    pub(super) fn has_news(&self) -> bool {
+        self.news.load(Ordering::Relaxed) && self.news.swap(false, Ordering::Relaxed)
+    }
+
+    /// Notes whom a contract called.
+    pub(super) fn note_callee(&self, caller: Address, selector: Selector, callee: Address) {
+        self.last_seen.usual.note_callee(&self.last_seen.codes, caller, selector, callee);
+    }
+
+    pub(super) fn is_first_run(&self, contract: Address, code: B256) -> bool {
+        self.last_seen.usual.is_first_run(contract, code)
+    }
+
+    /// The code that likely answers such a call.
+    pub(super) fn usual_callee(&self, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
+        self.last_seen.usual.callee(&self.last_seen.codes, caller, selector)
     }
 
     /// Values in the order of `reads`, from the cache or `source`.
@@ -87,7 +123,13 @@ impl PinnedState {
     pub fn keep(&self, values: impl IntoIterator<Item = (Read, Value)>) -> Vec<Cached> {
         let values: Vec<(Read, Cached)> =
             values.into_iter().map(|(read, value)| (read, self.cached(&read, value))).collect();
-        self.last_seen.words.note(&values);
+        let LastSeen { codes, words, usual } = &*self.last_seen;
+        self.news.store(true, Ordering::Relaxed);
+        words.note(&values);
+        usual.note_words(values.iter().filter_map(|(read, value)| match (read, value) {
+            (Read::Storage(address, slot), Cached::Word(word)) => Some(((codes.last_seen(*address)?.0, *slot), *word)),
+            _ => None,
+        }));
         self.keep_cached(&values);
         values.into_iter().map(|(_, value)| value).collect()
     }

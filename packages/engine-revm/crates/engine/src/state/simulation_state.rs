@@ -4,6 +4,7 @@ use super::{
     look_ahead::{Allowance, Assumed, Assumption, LEANS, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, thread_time},
     pinned::PinnedState,
     read::{Cached, Read, ReadError, StateSource, Stop},
+    usual::Selector,
 };
 use alloy_primitives::{
     Address, B256, Bytes, U256,
@@ -74,6 +75,12 @@ pub struct SimulationState {
     /// How many of each contract's slots were taken for granted that were never seen.
     unseen_slots: RefCell<AddressMap<usize>>,
     leaning: RefCell<Option<Leaning>>,
+    /// Whether it is noted who calls whom.
+    learns: bool,
+    /// What is read along with what is missing.
+    hoped: RefCell<Vec<Read>>,
+    /// Codes that accounts are taken to have of which nothing is known.
+    guessed: RefCell<AddressMap<B256>>,
     /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
     delegations: bool,
 }
@@ -87,6 +94,7 @@ impl SimulationState {
         stop: Arc<Stop>,
     ) -> Self {
         let pinned = cache.pinned(key);
+        let learns = pinned.has_news();
         Self {
             changes: AddressMap::default(),
             hashes: HashMap::default(),
@@ -102,6 +110,9 @@ impl SimulationState {
             unseen_slots: RefCell::default(),
             leaning: RefCell::default(),
             assumed: RefCell::default(),
+            learns,
+            hoped: RefCell::default(),
+            guessed: RefCell::default(),
             delegations: true,
         }
     }
@@ -133,6 +144,37 @@ impl SimulationState {
     pub fn noting(mut self) -> Self {
         self.missing = Missing::Noted;
         self
+    }
+
+    /// Whether it is noted who calls whom, for runs that look ahead later.
+    #[inline]
+    pub fn learns(&self) -> bool {
+        self.learns
+    }
+
+    /// Notes a call, if what is called is known.
+    pub fn note_callee(&self, caller: Address, selector: Selector, callee: Address) {
+        if !self.is_unseen(&Read::Code(callee)) {
+            self.pinned.note_callee(caller, selector, callee);
+        }
+    }
+
+    /// Whether the contract was never known to run the code before.
+    pub fn is_first_run(&self, contract: Address, code: B256) -> bool {
+        self.pinned.is_first_run(contract, code)
+    }
+
+    /// Has these read along where anything else must be read: that they are needed is likely, no more.
+    pub fn hope_for(&self, reads: impl IntoIterator<Item = Read>) {
+        let missing = reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none());
+        self.hoped.borrow_mut().extend(missing);
+    }
+
+    /// The code that likely answers such a call: the account is taken to have it.
+    pub fn guess_callee(&self, caller: Address, selector: Selector, callee: Address) -> Option<(B256, Bytecode)> {
+        let code = self.pinned.usual_callee(caller, selector).filter(|(_, code)| !code.is_eip7702())?;
+        self.guessed.borrow_mut().insert(callee, code.0);
+        Some(code)
     }
 
     /// From now on missing values are taken for granted, within this; not any more where it is none.
@@ -195,8 +237,18 @@ impl SimulationState {
         self.allowance.get_mut().as_mut()
     }
 
+    /// What was missing. What was hoped for comes along where the run did not come to an answer.
     pub fn into_assumed(self) -> Assumed {
-        self.assumed.into_inner()
+        let mut assumed = self.assumed.take();
+        let may_be_answer = !self.bent && !matches!(self.missing, Missing::Noted);
+        if assumed.is_empty() || may_be_answer {
+            return assumed;
+        }
+        let room = self.most_assumed().saturating_sub(assumed.len());
+        for read in self.hoped.take().into_iter().take(room) {
+            assumed.entry(read).or_insert_with(|| self.pinned.assumption(read, None));
+        }
+        assumed
     }
 
     pub fn set_delegations(&mut self, active: bool) {
@@ -298,10 +350,13 @@ impl SimulationState {
         reads.iter().map(|read| self.assume(*read)).collect()
     }
 
+    fn most_assumed(&self) -> usize {
+        if let Missing::Noted = self.missing { MOST_NOTED } else { self.most_assumed }
+    }
+
     fn assume(&self, read: Read) -> Result<Cached, ReadError> {
         let mut assumed = self.assumed.borrow_mut();
-        let most = if let Missing::Noted = self.missing { MOST_NOTED } else { self.most_assumed };
-        if assumed.len() >= most {
+        if assumed.len() >= self.most_assumed() {
             return Err(ReadError::TooMuch);
         }
         let mut leaning = self.leaning.borrow_mut();
@@ -325,12 +380,16 @@ impl SimulationState {
     /// A contract's slots that were never seen are zero, then every other is one: a loop that ends at a slot that is, or is not, zero
     /// does end.
     fn assumption(&self, read: Read, leans: bool) -> Assumption {
-        let mut assumption = self.pinned.assumption(read);
+        let code = match read {
+            Read::Storage(address, _) => self.guessed.borrow().get(&address).copied(),
+            _ => None,
+        };
+        let mut assumption = self.pinned.assumption(read, code);
         if let (false, false, Read::Storage(address, _)) = (leans, assumption.is_seen, read) {
             let mut unseen = self.unseen_slots.borrow_mut();
             let count = unseen.entry(address).or_default();
             *count += 1;
-            if *count > ZERO_SLOTS && count.is_multiple_of(2) {
+            if assumption.value == Cached::Word(U256::ZERO) && *count > ZERO_SLOTS && count.is_multiple_of(2) {
                 assumption.value = Cached::Word(U256::ONE);
             }
         }

@@ -1,6 +1,9 @@
 use super::read::{Cached, Read};
 use alloy_primitives::{U256, map::HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    hash::Hash,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// Words of one generation. Two are kept, some 8 MB.
 const MOST_WORDS: usize = 32 * 1024;
@@ -8,12 +11,32 @@ const MOST_WORDS: usize = 32 * 1024;
 /// The words that were read last, on any block. On a new one most of them are the same, so they are what a missing word is taken
 /// for where a run looks ahead.
 #[derive(Default)]
-pub(super) struct Words(Mutex<Generations>);
+pub(super) struct Words(Mutex<Generations<Read, U256>>);
 
-#[derive(Default)]
-struct Generations {
-    young: HashMap<Read, U256>,
-    old: HashMap<Read, U256>,
+/// A map of what was put into it last: once the young are as many as may be, the old go.
+pub(super) struct Generations<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+}
+
+impl<K, V> Default for Generations<K, V> {
+    fn default() -> Self {
+        Self { young: HashMap::default(), old: HashMap::default() }
+    }
+}
+
+impl<K: Eq + Hash, V> Generations<K, V> {
+    /// @param most of the young
+    pub(super) fn insert(&mut self, key: K, value: V, most: usize) {
+        if self.young.len() >= most {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    pub(super) fn get(&self, key: &K) -> Option<&V> {
+        self.young.get(key).or_else(|| self.old.get(key))
+    }
 }
 
 impl Words {
@@ -21,19 +44,15 @@ impl Words {
         let mut words = self.generations();
         for (read, value) in values {
             let Cached::Word(word) = value else { continue };
-            if words.young.len() >= MOST_WORDS {
-                words.old = std::mem::take(&mut words.young);
-            }
-            words.young.insert(*read, *word);
+            words.insert(*read, *word, MOST_WORDS);
         }
     }
 
     pub(super) fn last_seen(&self, read: &Read) -> Option<U256> {
-        let words = self.generations();
-        words.young.get(read).or_else(|| words.old.get(read)).copied()
+        self.generations().get(read).copied()
     }
 
-    fn generations(&self) -> MutexGuard<'_, Generations> {
+    fn generations(&self) -> MutexGuard<'_, Generations<Read, U256>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

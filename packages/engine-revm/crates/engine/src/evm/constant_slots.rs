@@ -1,0 +1,92 @@
+//! Slots whose numbers stand in the code: a contract's own variables, but for its mappings and arrays.
+
+use alloy_primitives::U256;
+use revm::bytecode::opcode::{self, OPCODE_INFO};
+
+/// Of one code.
+const MOST_SLOTS: usize = 32;
+/// Of the stack, as far as it is followed.
+const MOST_WORDS: usize = 64;
+
+/// The slots that the code reads or writes by a number that it pushed itself, in the order of their numbers. Stacks are followed from one
+/// jump destination to the next.
+pub fn constant_slots(code: &[u8]) -> Vec<U256> {
+    let mut slots: Vec<U256> = Vec::new();
+    let mut stack: Vec<Option<U256>> = Vec::new();
+    let mut at = 0;
+    while let Some(&opcode) = code.get(at) {
+        at += 1;
+        match opcode {
+            opcode::JUMPDEST => stack.clear(),
+            opcode::PUSH0 => stack.push(Some(U256::ZERO)),
+            opcode::PUSH1..=opcode::PUSH32 => {
+                let size = usize::from(opcode - opcode::PUSH1) + 1;
+                stack.push(code.get(at..at + size).map(U256::from_be_slice));
+                at += size;
+            }
+            opcode::DUP1..=opcode::DUP16 => {
+                let depth = usize::from(opcode - opcode::DUP1);
+                stack.push(stack.iter().rev().nth(depth).copied().flatten());
+            }
+            opcode::SWAP1..=opcode::SWAP16 => {
+                let depth = usize::from(opcode - opcode::SWAP1) + 1;
+                while stack.len() <= depth {
+                    stack.insert(0, None);
+                }
+                let top = stack.len() - 1;
+                stack.swap(top, top - depth);
+            }
+            _ => {
+                if let (opcode::SLOAD | opcode::SSTORE, Some(Some(slot))) = (opcode, stack.last()) {
+                    slots.push(*slot);
+                }
+                let Some(info) = OPCODE_INFO[usize::from(opcode)] else {
+                    stack.clear();
+                    continue;
+                };
+                stack.truncate(stack.len().saturating_sub(info.inputs().into()));
+                stack.extend((0..info.outputs()).map(|_| None));
+            }
+        }
+        if stack.len() > MOST_WORDS {
+            stack.remove(0);
+        }
+    }
+    slots.sort_unstable();
+    slots.dedup();
+    slots.truncate(MOST_SLOTS);
+    slots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_primitives::hex;
+
+    fn of(code: &str) -> Vec<U256> {
+        constant_slots(&hex::decode(code).unwrap())
+    }
+
+    #[test]
+    fn finds_numbers_that_were_pushed() {
+        assert_eq!(of("600654"), [U256::from(6)], "SLOAD(6)");
+        assert_eq!(of("5f54600155"), [U256::ZERO, U256::ONE], "SLOAD(0), SSTORE(1, it)");
+        assert_eq!(of("6007600881905450505f5f5490"), [U256::ZERO, U256::from(8)], "by DUP and SWAP");
+        let pointer = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
+        assert_eq!(of(&format!("7f{pointer}54")), [U256::from_be_slice(&hex::decode(pointer).unwrap())]);
+    }
+
+    #[test]
+    fn leaves_what_is_computed_or_comes_from_elsewhere() {
+        assert_eq!(of("60406000205460016002015460065b5451"), [] as [U256; 0]);
+        assert_eq!(of("7f0102"), [] as [U256; 0], "cut off");
+        assert_eq!(of("0c54"), [] as [U256; 0], "no instruction");
+    }
+
+    #[test]
+    fn is_bounded() {
+        let slots: Vec<u8> = (0..=255).flat_map(|slot| [opcode::PUSH1, slot, opcode::SLOAD]).collect();
+        assert_eq!(constant_slots(&slots).len(), MOST_SLOTS);
+        assert_eq!(constant_slots(&[opcode::PUSH1; 25_000]), [] as [U256; 0]);
+    }
+}

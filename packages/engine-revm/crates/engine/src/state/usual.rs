@@ -1,0 +1,114 @@
+use super::{codes::Codes, words::Generations};
+use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256};
+use revm::bytecode::Bytecode;
+use std::sync::{Mutex, PoisonError};
+
+/// First bytes of a call's input: the function.
+pub type Selector = [u8; 4];
+
+/// Of one generation. Two are kept, some 4 MB of words and 1 MB of callees.
+const MOST_WORDS: usize = 16 * 1024;
+const MOST_CALLEES: usize = 4 * 1024;
+const MOST_RAN: usize = 16 * 1024;
+
+/// What contracts that were never seen are likely like: others that the same code calls with the same function, and others that have
+/// the same code. It tells what a run looks ahead by; nothing of it is an answer.
+#[derive(Default)]
+pub(super) struct Usual {
+    /// Who was called, by the caller's code.
+    callees: Mutex<Generations<(B256, Selector), Address>>,
+    /// Words at the same slot, by the code of the contract.
+    words: Mutex<Generations<(B256, U256), U256>>,
+    /// Contracts that ran a code.
+    ran: Mutex<Generations<(Address, B256), ()>>,
+}
+
+impl Usual {
+    pub(super) fn note_callee(&self, codes: &Codes, caller: Address, selector: Selector, callee: Address) {
+        let mut callees = self.callees.lock().unwrap_or_else(PoisonError::into_inner);
+        for code in [hash_of(codes, caller), B256::ZERO] {
+            callees.insert((code, selector), callee, MOST_CALLEES);
+        }
+    }
+
+    /// The code that answers such a call: one from the same code, else one from any.
+    pub(super) fn callee(&self, codes: &Codes, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
+        let callees = self.callees.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = [hash_of(codes, caller), B256::ZERO].map(|code| callees.get(&(code, selector)).copied());
+        known.into_iter().flatten().find_map(|callee| codes.last_seen(callee))
+    }
+
+    /// Notes that the contract runs the code. True where it did not before.
+    pub(super) fn is_first_run(&self, contract: Address, code: B256) -> bool {
+        let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = ran.get(&(contract, code)).is_none();
+        if is_first {
+            ran.insert((contract, code), (), MOST_RAN);
+        }
+        is_first
+    }
+
+    pub(super) fn note_words(&self, words: impl IntoIterator<Item = ((B256, U256), U256)>) {
+        let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        for (place, word) in words {
+            known.insert(place, word, MOST_WORDS);
+        }
+    }
+
+    /// What another contract with this code has at this slot.
+    pub(super) fn word(&self, code: B256, slot: U256) -> Option<U256> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).get(&(code, slot)).copied()
+    }
+}
+
+fn hash_of(codes: &Codes, address: Address) -> B256 {
+    codes.last_seen(address).map_or(KECCAK256_EMPTY, |(hash, _)| hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_primitives::Bytes;
+
+    const SWAP: Selector = [1, 2, 3, 4];
+
+    fn address(number: u8) -> Address {
+        Address::with_last_byte(number)
+    }
+
+    fn codes() -> Codes {
+        let codes = Codes::default();
+        for (contract, code) in [(1, 0xa), (2, 0xa), (3, 0xb), (4, 0xc)] {
+            codes.analysed(address(contract), Bytes::from(vec![code]));
+        }
+        codes
+    }
+
+    #[test]
+    fn tells_a_callee_of_the_same_code_first_and_else_of_any() {
+        let (usual, codes) = (Usual::default(), codes());
+        assert_eq!(usual.callee(&codes, address(1), SWAP), None);
+        usual.note_callee(&codes, address(1), SWAP, address(3));
+        usual.note_callee(&codes, address(9), SWAP, address(4));
+        assert_eq!(usual.callee(&codes, address(2), SWAP), codes.last_seen(address(3)), "a caller with the same code");
+        assert_eq!(usual.callee(&codes, address(3), SWAP), codes.last_seen(address(4)), "the last of any");
+        assert_eq!(usual.callee(&codes, address(1), [0; 4]), None);
+    }
+
+    #[test]
+    fn tells_words_by_code() {
+        let usual = Usual::default();
+        let (one, other) = (B256::with_last_byte(1), B256::with_last_byte(2));
+        usual.note_words([((one, U256::ONE), U256::from(7))]);
+        assert_eq!(usual.word(one, U256::ONE), Some(U256::from(7)));
+        assert_eq!((usual.word(other, U256::ONE), usual.word(one, U256::ZERO)), (None, None));
+    }
+
+    #[test]
+    fn knows_a_first_run() {
+        let usual = Usual::default();
+        let runs = [(1, 1), (1, 1), (1, 2), (2, 1), (2, 1)];
+        let first = runs.map(|(contract, code)| usual.is_first_run(address(contract), B256::with_last_byte(code)));
+        assert_eq!(first, [true, false, true, true, false]);
+    }
+}
