@@ -37,7 +37,6 @@ CREATE TABLE "payment_events" (
 CREATE TABLE "payments" (
 	"sequence" bigint GENERATED ALWAYS AS IDENTITY (sequence name "payments_sequence_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"id" text PRIMARY KEY NOT NULL,
-	"origin" text NOT NULL,
 	"seller" text,
 	"state" text NOT NULL,
 	"kind" text NOT NULL,
@@ -177,7 +176,7 @@ CREATE INDEX "payments_not_final" ON "payments" USING btree ("deadline") WHERE "
 CREATE INDEX "payments_open_by_payer" ON "payments" USING btree ("network","payer","asset") WHERE "payments"."state" in ('authorized', 'charging', 'submitted');--> statement-breakpoint
 CREATE INDEX "payments_settled_by_payer" ON "payments" USING btree ("network","payer","asset","block_number");--> statement-breakpoint
 CREATE INDEX "payments_mined_by_block" ON "payments" USING btree ("network","block_number") WHERE "payments"."state" in ('submitted', 'settled');--> statement-breakpoint
-CREATE INDEX "payments_to_submit" ON "payments" USING btree ("network","facilitator","origin","deadline","next_look") WHERE "payments"."state" = 'charging';--> statement-breakpoint
+CREATE INDEX "payments_to_submit" ON "payments" USING btree ("network","facilitator","deadline","next_look") WHERE "payments"."state" = 'charging';--> statement-breakpoint
 CREATE INDEX "payments_submitted" ON "payments" USING btree ("network","facilitator","next_look") WHERE "payments"."state" = 'submitted';--> statement-breakpoint
 CREATE INDEX "payments_sponsored" ON "payments" USING btree ("network","payer","asset","created_at") WHERE "payments"."sponsored_gas" is not null;--> statement-breakpoint
 CREATE INDEX "payments_by_route" ON "payments" USING btree ("route","created_at");--> statement-breakpoint

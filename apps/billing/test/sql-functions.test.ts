@@ -43,7 +43,6 @@ function insert(more: Record<string, string | number | null>) {
   const row = {
     ...{
       id: 'pay_1',
-      origin: 'internal',
       kind: 'upto-permit2',
       network: 'eip155:1',
       asset: '0x',

@@ -20,13 +20,13 @@ interface Signed {
   signature: string
 }
 
-/** Puts charges of strangers straight into the ledger, as many processes would have: those given, and `more` that nobody signed. */
-async function queueStrangers(databaseUrl: string, like: string, signed: Signed[], more: number): Promise<void> {
+/** Puts charges straight into the ledger, as many processes would have: those given, and `more` that nobody signed. */
+async function queueCharges(databaseUrl: string, like: string, signed: Signed[], more: number): Promise<void> {
   const client = new Client({ connectionString: databaseUrl })
   await client.connect()
   await client.query('begin')
   const insert = `insert into payments overriding user value
-    select (jsonb_populate_record(payment, jsonb_build_object('id', 'pay_' || gen_random_uuid(), 'origin', 'facilitator',
+    select (jsonb_populate_record(payment, jsonb_build_object('id', 'pay_' || gen_random_uuid(),
       'state', 'charging', 'charge', 1, 'charged_at', now(), 'next_look', now()) || queued.fields)).*
     from payments as payment, (%) as queued where payment.id = $1`
   const given = 'select fields from jsonb_array_elements($2::jsonb) as fields'
@@ -72,7 +72,7 @@ describe('work that lies in Postgres', () => {
   })
   afterAll(() => postgres?.stop())
 
-  test('20,000 settlements of strangers do not keep an own charge out of the next block, and are not looked at', async () => {
+  test('of 20,000 charges that which expires first goes first, and no more are looked at than may be in flight', async () => {
     const billing = await run({
       inFlightPerSigner: String(IN_FLIGHT),
       feeBumpMs: NEVER.recoveryMs,
@@ -80,7 +80,7 @@ describe('work that lies in Postgres', () => {
     })
     const own = await billing.authorizeNew(makeRequirements({ maximum: '1000' }))
     const signed = await Promise.all(
-      Array.from({ length: 2 * IN_FLIGHT }, async () => {
+      Array.from({ length: 4 * IN_FLIGHT }, async () => {
         const { payload } = await sign(makeRequirements({ maximum: '1000' }))
         const { signature, permit2Authorization } = payload as {
           signature: string
@@ -93,22 +93,22 @@ describe('work that lies in Postgres', () => {
     const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     await test.setAutomine(false)
     node.reset()
-    await queueStrangers(databaseUrl, own.id, signed, 20_000)
-    // Half of what the signer may have in flight is theirs, and no more.
-    await billing.charge((await billing.authorizeNew()).id, '5', { waitMilliseconds: 0 })
-    await until(async () => new Set(node.sent).size >= IN_FLIGHT / 2 + 1)
-    const { id } = await billing.authorizeNew(makeRequirements({ maximum: '1000' }))
+    await queueCharges(databaseUrl, own.id, signed, 20_000)
+    const soonest = () => billing.authorizeNew(makeRequirements({ maximum: '1000', maxTimeoutSeconds: 300 }))
+    const { id: firstId } = await soonest()
+    await billing.charge(firstId, '5', { waitMilliseconds: 0 })
+    await until(async () => new Set(node.sent).size >= IN_FLIGHT)
+    const { id } = await soonest()
     await billing.charge(id, '900', { waitMilliseconds: 0 })
-    await until(
-      async () => (await billing.payment(id)).transaction !== null && new Set(node.sent).size >= IN_FLIGHT / 2 + 2,
-    )
     const head = BigInt(String(await rpc(devnet.rpcUrl, 'eth_blockNumber', [])))
-    expect(new Set(node.sent).size).toBe(IN_FLIGHT / 2 + 2)
+    expect(new Set(node.sent).size).toBe(IN_FLIGHT)
     // One for each that is sent; three for each that is verified.
-    expect(node.stats.byMethod.eth_call).toBe(IN_FLIGHT / 2 + 2 + 2 * 3)
+    expect(node.stats.byMethod.eth_call).toBe(IN_FLIGHT + 2 * 3)
+    await test.mine({ blocks: 1 })
+    await until(async () => (await billing.payment(id)).transaction !== null)
     await test.mine({ blocks: 1 })
     await until(async () => (await billing.payment(id)).state === 'settled')
-    expect((await billing.payment(id)).blockNumber).toBe(head + 1n)
+    expect((await billing.payment(id)).blockNumber).toBe(head + 2n)
   })
 
   test('one payment alone takes few round trips to Postgres', async () => {

@@ -4,12 +4,7 @@ import type { JsonObject, Requirements } from '@upfront/protocol'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
 import { and, count, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { Ledger } from '../ledger/ledger.js'
-import {
-  type PaymentOrigin,
-  type ResourceRow,
-  discoveredResources as resources,
-  sellerAccounts,
-} from '../ledger/schema.js'
+import { type ResourceRow, discoveredResources as resources, sellerAccounts } from '../ledger/schema.js'
 import { type Resource, ResourceRefused, readResource } from './read-resource.js'
 import { LONGEST_PAGE, type ResourcePage } from './resource-page.js'
 
@@ -24,7 +19,6 @@ const MOST_REASON_CHARACTERS = 256
 
 /** Who sold: a seller's account, or over the internal contract a route that names itself. */
 export interface Sale {
-  origin: PaymentOrigin
   /** Of the account. */
   seller: string | null
   route: string | null
@@ -49,7 +43,7 @@ export class Catalogue {
    */
   async note(paymentPayload: unknown, offer: Requirements, sale: Sale): Promise<Listing | null> {
     // Without an account and without a route nobody vouches for what the buyer repeated.
-    if (sale.seller === null && (sale.origin !== 'internal' || sale.route === null)) return null
+    if (sale.seller === null && sale.route === null) return null
     let resource: Resource | null
     try {
       resource = readResource(paymentPayload, offer)

@@ -3,7 +3,7 @@ import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { isInState } from './is-in-state.js'
 import type { Database } from './ledger.js'
 import { isOfRefusedContract } from './refused-payers.js'
-import { type PaymentOrigin, type PaymentRow, payments } from './schema.js'
+import { type PaymentRow, payments } from './schema.js'
 
 /** What one process may take up of one chain. */
 export interface Claimant {
@@ -16,14 +16,13 @@ export interface Claimant {
   nextLookMilliseconds: number
 }
 
-/** How many charges of one signer and origin may be submitted now. */
+/** How many charges of one signer may be submitted now. */
 export interface SignerCapacity {
   signer: Address
-  origin: PaymentOrigin
   count: number
 }
 
-/** What one signer has of one origin; `count` is how many of its submitted payments are not mined yet. */
+/** What one signer has to do; `count` is how many of its submitted payments are not mined yet. */
 export interface Work extends SignerCapacity {
   /** Submitted payments that have not ended. */
   submitted: number
@@ -35,20 +34,18 @@ export interface Work extends SignerCapacity {
 
 /** Everything that a claimant decides by, in one statement: most of the time there is nothing to claim. */
 export function readWork(db: Database, claimant: Claimant, confirmedBlock: bigint): Promise<Work[]> {
-  const ofCapacity = sql`network = ${claimant.network} and facilitator = capacity.signer and origin = capacity.origin`
+  const ofCapacity = sql`network = ${claimant.network} and facilitator = capacity.signer`
   return db
     .select({
       signer: sql<Address>`capacity.signer`,
-      origin: sql<PaymentOrigin>`capacity.origin`,
       submitted: sql<number>`open.submitted`,
       count: sql<number>`open.unmined`,
       hasCharges: sql<boolean>`exists (select from payments where ${isToSubmit(claimant)})`,
       hasSubmitted: sql<boolean>`exists (select from payments where ${isToLookAt(claimant, confirmedBlock)}
-        and facilitator = capacity.signer and origin = capacity.origin)`,
+        and facilitator = capacity.signer)`,
     })
     .from(
-      sql`(select signer, origin from jsonb_array_elements_text(${JSON.stringify(claimant.signers)}::jsonb) as signer,
-          unnest(array['internal', 'facilitator']) as origin) as capacity,
+      sql`jsonb_array_elements_text(${JSON.stringify(claimant.signers)}::jsonb) as capacity(signer),
         lateral (select count(*)::int as submitted, (count(*) filter (where block_number is null))::int as unmined
           from payments where ${ofCapacity} and state = 'submitted') as open`,
     )
@@ -66,7 +63,7 @@ export function claimCharges(
   return claim(
     db,
     claimant,
-    sql`select due.id from jsonb_to_recordset(${JSON.stringify(capacities)}::jsonb) as capacity(signer text, origin text, count int),
+    sql`select due.id from jsonb_to_recordset(${JSON.stringify(capacities)}::jsonb) as capacity(signer text, count int),
       lateral (
         select id from payments where ${isToSubmit(claimant)} order by deadline limit capacity.count for update skip locked
       ) as due`,
@@ -75,7 +72,7 @@ export function claimCharges(
 
 /** A charge of `capacity` that is due. */
 function isToSubmit(claimant: Claimant): SQL {
-  return sql`network = ${claimant.network} and state = 'charging' and facilitator = capacity.signer and origin = capacity.origin
+  return sql`network = ${claimant.network} and state = 'charging' and facilitator = capacity.signer
     and next_look <= now() and ${isFree(claimant)}
     and not ${isOfRefusedContract}`
 }

@@ -17,9 +17,6 @@ import {
 const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: 'bigint' })
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3 })
 
-/** Who made a payment: a seller over the internal contract, or any x402 seller through `POST /settle`. */
-export type PaymentOrigin = 'internal' | 'facilitator'
-
 /** Sellers who use billing as their x402 facilitator, each within bounds of its own. */
 export const sellerAccounts = pgTable('seller_accounts', {
   id: text('id').primaryKey(),
@@ -48,7 +45,6 @@ export const payments = pgTable(
   {
     sequence: bigint('sequence', { mode: 'bigint' }).generatedAlwaysAsIdentity().unique(),
     id: text('id').primaryKey(),
-    origin: text('origin').$type<PaymentOrigin>().notNull(),
     /** The account of the seller that asked for it, as an x402 facilitator's; `null`: the service token was shown. */
     seller: text('seller').references(() => sellerAccounts.id),
     state: text('state').$type<PaymentState>().notNull(),
@@ -112,7 +108,7 @@ export const payments = pgTable(
       .on(table.network, table.blockNumber)
       .where(sql`${table.state} in ('submitted', 'settled')`),
     index('payments_to_submit')
-      .on(table.network, table.facilitator, table.origin, table.deadline, table.nextLook)
+      .on(table.network, table.facilitator, table.deadline, table.nextLook)
       .where(sql`${table.state} = 'charging'`),
     index('payments_submitted')
       .on(table.network, table.facilitator, table.nextLook)

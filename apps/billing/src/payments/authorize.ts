@@ -137,7 +137,7 @@ export class Authorizations {
     const call: KeyedCall = { key, operation: 'authorize', inputHash: hashInput(request) }
     const { paymentPayload, paymentRequirements, route, minimumValiditySeconds } = request
     const decoded = decodePaymentRequest(paymentPayload, paymentRequirements)
-    const sale: Sale = { origin: 'internal', seller: null, route }
+    const sale: Sale = { seller: null, route }
     const result = decoded.valid
       ? await this.reserve(decoded, sale, { call, minimumValiditySeconds })
       : refused(decoded, null)

@@ -93,7 +93,7 @@ export class Facilitator {
     try {
       const reservation = await this.authorizations.reserve(
         withMaximum(request),
-        { origin: 'facilitator', seller: seller?.id ?? null, route: null },
+        { seller: seller?.id ?? null, route: null },
         { extend: (tx, payment) => this.chargeWithin(tx, payment, amount, seller, price) },
       )
       if (reservation.outcome === 'refused') return { answer: failure(reservation, '', network, payer) }

@@ -14,7 +14,7 @@ import {
   type SignerCapacity,
 } from '../ledger/claim-work.js'
 import type { Database } from '../ledger/ledger.js'
-import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
+import type { PaymentRow } from '../ledger/schema.js'
 import type { BillingMetrics } from '../metrics.js'
 import { HeadPoll } from './head-poll.js'
 import { examine, resolveDoubt, type TrackResult, track, trackReceipt } from './outcome/track.js'
@@ -23,7 +23,6 @@ import type { GasPolicy } from './signers/gas-policy.js'
 import type { SigningQueue } from './signers/signing-queue.js'
 import { Batches } from './submit/batches.js'
 import { Broadcasts } from './submit/broadcasts.js'
-import { capacityOf, freeCapacities } from './submit/signer-capacity.js'
 import { submit } from './submit/submit.js'
 
 const LONGEST_PAUSE_MILLISECONDS = 200
@@ -44,7 +43,7 @@ export class ChainSettler {
   #wakeUp = () => {}
   /** Whether a block is waited for. */
   #isBusy = false
-  /** Whether charges were left behind for want of room. */
+  /** Whether charges were left behind for want of capacity. */
   #isFull = false
   #isReadingReceipts = false
   #hasNewBlock = false
@@ -150,39 +149,33 @@ export class ChainSettler {
       nextLookMilliseconds: this.#environment.LIMITS.recoveryMs,
     }
     // Before the ledger is read: what is signed meanwhile is counted twice for a moment, rather than not at all.
-    const taken: SignerCapacity[] = this.#aboutToSign()
+    const taken: SignerCapacity[] = [...this.#working.values()]
+      .filter(({ state }) => state === 'charging')
+      .map(({ facilitator: signer }) => ({ signer, count: 1 }))
     const work = await readWork(this.#db, claimant, this.#chain.confirmedBlock)
     taken.push(...work)
     this.#isBusy = work.some(({ submitted }) => submitted > 0)
-    const hasCharges = (signer: Address, ...origins: PaymentOrigin[]) =>
-      work.some((each) => each.hasCharges && each.signer === signer && origins.includes(each.origin))
+    const charged = new Set(work.filter(({ hasCharges }) => hasCharges).map(({ signer }) => signer))
     const inFlight = this.#environment.LIMITS.inFlightPerSigner
     const ready = claimant.signers.filter((signer) => this.#gasPolicy.waitOf(this.#chain, signer) === null)
     const single = ready.filter((signer) => !this.#batches.serves(signer))
-    let isFull = single.length < ready.length
     for (const signer of ready.filter((signer) => this.#batches.serves(signer))) {
-      const isDue = hasCharges(signer, 'internal', 'facilitator') || this.#batches.hasPutBack(signer)
+      const isDue = charged.has(signer) || this.#batches.hasPutBack(signer)
       if (isDue) this.#takeBatch(signer, claimant)
     }
-    for (const origin of ['internal', 'facilitator'] as const) {
-      const due = single.filter((signer) => hasCharges(signer, origin))
-      const capacities = freeCapacities(origin, due, taken, inFlight)
-      const claimed = capacities.length === 0 ? [] : await claimCharges(this.#db, claimant, capacities)
-      isFull ||=
-        capacities.length < due.length ||
-        capacities.some((capacity) => claimed.filter(isOf(capacity)).length === capacity.count)
-      taken.push(...claimed.map(capacityOf))
-      this.#workOn(claimed)
-    }
-    this.#isFull = isFull
+    const due = single.filter((signer) => charged.has(signer))
+    const capacities = due
+      .map((signer) => ({ signer, count: inFlight - countOf(taken, signer) }))
+      .filter(({ count }) => count > 0)
+    const claimed = capacities.length === 0 ? [] : await claimCharges(this.#db, claimant, capacities)
+    const counts = claimed.map(({ facilitator: signer }) => ({ signer, count: 1 }))
+    const isUsedUp = ({ signer, count }: SignerCapacity) => countOf(counts, signer) === count
+    this.#isFull = single.length < ready.length || capacities.length < due.length || capacities.some(isUsedUp)
+    this.#workOn(claimed)
     if (!work.some(({ hasSubmitted }) => hasSubmitted)) return
     const { SETTLEMENT, LIMITS } = this.#environment
     const most = (SETTLEMENT === 'batch' ? LIMITS.batchSize : inFlight) * claimant.signers.length
     this.#workOn(await claimSubmitted(this.#db, claimant, this.#chain.confirmedBlock, most))
-  }
-
-  #aboutToSign(): SignerCapacity[] {
-    return [...this.#working.values()].filter(({ state }) => state === 'charging').map(capacityOf)
   }
 
   /** Lets the signer settle a batch, unless it is at it, or was a moment ago. */
@@ -304,8 +297,8 @@ export class ChainSettler {
   }
 }
 
-function isOf({ signer, origin }: SignerCapacity) {
-  return (payment: PaymentRow) => payment.facilitator === signer && payment.origin === origin
+function countOf(capacities: readonly SignerCapacity[], signer: Address): number {
+  return capacities.filter((one) => one.signer === signer).reduce((total, { count }) => total + count, 0)
 }
 
 /** The trace of the request that charged it, where this process served that. */

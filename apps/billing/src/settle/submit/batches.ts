@@ -9,10 +9,9 @@ import type { Database } from '../../ledger/ledger.js'
 import { type PaymentRow, type SignedTransactionRow, signers } from '../../ledger/schema.js'
 import { Delegation } from '../signers/delegation.js'
 import { intentOf, type Settlement, type SigningQueue } from '../signers/signing-queue.js'
-import { freeCapacities } from './signer-capacity.js'
 import { prepare } from './submit.js'
 
-/** EIP-7825: no transaction may have more, less some room. */
+/** EIP-7825: no transaction may have more, less some capacity. */
 const MOST_GAS = 16_000_000n
 
 /** What became of a signer's turn to send a batch. */
@@ -107,16 +106,10 @@ export class Batches {
     return lease.nextNonce === count ? count : null
   }
 
-  /** Own sellers' charges first; strangers get half of a batch at most. */
+  /** What expires first, as much as a batch holds. */
   async #claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
-    const size = this.#environment.LIMITS.batchSize
-    const claimed: PaymentRow[] = []
-    for (const origin of ['internal', 'facilitator'] as const) {
-      const own = { signer, origin: 'internal' as const, count: taken + claimed.length }
-      const capacities = freeCapacities(origin, [signer], [own], size)
-      if (capacities.length > 0) claimed.push(...(await claimCharges(this.#db, claimant, capacities)))
-    }
-    return claimed
+    const count = this.#environment.LIMITS.batchSize - taken
+    return count > 0 ? claimCharges(this.#db, claimant, [{ signer, count }]) : []
   }
 
   /** What the node does not answer for is looked at again later, as everything that was claimed. */
