@@ -1,7 +1,9 @@
 import { type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { createTestClient, http } from 'viem'
-import { AskedHead, BlockResolver, HeadAgreement } from '../src/index.js'
+import { AskedHead } from '../src/head/asked-head.js'
+import { BlockResolver } from '../src/head/block-resolver.js'
+import { HeadAgreement } from '../src/head/head-agreement.js'
 
 const TOLD = { method: 'eth_getBlockByNumber', tag: 'latest' }
 

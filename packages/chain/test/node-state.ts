@@ -12,7 +12,8 @@ import {
   type StateValue,
 } from '@upfront/simulation'
 import { ScriptedEngine } from '../../simulation/test/scripted-engine.js'
-import { AskedHead, BlockResolver } from '../src/index.js'
+import { AskedHead } from '../src/head/asked-head.js'
+import { BlockResolver } from '../src/head/block-resolver.js'
 
 const READ_TIMEOUT_MS = 12_000
 
