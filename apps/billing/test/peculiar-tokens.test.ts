@@ -13,9 +13,11 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { examineToken } from '../src/chain/examine-token.js'
 import { Node } from '../src/chain/node.js'
 import { runBilling } from './support/billing.js'
+import { makeRequirements } from './support/buyer.js'
 import { rpc } from './support/on-chain.js'
 
 const FEE_TOKEN = '0x00000000000000000000000000000000000fee00'
+const IMPLEMENTATION = '0x0000000000000000000000000000000000c0571e'
 const REBASING_TOKEN = '0x0000000000000000000000000000000000deba5e'
 
 describe('tokens that a payment can not be settled with as it is charged', () => {
@@ -53,6 +55,31 @@ describe('tokens that a payment can not be settled with as it is charged', () =>
   }
 
   it('are not plain ones, on anvil', () => looksPlain(devnet.rpcUrl, USDC_ADDRESS))
+
+  it('are not those whose transfers need more gas than others: that is found as they are verified', async () => {
+    const code = String(await rpc(devnet.rpcUrl, 'eth_getCode', [USDC_ADDRESS, 'latest']))
+    await rpc(devnet.rpcUrl, 'anvil_setCode', [IMPLEMENTATION, code])
+    // 4,000 rounds of a loop, some 104,000 gas, before each call is delegated.
+    const burn = '610fa05b600190038060035750'
+    const delegate = `365f5f375f5f365f73${IMPLEMENTATION.slice(2)}5af43d5f5f3e6036573d5ffd5b3d5ff3`
+    await rpc(devnet.rpcUrl, 'anvil_setCode', [USDC_ADDRESS, `0x${burn}${delegate}`])
+    const billing = await runBilling(devnet.rpcUrl)
+    try {
+      for (const offer of [
+        {},
+        { scheme: 'exact', method: 'permit2' },
+        { scheme: 'exact', method: 'eip3009' },
+      ] as const) {
+        const { id } = await billing.authorizeNew(makeRequirements({ maximum: '2000000', ...offer }))
+        const { payment } = await billing.charge(id, '2000000')
+        expect([offer, payment.state, payment.doubt]).toEqual([offer, 'settled', null])
+        expect(BigInt(payment.gasUsed ?? 0)).toBeGreaterThan(130_000n)
+      }
+    } finally {
+      await billing.close()
+      await rpc(devnet.rpcUrl, 'anvil_setCode', [USDC_ADDRESS, code])
+    }
+  })
 
   const geth = findGeth()
   const onGeth = geth === undefined ? it.skip : it

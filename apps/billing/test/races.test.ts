@@ -1,9 +1,11 @@
-import { DEVNET_ACCOUNTS, DEVNET_ROLES, type Devnet, fundBuyer } from '@upfront/devnet'
-import { createTestClient, http } from 'viem'
+import { DEVNET_ACCOUNTS, DEVNET_ROLES, type Devnet, fundBuyer, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import { createTestClient, createWalletClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { type RunningBilling, usdcBalance, useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
+import { until } from './support/until.js'
 
 async function inParallel<T>(count: number, concurrency: number, act: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = []
@@ -94,6 +96,40 @@ describe.each(stores())('races, on $name', (store) => {
   test('20 authorizations at concurrency 10 settle', () => settleMany(20, stand.devnet, [stand.billing]))
 
   if (store.name === 'Postgres') {
+    test('a payer who could not be collected from is refused by another billing process, from the first doubt on', async () => {
+      const { devnet, billing, variables } = stand
+      const buyer = DEVNET_ACCOUNTS[7] ?? DEVNET_ROLES.buyer
+      await fundBuyer(devnet.rpcUrl, buyer, { amount: 100_000n })
+      const other = await runBilling(devnet.rpcUrl, variables)
+      const anvil = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+      const refused = { outcome: 'refused', reason: 'payer_refused' }
+      try {
+        const { id } = await billing.authorizeNew(makeRequirements(), buyer)
+        const wallet = createWalletClient({
+          account: privateKeyToAccount(buyer.privateKey),
+          transport: http(devnet.rpcUrl),
+        })
+        const transfer = { address: USDC_ADDRESS, abi: usdcAbi, functionName: 'transfer' } as const
+        await wallet.writeContract({
+          chain: null,
+          ...transfer,
+          args: [SELLER, await usdcBalance(devnet, buyer.address)],
+        })
+        expect((await billing.charge(id, '50000')).payment.doubt).toBe('permit2_insufficient_balance')
+        expect(await other.authorize(await sign(makeRequirements(), buyer))).toMatchObject(refused)
+        await until(
+          () => billing.payment(id),
+          ({ state }) => state === 'failed',
+          () => anvil.mine({ blocks: 1 }),
+        )
+        await fundBuyer(devnet.rpcUrl, buyer, { amount: 100_000n })
+        expect(await other.authorize(await sign(makeRequirements(), buyer))).toMatchObject(refused)
+        expect(await other.authorize(await sign())).toMatchObject({ outcome: 'authorized' })
+      } finally {
+        await other.close()
+      }
+    })
+
     test('50 settle with a block per second, through two billing processes with one key', async () => {
       const { devnet, billing, variables } = stand
       const other = await runBilling(devnet.rpcUrl, variables)

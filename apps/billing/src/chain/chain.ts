@@ -99,9 +99,9 @@ export class Chain {
     ])
   }
 
-  /** Calls as a settlement would, on the newest block. Throws `Revert` too. */
-  async simulateSettlement(from: Address, to: Address, data: Hex): Promise<Hex> {
-    return simulateSettlement(this.node, { from, to, data, fees: await this.#usualFees() }, 'latest')
+  /** Calls as a settlement would, on the newest block, with this gas limit. Throws `Revert` too. */
+  async simulateSettlement(from: Address, to: Address, data: Hex, gas: bigint): Promise<Hex> {
+    return simulateSettlement(this.node, { from, to, data, gas, fees: await this.#usualFees() }, 'latest')
   }
 
   /** Whether a settlement would succeed on the newest block with this gas limit. */

@@ -1,11 +1,11 @@
 import type { Address, Hex } from '@upfront/protocol'
 import type { Chain } from './chain.js'
 import { isOutOfGas, NodeRefusal, Revert } from './node-error.js'
-import { SETTLEMENT_GAS_LIMIT, type SignedTerms } from './settlement-call.js'
+import { SETTLEMENT_GAS_LIMIT } from './settlement-call.js'
 
 /** The gas limit of a settlement for an ordinary payer: it uses 95,800 where the recipient never held the token. */
 export const PLAIN_SETTLEMENT_GAS = 130_000n
-/** What one uses at most for an ordinary payer. What a payer's code uses above that (a Safe's 50,000) is somebody else's to pay. */
+/** What one uses at most for an ordinary payer. What is used above that (by a Safe 50,000) is the payer's to pay. */
 const PLAIN_USE = 96_000n
 /** Gas of a payer's code in 24 hours that its payments need not have paid for: four signatures of a Safe. Making a new wallet, with tokens and its approval, takes as much. */
 export const UNPAID_CODE_GAS = 200_000n
@@ -17,23 +17,50 @@ const HEADROOM = { numerator: 13n, denominator: 10n, plus: 15_000n }
 export interface SettlementGas {
   /** The gas limit of its transaction, permit included. */
   gas: bigint
-  /** Of it, what an ordinary settlement does not take: its permit, and what the payer's code uses. */
+  /** Of it, what an ordinary settlement does not take: its permit, and what the payer's code, or a costly token, uses. */
   excess: bigint
 }
 
+/** How one settlement is called. */
+interface SettlementCall {
+  facilitator: Address
+  target: Address
+  data: Hex
+  hasPermit: boolean
+}
+
 /**
- * The gas that the settlement of an authorization takes, by simulation where the payer has code. `null`: it fails, or needs more than any
+ * Calls it as an ordinary payer's would be settled and, where that fails, with the most gas that any settlement gets.
+ * @returns `isOrdinary`: an ordinary payer's gas is enough for it
+ * @throws NodeFault, NodeRefusal, Revert
+ */
+export async function simulateWithinGas(
+  chain: Chain,
+  { facilitator, target, data, hasPermit }: SettlementCall,
+): Promise<{ answer: Hex; isOrdinary: boolean }> {
+  const simulate = (gas: bigint) => chain.simulateSettlement(facilitator, target, data, gas)
+  try {
+    return { answer: await simulate(PLAIN_SETTLEMENT_GAS + (hasPermit ? PERMIT_GAS : 0n)), isOrdinary: true }
+  } catch (error) {
+    if (!(error instanceof NodeRefusal)) throw error
+    // A contract that calls another may revert, in words of its own, where that one has run out of gas.
+    return { answer: await simulate(SETTLEMENT_GAS_LIMIT), isOrdinary: false }
+  }
+}
+
+/**
+ * The gas that the settlement of an authorization takes, by an estimate unless it is ordinary. `null`: it fails, or needs more than any
  * settlement gets. Throws `NodeFault`.
+ * @param isOrdinary the payer has no code, and an ordinary payer's gas is enough
  */
 export async function readSettlementGas(
   chain: Chain,
-  payerCode: Hex,
-  { facilitator, permitSignature, target }: Pick<SignedTerms, 'facilitator' | 'permitSignature'> & { target: Address },
-  settlement: Hex,
+  { facilitator, target, data, hasPermit }: SettlementCall,
+  isOrdinary: boolean,
 ): Promise<SettlementGas | null> {
-  const permit = permitSignature === null ? 0n : PERMIT_GAS
-  if (payerCode === '0x') return { gas: PLAIN_SETTLEMENT_GAS + permit, excess: permit }
-  const estimate = await estimateGas(chain, facilitator, target, settlement)
+  const permit = hasPermit ? PERMIT_GAS : 0n
+  if (isOrdinary) return { gas: PLAIN_SETTLEMENT_GAS + permit, excess: permit }
+  const estimate = await estimateGas(chain, facilitator, target, data)
   if (estimate === null) return null
   const usual = PLAIN_USE + permit
   const own = estimate > usual ? estimate - usual : 0n

@@ -98,7 +98,7 @@ const SPONSORING_SPENT = {
 const CODE_TOO_COSTLY = {
   reason: RefusalReason.payerCodeTooCostly,
   message:
-    "the code of the payer's account uses more gas than its settled payments of 24 hours are worth: pay more, or from a plain account",
+    "the code of the payer's account, or the token, uses more gas than its settled payments of 24 hours are worth: pay more, or from a plain account",
 }
 const UNCOVERED: ReadonlySet<string> = new Set([RefusalReason.insufficientBalance, RefusalReason.allowanceRequired])
 /** Refusals that another moment would not repeat. */

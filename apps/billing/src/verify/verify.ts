@@ -16,7 +16,7 @@ import { BaseError, isErc6492Signature, maxUint256, parseErc6492Signature, zeroA
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import { encodeSettlement, isProxy, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
-import { readSettlementGas, type SettlementGas } from '../chain/settlement-gas.js'
+import { readSettlementGas, type SettlementGas, simulateWithinGas } from '../chain/settlement-gas.js'
 import type { Invalid, PaymentRequest } from './payment-request.js'
 import { recoverSigned } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
@@ -147,11 +147,13 @@ export async function verifyOnChain(
     return invalid(RefusalReason.proxyNotDeployed, `${chain.network} has no contract at ${target}`)
   const payerCode = once(() => chain.code(payer))
   const signed = recoverSigned(authorization, chain.chainId, requirements.extra)
+  const call = { facilitator: authorization.facilitator, target, data: settlement }
+  const simulation = once(() => simulateWithinGas(chain, { ...call, hasPermit: permit !== null }))
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
     signed,
     payerCode,
-    simulatedSettlement: once(() => chain.simulateSettlement(authorization.facilitator, target, settlement)),
+    simulatedSettlement: async () => (await simulation()).answer,
   })
   const readBoth = once(() => readHoldings(chain, authorization, permit))
   // Whoever sends rubbish has the node asked for the payer's code at most.
@@ -190,14 +192,8 @@ export async function verifyOnChain(
     )
   }
   if (!simulationFailed) {
-    const { facilitator } = authorization
-    const permitSignature = holdings.isSponsored ? (permit?.signature ?? null) : null
-    const settlementGas = await readSettlementGas(
-      chain,
-      await payerCode(),
-      { facilitator, permitSignature, target },
-      settlement,
-    )
+    const isOrdinary = (await payerCode()) === '0x' && (await simulation()).isOrdinary
+    const settlementGas = await readSettlementGas(chain, { ...call, hasPermit: holdings.isSponsored }, isOrdinary)
     if (settlementGas === null) {
       return invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
     }

@@ -11,7 +11,7 @@ import { Delegation } from '../signers/delegation.js'
 import { intentOf, type Settlement, type SigningQueue } from '../signers/signing-queue.js'
 import { prepare } from './submit.js'
 
-/** EIP-7825: no transaction may have more, less some capacity. */
+/** A little less than EIP-7825 lets a transaction have. */
 const MOST_GAS = 16_000_000n
 
 /** What became of a signer's turn to send a batch. */
