@@ -31,13 +31,14 @@ afterAll(async () => {
   upstream?.close()
 })
 
-async function ask(waiting: unknown, more: object = { depends: true, outcome: true }) {
+async function ask(waiting: unknown, more: object = { depends: true, outcome: true }, blockOverrides = {}) {
   const stateOverrides = { [OWNER]: RICH, [FRIEND]: RICH, [TARGET]: { ...RICH, code: CODE } }
-  const payload = { blockStateCalls: [{ stateOverrides, calls: [{ from: OWNER, to: TARGET }] }], waiting, ...more }
+  const block = { stateOverrides, blockOverrides, calls: [{ from: OWNER, to: TARGET }] }
+  const payload = { blockStateCalls: [block], waiting, ...more }
   // biome-ignore lint/suspicious/noExplicitAny: what comes is what is tested.
   const { result, error } = await gateway.call<any>('upfront_simulate', [payload, 'latest'])
   if (error) throw new Error((error as { message: string }).message)
-  return result[0]
+  return result.at(-1)
 }
 
 it('tries transactions that wait before the calls, and says which facts they change', async () => {
@@ -56,6 +57,12 @@ it('tries several together, and each alone where not all are valid', async () =>
   const alone = (await ask([tooMuch, idle, ENDS])).calls[0].outcome
   expect(alone.because).toEqual([CHANGED])
   expect((await ask([tooMuch])).calls[0].outcome).toEqual({ verdict: 'holds', because: [] })
+})
+
+it('tries them before calls of a later block', async () => {
+  const { calls } = await ask([ENDS], undefined, { number: '0x20' })
+  expect(calls).toHaveLength(1)
+  expect(calls[0].outcome).toEqual({ verdict: 'changes', because: [CHANGED] })
 })
 
 it('takes signed ones', async () => {

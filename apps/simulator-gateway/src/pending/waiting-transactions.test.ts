@@ -23,4 +23,15 @@ describe('WaitingTransactions', () => {
     for (let at = 0; at < 20; at += 1) waiting.add(hash(at), { value: BigInt(at) }, [slot(1)])
     expect(valuesOf(waiting, slot(1))).toHaveLength(8)
   })
+
+  it('keeps the newest of large ones, and of the others nothing', () => {
+    const waiting = new WaitingTransactions()
+    const input = `0x${'00'.repeat(2 * 1024 * 1024)}` as const
+    for (let at = 0; at < 20; at += 1) waiting.add(hash(at), { value: BigInt(at), input }, [slot(at)])
+    const kept = Array.from({ length: 20 }, (_, at) => valuesOf(waiting, slot(at))).flat()
+    expect(kept).toEqual([5n, 6n, 7n, 8n, 9n, 10n, 11n, 12n, 13n, 14n, 15n, 16n, 17n, 18n, 19n])
+    const huge = `0x${'00'.repeat(32 * 1024 * 1024)}` as const
+    waiting.add(hash(20), { value: 20n, input: huge }, [slot(20)])
+    expect(valuesOf(waiting, slot(20))).toEqual([])
+  })
 })

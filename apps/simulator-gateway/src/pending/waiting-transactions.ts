@@ -9,6 +9,12 @@ interface Waiting {
 }
 
 const MOST_KEPT = 4_096
+/** Of all that are kept: one may hold as much as a node's pool takes. */
+const MOST_KEPT_BYTES = 64 * 1024 * 1024
+/** About what a call takes beside its input, an entry of its lists, and a place that it changes. */
+const CALL_BYTES = 1_024
+const ENTRY_BYTES = 256
+const CHANGE_BYTES = 512
 /** Of one transaction: more of what it changes is not looked for. */
 const MOST_CHANGES = 128
 /** Such as leave the node's pool without being mined. */
@@ -22,6 +28,8 @@ export class WaitingTransactions {
   private readonly byPlace = new Map<string, Set<Hash>>()
   private readonly kept = new LRUCache<Hash, Waiting>({
     max: MOST_KEPT,
+    maxSize: MOST_KEPT_BYTES,
+    sizeCalculation: bytesOf,
     ttl: TTL_MS,
     dispose: (waiting, hash) => this.forget(hash, waiting),
   })
@@ -30,6 +38,8 @@ export class WaitingTransactions {
   add(hash: Hash, call: Call, changes: readonly ShownFact[]): void {
     const places = changes.slice(0, MOST_CHANGES).map(stateKey)
     this.kept.set(hash, { call, changes: places })
+    // It alone may be more than is kept.
+    if (!this.kept.has(hash)) return
     for (const place of places) {
       const hashes = this.byPlace.get(place) ?? new Set()
       this.byPlace.set(place, hashes.add(hash))
@@ -43,11 +53,14 @@ export class WaitingTransactions {
 
   /** Those that change any of these, the first that were seen. */
   changing(facts: readonly Pick<ShownFact, 'kind' | 'address' | 'slot'>[]): WaitingCalls {
-    const found = new Set<Hash>()
+    const found = new Map<Hash, Call>()
     for (const fact of facts)
-      for (const hash of this.byPlace.get(stateKey(fact)) ?? []) if (found.size < MOST_TRIED) found.add(hash)
-    const calls = [...found].flatMap((hash) => this.kept.get(hash)?.call ?? [])
-    return { calls, signed: [] }
+      for (const hash of this.byPlace.get(stateKey(fact)) ?? []) {
+        const waiting = this.kept.get(hash)
+        if (waiting !== undefined) found.set(hash, waiting.call)
+        if (found.size === MOST_TRIED) return { calls: [...found.values()], signed: [] }
+      }
+    return { calls: [...found.values()], signed: [] }
   }
 
   private forget(hash: Hash, { changes }: Waiting): void {
@@ -57,4 +70,11 @@ export class WaitingTransactions {
       if (hashes?.size === 0) this.byPlace.delete(place)
     }
   }
+}
+
+function bytesOf({ call, changes }: Waiting): number {
+  const { input = '0x', accessList = [], blobVersionedHashes = [], authorizationList = [] } = call
+  const entries = accessList.reduce((sum, { storageKeys }) => sum + 1 + storageKeys.length, 0)
+  const lists = entries + blobVersionedHashes.length + authorizationList.length
+  return CALL_BYTES + input.length + ENTRY_BYTES * lists + CHANGE_BYTES * changes.length
 }

@@ -42,7 +42,7 @@ import {
   type RequestLimits,
   type SimulationContext,
 } from './simulation-context.js'
-import { spending, type Taken } from './spending.js'
+import { countingRefused, spending, type Taken } from './spending.js'
 
 /** The methods of ours that simulate; all others ask one of them. */
 export type SimulationMethod = 'eth_simulateV1' | 'upfront_simulate'
@@ -100,10 +100,13 @@ export class Simulator {
           const run = (simulation: Simulation) => {
             // A run before may have left its own.
             simulation.limits = limits
-            return andThen(simulateGrowing(simulation, context, turn), (answer) => {
-              taken.gasUsed += gasOf(answer)
-              return answer
-            })
+            return andThen(
+              countingRefused(limits, context, () => simulateGrowing(simulation, context, turn)),
+              (answer) => {
+                taken.gasUsed += gasOf(answer)
+                return answer
+              },
+            )
           }
           if (probes !== undefined) simulation.probes = probes
           if (inspection?.outcome && layouts !== undefined) {

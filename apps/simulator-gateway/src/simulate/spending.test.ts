@@ -2,9 +2,10 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 import { CallsRan } from '@upfront/simulation'
 import type { Cost } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/refused.js'
-import { spending, type Taken } from './spending.js'
+import { countingRefused, spending, type Taken } from './spending.js'
 
-const GAS = 50_000_000n
+// More than comes of any time that a test takes.
+const GAS = 50_000_000_000n
 
 async function spentOn(error: Error, took?: Taken): Promise<Cost | undefined> {
   const spent: Cost[] = []
@@ -27,9 +28,26 @@ describe('spending', () => {
     expect((await spentOn(new Overloaded('memory is short')))?.gasUsed).toBeLessThan(GAS)
   })
 
-  it('counts calls that ran before one that is refused at what their time allows', async () => {
+  it('counts the runs before the one that was ended too', async () => {
+    const took = { gasUsed: 30n * GAS }
+    expect((await spentOn(new RpcError(ErrorCode.limitExceeded, 'too long'), took))?.gasUsed).toBe(31n * GAS)
+    expect((await spentOn(new Overloaded('memory is short'), took))?.gasUsed).toBeGreaterThan(30n * GAS)
+  })
+
+  it('counts calls that ran before one that is refused once, at what their time allows, though the request goes on', async () => {
+    const spent: Cost[] = []
+    const context = { spend: (cost: Cost) => void spent.push(cost), spendInVain: (cost: Cost) => void spent.push(cost) }
     const error = Object.assign(new RpcError(ErrorCode.nonceTooHigh, 'nonce too high'), { cause: new CallsRan() })
-    expect((await spentOn(error))?.gasUsed).toBeLessThan(GAS)
+    const refused = async () => {
+      throw error
+    }
+    await spending({ gas: GAS }, context, async () => {
+      await expect(countingRefused({ gas: GAS }, context, refused)).rejects.toBe(error)
+    })
+    expect(spent).toEqual([{ gasUsed: expect.anything() }, { gasUsed: 0n, reads: 0 }])
+    const [{ gasUsed }] = spent as [{ gasUsed: bigint }]
+    expect(gasUsed > 0n && gasUsed <= GAS).toBe(true)
+    expect((await spentOn(error))?.gasUsed).toBe(0n)
   })
 
   it('counts of a call that fails by itself what it took until then', async () => {

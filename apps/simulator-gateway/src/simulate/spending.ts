@@ -22,9 +22,9 @@ interface Spending {
 const GAS_PER_MS = 1_000_000
 
 /**
- * Does the work, and counts what it took, whether it succeeds or not. How far it came where it met a limit of its own is not known: it counts
- * as having taken what it may take. Where it was ended because memory was short, which others may have used, or where calls ran before one
- * that is no valid transaction, it counts as what it can have taken in its time.
+ * Does the work, and counts what it took, whether it succeeds or not. How far the run came that met a limit of its own is not known: it counts
+ * as having taken what it may take. Where it was ended because memory was short, which others may have used, it counts as what it can have
+ * taken in its time. What runs before it took counts besides.
  */
 export function spending<T>(
   { gas }: { gas: bigint },
@@ -37,11 +37,9 @@ export function spending<T>(
   const done = recovered(
     () => work(taken),
     (error) => {
-      const possible = BigInt(Math.ceil(performance.now() - startedAt) * GAS_PER_MS)
-      let gasUsed = taken.gasUsed
-      if (error instanceof Overloaded || (error instanceof RpcError && error.cause instanceof CallsRan))
-        gasUsed = possible < gas ? possible : gas
-      else if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) gasUsed = gas
+      let { gasUsed } = taken
+      if (error instanceof Overloaded) gasUsed += possibleSince(startedAt, gas)
+      else if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) gasUsed += gas
       context.spendInVain?.(cost(gasUsed))
       throw error
     },
@@ -50,4 +48,22 @@ export function spending<T>(
     context.spend?.(cost(taken.gasUsed))
     return result
   })
+}
+
+/**
+ * Does one run of a simulation. Where calls ran before one that is no valid transaction, it counts as what it can have taken in its time, whether
+ * the request fails with it or goes on without it.
+ */
+export function countingRefused<T>({ gas }: { gas: bigint }, context: Spending, run: () => Awaitable<T>): Awaitable<T> {
+  const startedAt = performance.now()
+  return recovered(run, (error) => {
+    if (error instanceof RpcError && error.cause instanceof CallsRan)
+      context.spendInVain?.({ gasUsed: possibleSince(startedAt, gas) })
+    throw error
+  })
+}
+
+function possibleSince(startedAt: number, most: bigint): bigint {
+  const possible = BigInt(Math.ceil(performance.now() - startedAt) * GAS_PER_MS)
+  return possible < most ? possible : most
 }

@@ -25,7 +25,7 @@ import type { Simulated } from './conditions.js'
 import { guardsOf } from './guards.js'
 import { leastGas } from './least-gas.js'
 import { operationGas } from './operation-gas.js'
-import { outcomesOf } from './outcomes.js'
+import { comparison, outcomesOf } from './outcomes.js'
 import { rollupFees } from './rollup-fees.js'
 import { setTokens } from './set-tokens.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
@@ -100,7 +100,12 @@ async function inspectIn(
   if (isDecoded) await decode(inspected, { records, questions, inspection, simulation })
   const isForAll = layouts === undefined
   const after = inspection.outcome
-    ? await afterWaiting(simulation, waitingBefore(inspection, simulation, records, isForAll), run)
+    ? await afterWaiting(
+        simulation,
+        waitingBefore(inspection, simulation, records, isForAll),
+        run,
+        comparison(inspected, records),
+      )
     : { tried: [], gas: 0n }
   furtherGas += after.gas
   if (inspection.depends) addDependencies(inspected, records, isForAll ? undefined : simulation, after.tried)

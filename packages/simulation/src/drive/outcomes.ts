@@ -1,5 +1,5 @@
 import type { SimulatedBlock, SimulatedCall } from '@upfront/protocol'
-import type { DecidingFact } from '../engine/call-record.js'
+import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Circumstances } from '../outcome/circumstances.js'
 import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
 import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
@@ -18,8 +18,7 @@ import { unlessRefused } from './unless-refused.js'
  */
 export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outcomes: Outcome[]; gas: bigint }> {
   const { simulation, blocks, records } = simulated
-  const reference = blocks.flatMap(({ calls, miner }) => calls.map((call) => ({ call, miner })))
-  const expected = reference.map(({ call, miner }, at) => recordedEffects(call, records[at]!, miner))
+  const compare = comparison(blocks, records)
   const tried: Tried[][] = records.map(() => [])
   let gas = 0n
   const differences = async (conditions: readonly Condition[]): Promise<(Difference | undefined)[] | undefined> => {
@@ -30,10 +29,8 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
     const answer = await unlessRefused(() => run(asked))
     if (answer === undefined) return undefined
     gas += answer.gasUsed
-    return comparedWith(JSON.parse(answer.json.toString()))
+    return compare(JSON.parse(answer.json.toString()))
   }
-  const comparedWith = (found: readonly SimulatedBlock[]) =>
-    effectsIn(found).map((effects, at) => differenceOf(expected[at]!, effects))
   const note = (condition: Circumstances, found: readonly (Difference | undefined)[] | undefined) => {
     for (const [at, difference] of (found ?? []).entries())
       if (difference !== undefined) tried[at]!.push({ condition, difference })
@@ -52,13 +49,26 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
         tried[at]!.push({ condition: joint(together), difference })
   }
   await tryAlone(apart)
-  for (const { under, changesOf, blocks } of simulated.afterWaiting) {
+  for (const { under, changesOf, differences } of simulated.afterWaiting) {
     const concerns = (fact: DecidingFact) => changesOf(fact) > 0
-    note({ under, of: 'course', concerns }, comparedWith(blocks))
+    note({ under, of: 'course', concerns }, differences)
   }
   // One place says enough.
   for (const condition of elsewhere) if (note(condition, await differences([condition]))) break
   return { outcomes: records.map((record, at) => verdictOf(record, tried[at]!)), gas }
+}
+
+/** Tells how calls differ that were simulated otherwise, in order; the first so many of the blocks are left out. @param records with frames */
+export function comparison(
+  blocks: readonly SimulatedBlock[],
+  records: readonly CallRecord[],
+): (found: readonly SimulatedBlock[], leftOut?: number) => (Difference | undefined)[] {
+  const reference = blocks.flatMap(({ calls, miner }) => calls.map((call) => ({ call, miner })))
+  const expected = reference.map(({ call, miner }, at) => recordedEffects(call, records[at]!, miner))
+  return (found, leftOut = 0) =>
+    effectsIn(found)
+      .slice(leftOut)
+      .map((effects, at) => differenceOf(expected[at]!, effects))
 }
 
 function effectsIn(blocks: readonly SimulatedBlock[]): Effects[] {

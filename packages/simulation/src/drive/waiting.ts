@@ -1,5 +1,6 @@
 import { type Call, MOST_WAITING_CALLS, type SimulatedBlock, type WaitingCalls } from '@upfront/protocol'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
+import type { Difference } from '../outcome/effects.js'
 import { changedFacts, stateKey } from '../outcome/shown-dependencies.js'
 import type { Run } from './inspect.js'
 import type { Simulation } from './simulate.js'
@@ -10,15 +11,16 @@ import { readSigned } from './with-signed-calls.js'
 export interface AfterWaiting {
   /** In words. */
   under: string
-  /** Without the transactions that wait. */
-  blocks: SimulatedBlock[]
+  /** How each call of the request then differs, in order. */
+  differences: readonly (Difference | undefined)[]
   /** How many of them change the fact. */
   changesOf(fact: Pick<DecidingFact, 'kind' | 'address' | 'slot'>): number
 }
 
 /**
  * All of them together; where not all are valid there, each that is.
- * @param given by the request
+ * @param given by the request, or seen
+ * @param compare tells how calls differ, the first so many of the blocks left out
  * @returns with the gas that it took
  * @throws or rejects with what `run` does; RpcError -32602 with the place of a signed one that can't be read
  */
@@ -26,6 +28,7 @@ export async function afterWaiting(
   simulation: Simulation,
   given: WaitingCalls,
   run: Run,
+  compare: (found: readonly SimulatedBlock[], leftOut: number) => (Difference | undefined)[],
 ): Promise<{ tried: AfterWaiting[]; gas: bigint }> {
   const calls = [...given.calls]
   for (const { call, raw, place } of given.signed) calls[call] = await readSigned(raw, simulation.rules.chainId, place)
@@ -35,10 +38,10 @@ export async function afterWaiting(
     const answer = await unlessRefused(() => run(asked))
     if (answer === undefined) return []
     gas += answer.gasUsed
-    const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
-    blocks[0]!.calls.splice(0, first.length)
+    // At once, rather than keep the answers of all runs.
+    const differences = compare(JSON.parse(answer.json.toString()), first.length)
     const changed = countsOf(answer.records.slice(0, first.length))
-    return [{ under, blocks, changesOf: (fact) => changed.get(stateKey(fact)) ?? 0 }]
+    return [{ under, differences, changesOf: (fact) => changed.get(stateKey(fact)) ?? 0 }]
   }
   const some = calls.slice(0, MOST_WAITING_CALLS)
   const [first] = some
