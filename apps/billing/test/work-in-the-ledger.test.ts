@@ -105,7 +105,11 @@ describe('work that lies in Postgres', () => {
     // One for each that is sent; three for each that is verified.
     expect(node.stats.byMethod.eth_call).toBe(IN_FLIGHT + 2 * 3)
     await test.mine({ blocks: 1 })
-    await until(async () => (await billing.payment(id)).transaction !== null)
+    // A transaction is stored before it is sent.
+    await until(async () => {
+      const { transaction } = await billing.payment(id)
+      return transaction !== null && (await rpc(devnet.rpcUrl, 'eth_getTransactionByHash', [transaction])) !== null
+    })
     await test.mine({ blocks: 1 })
     await until(async () => (await billing.payment(id)).state === 'settled')
     expect((await billing.payment(id)).blockNumber).toBe(head + 2n)

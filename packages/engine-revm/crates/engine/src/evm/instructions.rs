@@ -8,13 +8,13 @@ use revm::{
     context_interface::{Host, JournalTr, context::ContextError},
     handler::instructions::InstructionProvider,
     interpreter::{
-        Instruction, InstructionContext, InstructionExecResult, InstructionResult, as_usize_or_fail, gas,
+        Instruction, InstructionContext, InstructionExecResult, InstructionResult, as_usize_or_fail, as_usize_saturated, gas,
         instructions::{
             GasTable, InstructionTable, arithmetic, contract, gas_table_spec, host, instruction_table, memory, system,
         },
         interpreter::{EthInterpreter, resize_memory},
-        interpreter_types::InputsTr,
-        popn_top, push,
+        interpreter_types::{InputsTr, ReturnData},
+        popn, popn_top, push,
     },
     primitives::hardfork::SpecId,
 };
@@ -160,7 +160,7 @@ sized!(keccak, 1, hash);
 sized!(call_data_copy, 2, system::calldatacopy);
 sized!(code_copy, 2, system::codecopy);
 sized!(external_code_copy, 3, host::extcodecopy);
-sized!(return_data_copy, 2, system::returndatacopy);
+sized!(return_data_copy, 2, copy_return_data);
 sized!(memory_copy, 2, memory::mcopy);
 
 /// revm takes their operands one after another: how many there were is looked at before.
@@ -201,6 +201,27 @@ fn hash(step: Step<'_>) -> InstructionExecResult {
         hash = keccak256_uncached(interpreter.memory.slice_len(from, length).as_ref());
     }
     *top = hash.into();
+    Ok(())
+}
+
+/// RETURNDATACOPY that is paid for before its bounds are looked at, as in geth: revm looks at the bounds first, and so says another
+/// reason.
+fn copy_return_data(step: Step<'_>) -> InstructionExecResult {
+    let Step { interpreter, host } = step;
+    popn!([to, from, length], interpreter);
+    let length = as_usize_or_fail!(interpreter, length);
+    gas!(interpreter, host.gas_params().copy_cost(length));
+    let mut at = 0;
+    if length > 0 {
+        at = as_usize_or_fail!(interpreter, to);
+        resize_memory(&mut interpreter.gas, &mut interpreter.memory, host.gas_params(), at, length)?;
+    }
+    let from = as_usize_saturated!(from);
+    let data = interpreter.return_data.buffer();
+    if from.saturating_add(length) > data.len() {
+        return Err(InstructionResult::OutOfOffset);
+    }
+    interpreter.memory.set_data(at, from, length, data);
     Ok(())
 }
 
