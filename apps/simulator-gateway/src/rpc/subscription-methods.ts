@@ -218,7 +218,7 @@ function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<
   return {
     simulation: (subscriber, params) => {
       const isPending = params[1] === 'pending'
-      // As text: parsed, a request takes many times what its subscription is counted as.
+      // As text: parsed, a request takes many times what its subscription is counted as. Numbers may be longer than they came.
       const text = JSON.stringify(params)
       return subscriber.subscribe(async (notify, ended) => {
         const watch = new WatchedSimulation(subscriber, text, notify)
@@ -230,7 +230,7 @@ function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<
           leave()
           unlisten()
         }
-      })
+      }, text.length)
     },
   }
 }

@@ -6,10 +6,14 @@ export interface Subscriber {
   /**
    * Opens a subscription. Its notifications follow the answer that holds its id.
    * @param begin is given what sends results, each as JSON, and what ends the connection where something can't be told; returns what ends it
+   * @param kept characters that it keeps, where those may be more than opened it
    * @returns the id
    * @throws RpcError -32005 where the connection has all it may have
    */
-  subscribe(begin: (notify: Notify, drop: (reason: string) => void) => Promise<() => void>): Promise<string>
+  subscribe(
+    begin: (notify: Notify, drop: (reason: string) => void) => Promise<() => void>,
+    kept?: number,
+  ): Promise<string>
   /** Ends a subscription. False where there is none by this id. */
   unsubscribe(id: string): boolean
   /**

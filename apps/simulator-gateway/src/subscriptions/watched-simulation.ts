@@ -10,6 +10,9 @@ interface SimulationReply {
 
 /** Longer answers would hold the event loop with each block. */
 const MOST_LENGTH = 1024 * 1024
+/** After a refusal for want of budget or time, and twice as long after each that follows: a refusal takes work too, and none is charged. */
+const REST_MS = 1_000
+const MOST_REST_MS = 32_000
 
 /** Simulates a request again and again, and tells when its outcome is another than the last time. */
 export class WatchedSimulation {
@@ -18,6 +21,8 @@ export class WatchedSimulation {
   #isRunning = false
   #isStale = false
   #isOver = false
+  #restMs = REST_MS
+  #resting: NodeJS.Timeout | undefined
   readonly #subscriber: Subscriber
   readonly #params: string
   readonly #send: (answer: string) => void
@@ -29,12 +34,12 @@ export class WatchedSimulation {
     this.#send = send
   }
 
-  /** Call it when the state is another one. While a simulation runs, one more follows, however often this is called. */
+  /** Call it when the state is another one. While a simulation runs, or was just refused, one more follows, however often this is called. */
   async run(): Promise<void> {
     this.#isStale = true
-    if (this.#isRunning) return
+    if (this.#isRunning || this.#resting !== undefined) return
     this.#isRunning = true
-    while (this.#isStale && !this.#isOver) {
+    while (this.#isStale && !this.#isOver && this.#resting === undefined) {
       this.#isStale = false
       const text = await this.#subscriber.call('upfront_simulate', this.#params)
       if (text === undefined || this.#isOver) continue
@@ -46,6 +51,15 @@ export class WatchedSimulation {
 
   end(): void {
     this.#isOver = true
+    clearTimeout(this.#resting)
+  }
+
+  #rest(): void {
+    this.#resting = setTimeout(() => {
+      this.#resting = undefined
+      void this.run()
+    }, this.#restMs).unref()
+    this.#restMs = Math.min(2 * this.#restMs, MOST_REST_MS)
   }
 
   #refuse(message: string): void {
@@ -55,7 +69,11 @@ export class WatchedSimulation {
 
   #tell({ result, error }: SimulationReply): void {
     // Refused for want of budget or time: nothing is known of the outcome.
-    if (error?.code === ErrorCode.limitExceeded) return
+    if (error?.code === ErrorCode.limitExceeded) {
+      this.#rest()
+      return
+    }
+    this.#restMs = REST_MS
     const told = JSON.stringify(error ?? result?.map(({ calls, ...rest }) => calls?.map(lasting) ?? rest))
     const outcome = createHash('sha256').update(told).digest('base64')
     if (outcome === this.#outcome) return

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
+import { RpcError } from '@upfront/protocol'
 import { createLogger } from '@upfront/service'
 import WebSocket, { WebSocketServer } from 'ws'
 import { FreeBudget } from '../limits/free-budget.js'
@@ -57,6 +58,17 @@ describe('WebSocketConnection', () => {
     await once(webSocket, 'pong')
     connection.ping()
     expect((await once(client, 'close'))[0]).toBe(1006)
+    close()
+  })
+
+  it('counts what a subscription keeps, though its message was shorter', async () => {
+    const { client, connection, close } = await connected({})
+    const begin = async () => () => undefined
+    const id = await connection.subscribe(begin, 2 ** 20)
+    await expect(connection.subscribe(begin, 2 ** 30)).rejects.toThrow(RpcError)
+    expect(connection.unsubscribe(id)).toBe(true)
+    expect(connection.subscribed).toBe(0)
+    client.terminate()
     close()
   })
 })

@@ -146,13 +146,16 @@ export class WebSocketConnection implements Subscriber {
     this.#client.webSocket.once('close', () => clearTimeout(timer))
   }
 
-  async subscribe(begin: (notify: Notify, drop: (reason: string) => void) => Promise<() => void>): Promise<string> {
+  async subscribe(
+    begin: (notify: Notify, drop: (reason: string) => void) => Promise<() => void>,
+    kept = 0,
+  ): Promise<string> {
     if (this.#subscriptions.size >= MOST_SUBSCRIPTIONS)
       throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`)
     const id = `0x${randomBytes(16).toString('hex')}`
     if (this.#services.subscriptions() >= MOST_SUBSCRIPTIONS_OF_A_CLIENT)
       throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MOST_SUBSCRIPTIONS_OF_A_CLIENT} subscriptions`)
-    const subscription: Subscription = { bytes: COPIES_KEPT * this.#messageBytes }
+    const subscription: Subscription = { bytes: COPIES_KEPT * Math.max(kept, this.#messageBytes) }
     this.#share.take(subscription.bytes)
     this.#subscriptions.set(id, subscription)
     // Notifications wait until the answer that opens their subscription is sent.
