@@ -3,14 +3,17 @@
 use alloy_primitives::U256;
 use revm::bytecode::opcode::{self, OPCODE_INFO};
 
+/// What can be deployed (EIP-170). The code of an override may be longer: the rest is not looked at.
+const MOST_BYTES: usize = 24_576;
 /// Of one code.
 const MOST_SLOTS: usize = 32;
-/// Of the stack, as far as it is followed.
+/// Of the stack, as far as it is surely followed.
 const MOST_WORDS: usize = 64;
 
 /// The slots that the code reads or writes by a number that it pushed itself, in the order of their numbers. Stacks are followed from one
 /// jump destination to the next.
 pub fn constant_slots(code: &[u8]) -> Vec<U256> {
+    let code = &code[..code.len().min(MOST_BYTES)];
     let mut slots: Vec<U256> = Vec::new();
     let mut stack: Vec<Option<U256>> = Vec::new();
     let mut at = 0;
@@ -48,8 +51,8 @@ pub fn constant_slots(code: &[u8]) -> Vec<U256> {
                 stack.extend((0..info.outputs()).map(|_| None));
             }
         }
-        if stack.len() > MOST_WORDS {
-            stack.remove(0);
+        if stack.len() > 2 * MOST_WORDS {
+            stack.drain(..MOST_WORDS);
         }
     }
     slots.sort_unstable();
@@ -88,5 +91,8 @@ mod tests {
         let slots: Vec<u8> = (0..=255).flat_map(|slot| [opcode::PUSH1, slot, opcode::SLOAD]).collect();
         assert_eq!(constant_slots(&slots).len(), MOST_SLOTS);
         assert_eq!(constant_slots(&[opcode::PUSH1; 25_000]), [] as [U256; 0]);
+        let behind =
+            |bytes: usize| constant_slots(&[vec![opcode::JUMPDEST; bytes], vec![opcode::PUSH0, 0x54]].concat());
+        assert_eq!((behind(MOST_BYTES - 2).len(), behind(MOST_BYTES).len()), (1, 0));
     }
 }

@@ -8,7 +8,8 @@ use revm::{
     context_interface::{Host, JournalTr, context::ContextError},
     handler::instructions::InstructionProvider,
     interpreter::{
-        Instruction, InstructionContext, InstructionExecResult, InstructionResult, as_usize_or_fail, as_usize_saturated, gas,
+        Instruction, InstructionContext, InstructionExecResult, InstructionResult, as_usize_or_fail,
+        as_usize_saturated, gas,
         instructions::{
             GasTable, InstructionTable, arithmetic, contract, gas_table_spec, host, instruction_table, memory, system,
         },

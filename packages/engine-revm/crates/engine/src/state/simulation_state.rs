@@ -22,6 +22,8 @@ use std::{
 
 /// Slots of one contract that were never seen and are taken for zero.
 const ZERO_SLOTS: usize = 8;
+/// Contracts whose code a run looks at, the first time that they run it.
+const MOST_FIRST_RUNS: usize = 1_000;
 
 /// What becomes of a missing value.
 #[derive(Clone, Copy)]
@@ -77,6 +79,8 @@ pub struct SimulationState {
     leaning: RefCell<Option<Leaning>>,
     /// Whether it is noted who calls whom.
     learns: bool,
+    /// Contracts whose code may still be looked at for what it will read: no gas pays for that.
+    first_runs_left: Cell<usize>,
     /// What is read along with what is missing.
     hoped: RefCell<Vec<Read>>,
     /// Codes that accounts are taken to have of which nothing is known.
@@ -111,6 +115,7 @@ impl SimulationState {
             leaning: RefCell::default(),
             assumed: RefCell::default(),
             learns,
+            first_runs_left: Cell::new(MOST_FIRST_RUNS),
             hoped: RefCell::default(),
             guessed: RefCell::default(),
             delegations: true,
@@ -159,9 +164,14 @@ impl SimulationState {
         }
     }
 
-    /// Whether the contract was never known to run the code before.
+    /// Whether the contract was never known to run the code before. Of no more than `MOST_FIRST_RUNS` a run.
     pub fn is_first_run(&self, contract: Address, code: B256) -> bool {
-        self.pinned.is_first_run(contract, code)
+        let left = self.first_runs_left.get();
+        let is_first = left > 0 && self.pinned.is_first_run(contract, code);
+        if is_first {
+            self.first_runs_left.set(left - 1);
+        }
+        is_first
     }
 
     /// Has these read along where anything else must be read: that they are needed is likely, no more.

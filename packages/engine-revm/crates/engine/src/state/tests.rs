@@ -244,3 +244,14 @@ fn a_run_that_leans_takes_words_for_all_ones_and_zero_in_turn_and_asks_for_few()
     let noted: Vec<Read> = state.into_assumed().into_keys().collect();
     assert_eq!(noted, [1, 2, 3].map(|slot| Read::Storage(ALICE, U256::from(slot))));
 }
+
+#[test]
+fn a_run_looks_at_the_code_of_so_many_contracts_and_leaves_the_rest_to_the_next() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let first_runs = || {
+        let state = state_on(&cache, 1, &source);
+        let contracts = (0..1_500_u64).map(|number| Address::left_padding_from(&number.to_be_bytes()));
+        contracts.filter(|contract| state.is_first_run(*contract, KECCAK_EMPTY)).count()
+    };
+    assert_eq!([first_runs(), first_runs(), first_runs()], [1_000, 500, 0]);
+}
