@@ -24,7 +24,7 @@ export function CallDetails({ outcome, nameOf }: Props) {
   const id = useId()
   const actor = actorOf(outcome)
   const slots = useMemo(() => slotMeanings(assetChanges, actor), [assetChanges, actor])
-  const unitsOf = useMemo(() => unitsOfFor(assetChanges), [assetChanges])
+  const unitsOf = useMemo(() => unitsOfFor(assetChanges, trace), [assetChanges, trace])
   const hasChanges = assetChanges.transfers.length + assetChanges.approvals.length > 0
   const changed = Object.keys(stateDiff).length
   return (

@@ -6,7 +6,7 @@ import { Address } from '../parts/address.js'
 import { amountText } from './assets.js'
 import type { NameOf } from './name-of.js'
 import { errorText, type Frame, hasFailure } from './outcome.js'
-import { amountArgument, type TokenUnits, type UnitsOf } from './token-units.js'
+import { amountArgument, type UnitsOf } from './token-units.js'
 
 /** Frames this deep and deeper stay closed until they are opened: a contract that calls itself opens hundreds. */
 const MOST_OPEN = 16
@@ -61,14 +61,12 @@ function FrameLine({ frame, nameOf, unitsOf, failed }: Props) {
   const { type, to, value, input, gasUsed, error, decoded } = frame
   const sends = value !== undefined && hexToBigInt(value) > 0n
   const called = decoded?.call
-  const decimals = decoded?.error?.decimals
-  const units = (to && unitsOf(to)) ?? (decimals === undefined ? undefined : { decimals })
   const why = error === undefined ? undefined : (errorText(decoded?.error) ?? error)
   return (
     <>
       <span className="kind">{type}</span> {to && <Address value={to} name={nameOf(to)} />}{' '}
       {called ? (
-        <Called named={called} nameOf={nameOf} units={units} />
+        <Called named={called} to={to} nameOf={nameOf} unitsOf={unitsOf} />
       ) : (
         input !== undefined && input.length >= 10 && !/CREATE/.test(type) && <code>{input.slice(0, 10)}</code>
       )}
@@ -88,13 +86,15 @@ function FrameLine({ frame, nameOf, unitsOf, failed }: Props) {
 /** A function or an event by name, with its arguments; whose it is, on a hover. */
 export function Called({
   named,
+  to,
   nameOf,
-  units,
+  unitsOf,
 }: {
   named: Named
+  /** Whose function or event it is. */
+  to: string | undefined
   nameOf: NameOf
-  /** Of the contract, where it is a token. */
-  units: TokenUnits | undefined
+  unitsOf: UnitsOf
 }) {
   const { name, args, signature, from } = named
   return (
@@ -104,7 +104,7 @@ export function Called({
         <span key={argument}>
           {at > 0 && ', '}
           <span className="quiet">{argument}</span>{' '}
-          <Argument value={amountArgument(named, argument, value, units) ?? value} nameOf={nameOf} />
+          <Argument value={amountArgument(named, argument, to, unitsOf) ?? value} nameOf={nameOf} />
         </span>
       ))}
       )

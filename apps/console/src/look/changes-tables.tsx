@@ -165,7 +165,7 @@ export function LogTable({
           head: 'Event',
           cell: ({ event, topics, address }) =>
             event ? (
-              <Called named={event} nameOf={nameOf} units={unitsOf(address)} />
+              <Called named={event} to={address} nameOf={nameOf} unitsOf={unitsOf} />
             ) : (
               <>
                 <span className="quiet">not named by any ABI here:</span>{' '}

@@ -1,6 +1,7 @@
 import { formatUnits } from 'viem'
 import type { Named } from '../names/decode.js'
 import type { AssetChanges } from './assets.js'
+import { type Frame, failedPath } from './outcome.js'
 
 /** What a token says of itself. */
 export interface TokenUnits {
@@ -11,22 +12,41 @@ export interface TokenUnits {
 /** The units of a token; undefined where they are not known. */
 export type UnitsOf = (address: string) => TokenUnits | undefined
 
-export function unitsOfFor({ transfers, approvals }: AssetChanges): UnitsOf {
+/** @param trace of the call, where it failed: its error may name the decimals of the token that it is of */
+export function unitsOfFor({ transfers, approvals }: AssetChanges, trace?: Frame): UnitsOf {
   const units = new Map<string, TokenUnits>()
+  const failed = trace && failedToken(trace)
+  if (failed !== undefined) units.set(failed.address, { decimals: failed.decimals })
   for (const { address, decimals, symbol } of [...transfers, ...approvals.map(({ token }) => token)])
     if (address !== undefined && decimals !== undefined)
       units.set(address, { decimals, ...(symbol !== undefined && { symbol }) })
   return (address) => units.get(address.toLowerCase())
 }
 
-/** An argument that is an amount of the token itself, by the standard that names it: `1.5 WETH`. */
+/** The contract whose error the call passes on, with its decimals; of a proxy, itself and not its implementation. */
+function failedToken(trace: Frame): { address: string; decimals: number } | undefined {
+  const path = failedPath(trace)
+  const decimals = path.at(-1)?.decoded?.error?.decimals
+  const address = path.findLast(({ type }) => type !== 'DELEGATECALL')?.to?.toLowerCase()
+  return address === undefined || decimals === undefined ? undefined : { address, decimals }
+}
+
+/**
+ * An argument that is an amount of a token whose units are known, as `1.5 WETH`: of the called token itself, by the standard that names it, or of
+ * the token that another argument names, as `amountIn` is of `tokenIn`.
+ * @param to the contract that is called
+ */
 export function amountArgument(
-  { from }: Named,
+  { from, args }: Named,
   argument: string,
-  value: unknown,
-  units: TokenUnits | undefined,
+  to: string | undefined,
+  unitsOf: UnitsOf,
 ): string | undefined {
-  const isAmount = (from === 'ERC-20' || from === 'WETH') && /^(?:value|amount|wad)$/.test(argument)
-  if (!isAmount || units === undefined || typeof value !== 'string' || !/^\d{1,76}$/.test(value)) return undefined
+  const value = args[argument]
+  const isOwn = (from === 'ERC-20' || from === 'WETH') && /^(?:value|amount|wad)$/.test(argument)
+  const named = /^amount(?:In|Out)?$/.test(argument) ? args[argument.replace('amount', 'token')] : undefined
+  const token = isOwn ? to : named
+  const units = typeof token === 'string' ? unitsOf(token) : undefined
+  if (units === undefined || typeof value !== 'string' || !/^\d{1,76}$/.test(value)) return undefined
   return `${formatUnits(BigInt(value), units.decimals)} ${units.symbol ?? ''}`.trim()
 }
