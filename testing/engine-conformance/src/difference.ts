@@ -26,7 +26,7 @@ export function differencesFromNode(node: RpcAnswer, { result, error }: RpcAnswe
  * precompile's input of a wrong length.
  */
 const UNPAID =
-  /"(message|error)":"(out of gas(?!: not enough)[^"(]*|gas uint64 overflow|write protection|return data out of bounds|stack underflow \(\d+ <=> \d+\)|invalid opcode: (DUPN|SWAPN|EXCHANGE)|invalid input length|bad elliptic curve pairing size|one or more of base[^"(]*)/g
+  /"(message|error)":"(out of gas(?!: not enough)[^"(]*|gas uint64 overflow|write protection|stack underflow \(\d+ <=> \d+\)|invalid opcode: (DUPN|SWAPN|EXCHANGE)|invalid input length|bad elliptic curve pairing size|one or more of base[^"(]*)/g
 
 /** An answer with one word for all of these. */
 export function withoutReasons<T>(answer: T): T {
