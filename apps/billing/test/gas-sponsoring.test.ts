@@ -206,11 +206,12 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
       }
       const charged = await Promise.all(authorized.map(({ id }) => batching.charge(id, '40000')))
       expect(charged.map(({ payment }) => payment.state)).toEqual(['settled', 'settled', 'settled'])
-      for (const { payment } of charged) {
-        const sent = await rpc(devnet.rpcUrl, 'eth_getTransactionByHash', [payment.transaction])
-        // A batch goes from the signer to itself.
-        expect(sent).toMatchObject({ from: payment.facilitator, to: payment.facilitator })
-      }
+      // The first may go alone; what comes meanwhile is a batch, from the signer to itself.
+      const sent = await Promise.all(
+        charged.map(({ payment }) => rpc(devnet.rpcUrl, 'eth_getTransactionByHash', [payment.transaction])),
+      )
+      const batched = (sent as { from: string; to: string }[]).filter(({ from, to }) => from === to)
+      expect(batched.length).toBeGreaterThanOrEqual(2)
     } finally {
       await batching.close()
     }
