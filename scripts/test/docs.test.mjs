@@ -1,12 +1,15 @@
-// What docs/ says of the repository: files that it links to are there, settings and metrics that it names exist.
+// What docs/ and each README say of the repository: files that they link to are there, settings and metrics that docs/ names exist.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { load } from 'js-yaml'
-import { root } from '../install.mjs'
+import { packageFolders, root } from '../install.mjs'
 
 const files = readdirSync(join(root, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => join(root, 'docs', name))
+const readmes = ['.', 'infra', ...packageFolders()]
+  .map((folder) => join(root, folder, 'README.md'))
+  .filter((file) => existsSync(file))
 const source = ['apps/simulator-gateway/src', 'apps/billing/src', 'examples/paying-buyer/src', 'infra']
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
@@ -15,13 +18,14 @@ const source = ['apps/simulator-gateway/src', 'apps/billing/src', 'examples/payi
   )
   .join('\n')
 
+it.each([...files, ...readmes])('%s links to what is there', (file) => {
+  const text = readFileSync(file, 'utf8').replace(/^```.*?^```/gms, '')
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link)
+  expect(links.filter((link) => !existsSync(join(dirname(file), link)))).toEqual([])
+})
+
 describe.each(files)('%s', (file) => {
   const text = readFileSync(file, 'utf8')
-
-  it('links to what is there', () => {
-    const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link)
-    expect(links.filter((link) => !existsSync(join(dirname(file), link)))).toEqual([])
-  })
 
   it('names settings and metrics that exist', () => {
     const names = [...text.matchAll(/\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|upfront_[a-z_]+[a-z])\b/g)].map(([name]) => name)

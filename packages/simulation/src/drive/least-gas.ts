@@ -1,5 +1,6 @@
-import { ErrorCode, RpcError, type SimulationRequest } from '@upfront/protocol'
+import type { SimulationRequest } from '@upfront/protocol'
 import type { CallRecord, Frame } from '../engine/call-record.js'
+import { unlessRefused } from './unless-refused.js'
 
 /** Runs of one request at most: what is not found by then is left out. */
 const MOST_RUNS = 128
@@ -70,16 +71,6 @@ export async function search(
     else low = middle
   }
   return high
-}
-
-/** Undefined where a call with such a limit is no transaction. */
-async function unlessRefused<T>(run: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await run()
-  } catch (error) {
-    if (error instanceof RpcError && error.code !== ErrorCode.limitExceeded) return undefined
-    throw error
-  }
 }
 
 function withLimits(request: SimulationRequest, limits: readonly bigint[]): SimulationRequest {
