@@ -22,6 +22,10 @@ interface Answer {
 
 type Preview = PreviewAnswer & { charge: ChargeStatement }
 
+const BURNER = '0xc000000000000000000000000000000000000000'
+/** What takes runs beside the first. */
+const DEAREST = { outcome: true, gasLimits: true, waiting: [{ from: BURNER, to: BURNER }] }
+
 const receipt = (response: Response) => decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
 const recomputed = ({ usage, priceList, maximum }: ChargeStatement) =>
   meter({ ...usage, gas: BigInt(usage.gas) }, priceList as PriceList, 6, BigInt(maximum)).toString()
@@ -65,6 +69,11 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
       'pending',
     ],
   })
+  const inspected = (input: string, more: object, call: object = {}, stateOverrides: object = {}) => {
+    const calls = [{ from: buyer(), to: stand.devnet.contracts.usdc, input, ...call }]
+    const params = [{ blockStateCalls: [{ stateOverrides, calls }], ...more }, 'latest']
+    return { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params }
+  }
   const notification = () => ({ ...call(transferOfUsdc(1n)), id: undefined })
 
   test('a buyer who leaves before the answer pays the base price, as the offer says', async () => {
@@ -279,6 +288,73 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
         expect([served[0], served.at(-1)]).toEqual([200, 429])
         expect((await simulate(call(transferOfUsdc(1n)), gateway.url)).status).toBe(429)
         expect(await earned()).toBe(0n)
+      } finally {
+        await gateway.stop()
+      }
+    })
+
+    test('ends the dearest call at what the maximum pays for, and counts what was executed beyond what is paid as free work', async () => {
+      // 4 million gas beside the base.
+      const list = { ...DEFAULT_PRICE_LIST, version: 'low', perMillionGas: '$0.01', maximum: '$0.041' }
+      const gasPerMinute = 20_000_000
+      const LIMITS = { callsPerSecond: 50, gasPerMinute }
+      const gateway = await stand.startGateway({ PRICE_LIST: JSON.stringify(list), LIMITS })
+      try {
+        const published = await (await fetch(`${gateway.url}/.well-known/upfront.json`)).json()
+        expect(published).toMatchObject({ gasCap: '4000000' })
+        const small = (await (await simulate(inspected(transferOfUsdc(1n), DEAREST), gateway.url)).json()) as Answer
+        expect(small).toMatchObject({ result: [{ calls: [{ status: '0x1', outcome: { verdict: 'holds' } }] }] })
+        expect(small.charge?.amount).toBe(recomputed(small.charge!))
+        expect(BigInt(small.charge!.usage.gas)).toBeLessThan(4_000_000n)
+        // 40,000 rounds of 26 gas, and it fails unless a lot is left: so its gas limit takes many runs to find.
+        const code = assemble(
+          '40000 @again 1 SWAP1 SUB DUP1 >again JUMPI GAS 500000 GT >few JUMPI STOP @few 0 0 REVERT',
+        )
+        const stateOverrides = { [BURNER]: { code } }
+        const burn = inspected('0x', DEAREST, { to: BURNER, gas: '0x2dc6c0' }, stateOverrides)
+        let executed = 0n
+        let refusals = 0
+        for (let time = 0; time < 20; time += 1) {
+          const response = await simulate(burn, gateway.url)
+          expect(receipt(response)).toMatchObject({ amount: '0' })
+          if (response.status === 429) continue
+          refusals += 1
+          const { error } = (await response.json()) as Answer
+          const took = /^what is asked for took (\d+) gas so far, and the signed maximum pays for 4000000:/
+          expect(error).toEqual({ code: -32005, message: expect.stringMatching(took) })
+          executed += BigInt(took.exec(error?.message ?? '')?.[1] ?? 0)
+        }
+        // Each ended with the run of a million with which it came to 4; those after the 20 million of a minute were not begun.
+        expect(refusals).toBe(5)
+        expect(executed).toBeGreaterThan(BigInt(gasPerMinute))
+        expect(executed).toBeLessThan(26_000_000n)
+        expect(await earned()).toBe(BigInt(small.charge!.amount))
+      } finally {
+        await gateway.stop()
+      }
+    })
+
+    test('counts what one run took beyond the maximum as free work', async () => {
+      // All that it touches costs more than the maximum, which pays for a million gas.
+      const list = { ...DEFAULT_PRICE_LIST, version: 'low', perMillionGas: '$0.01', maximum: '$0.011' }
+      const LIMITS = { callsPerSecond: 50, gasPerMinute: 2_000_000 }
+      const gateway = await stand.startGateway({
+        PRICE_LIST: JSON.stringify({ ...list, perThousandTouched: '$1' }),
+        LIMITS,
+      })
+      try {
+        const stateOverrides = {
+          [BURNER]: { code: assemble('400 @again DUP1 SLOAD POP 1 SWAP1 SUB DUP1 >again JUMPI STOP') },
+        }
+        const touch = { ...inspected('0x', {}, { to: BURNER }, stateOverrides), method: 'eth_simulateV1' }
+        const charged: (string | undefined)[] = []
+        for (let time = 0; time < 5; time += 1) {
+          const response = await simulate(touch, gateway.url)
+          charged.push(response.status === 429 ? 'refused' : chargesOf([(await response.json()) as Answer])[0]?.amount)
+        }
+        // 0.9 million gas each, of which 11 thousandths of $0.4 are paid.
+        expect(charged).toEqual(['11000', '11000', '11000', 'refused', 'refused'])
+        expect(await earned()).toBe(33_000n)
       } finally {
         await gateway.stop()
       }

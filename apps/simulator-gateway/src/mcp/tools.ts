@@ -10,6 +10,7 @@ import { Environment } from '../environment/environment.js'
 import { type AnswerState, answerStateFromHeader } from '../pending/answer-state.js'
 import type { Request } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import { paidLimits } from '../simulate/simulation-context.js'
 import { type OwnRequest, OwnRoutes, type ToolCaller } from './own-routes.js'
 import { failedSettlement, isOffer, paidResult, paymentRequired, receiptOf } from './payment-results.js'
 
@@ -109,7 +110,7 @@ export class Tools {
       chain,
       free,
       paid: {
-        gas: LIMITS.paidGas,
+        gas: Number(paidLimits(this.environment).gas),
         priceList: PRICE_LIST,
         priceListHash: priceListHash({ ...PRICE_LIST }),
         ...(Object.keys(given).length === 0 ? {} : { charge: `$${formatEther(charge)}` }),

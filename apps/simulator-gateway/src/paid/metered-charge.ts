@@ -7,9 +7,11 @@ import {
   meter,
   NO_WITNESS,
   type PriceList,
+  priceOf,
   type ReceiptMethod,
 } from '@upfront/receipt'
 import type { Beside } from '../requests/rpc-method.js'
+import type { SimulationContext } from '../simulate/simulation-context.js'
 import type { PaidSimulation } from './paid-simulator.js'
 import type { ReceiptIssuer } from './receipt-issuer.js'
 
@@ -42,7 +44,7 @@ export class MeteredCharge {
   }
 
   /**
-   * Charges one simulation, and bills it: what stands beside its result.
+   * Charges one simulation, and bills it: what stands beside its result. The part that the maximum does not pay for counts as free work does.
    * @param method by whose rules
    * @param exchange called only where there is a receipt to sign
    */
@@ -50,6 +52,7 @@ export class MeteredCharge {
     method: ReceiptMethod,
     { answer, block, witness }: PaidSimulation,
     exchange: () => Awaitable<PaidExchange>,
+    context: Pick<SimulationContext, 'spendInVain'>,
   ): Promise<Beside> {
     const { maximum, decimals, requirements } = this.#payment
     const { gasUsed, touched, furtherGas = 0n } = answer
@@ -58,7 +61,13 @@ export class MeteredCharge {
     const resultBytes = Buffer.byteLength(answer.json)
     const besideCalls = gasBesideCalls(method, { furtherGas, resultBytes })
     const usage = { gas: sum(besideCalls, gasUsed), ...touched, witnessBytes }
+    const price = priceOf(usage, this.#list, decimals)
     const amount = meter(usage, this.#list, decimals, maximum - chargedBefore)
+    if (amount < price) {
+      const unpaid = (took: bigint) => (took * (price - amount)) / price
+      const bytes = Number(unpaid(BigInt(resultBytes + witnessBytes)))
+      context.spendInVain?.({ gasUsed: unpaid(usage.gas), bytes })
+    }
     this.#total += amount
     this.#payment.setSettlementAmount(this.#total)
     const charge: ChargeStatement = {

@@ -46,15 +46,16 @@ export class PreviewController {
       const params = previewParams(query)
       const withWitness = wantsWitness({ witness })
       const asked = { dialect: 'upfront', length: 0, budget: this.admission.paid, payer: payment.payer } as const
-      const { paid, view } = await this.admission.admit(requestOf(request, reply, asked), async (context) => ({
+      const { paid, context } = await this.admission.admit(requestOf(request, reply, asked), async (context) => ({
         paid: await this.simulator.simulate('upfront_simulate', params, context, { withWitness }),
-        view: context.view,
+        context,
       }))
+      const { view } = context
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))
       const { digester } = this.issuer
       const { preview = '', hash, gas } = await digester.digest({ preview: paid.block }, paid.answer.json)
       const exchange = { dialect: 'upfront', params: query, resultHash: hash, gas } as const
-      const beside = await charge.add('preview', paid, () => exchange)
+      const beside = await charge.add('preview', paid, () => exchange, context)
       reply.type('application/json; charset=utf-8')
       return joinJson([preview.slice(0, -1), ...besideJson(beside), '}'])
     } catch (error) {

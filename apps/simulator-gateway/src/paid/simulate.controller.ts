@@ -84,7 +84,7 @@ export class SimulateController {
   ): Promise<RpcResult> {
     demandUnspent(charge)
     const paid = await this.simulator.simulate(method, params, context, { withWitness })
-    const beside = await this.billed(method, params, context.dialect, paid, charge)
+    const beside = await this.billed(method, params, context.dialect, paid, charge, context)
     return { result: paid.answer.json, beside }
   }
 
@@ -104,7 +104,7 @@ export class SimulateController {
     const made = await method(params, telling)
     if (shown === undefined) throw new Error('a method that is sold told of no simulation')
     const { params: asked, paid } = shown
-    const beside = await this.billed('upfront_simulate', asked, 'ethereum', paid, charge)
+    const beside = await this.billed('upfront_simulate', asked, 'ethereum', paid, charge, context)
     const simulation = `{"method":"upfront_simulate","params":${JSON.stringify(plainJson(asked))},"result":${paid.answer.json}}`
     const result = typeof made === 'string' || Buffer.isBuffer(made) ? made : made.result
     return { result, beside: { ...beside, ...(beside.receipt !== undefined && { simulation }) } }
@@ -116,11 +116,13 @@ export class SimulateController {
     dialect: Dialect,
     paid: PaidSimulation,
     charge: MeteredCharge,
+    context: RequestContext,
   ): Promise<Beside> {
-    return charge.add(method, paid, async () => {
+    const exchange = async () => {
       const { hash: resultHash, gas } = await this.issuer.digester.digest('result', paid.answer.json)
       return { dialect, params: plainJson(params), resultHash, gas }
-    })
+    }
+    return charge.add(method, paid, exchange, context)
   }
 }
 

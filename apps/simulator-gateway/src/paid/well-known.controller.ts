@@ -2,6 +2,7 @@ import { Controller, Get } from '@nestjs/common'
 import { priceListHash } from '@upfront/nestjs-x402'
 import { type PriceList, RECEIPT_DOMAIN, RECEIPT_TYPES } from '@upfront/receipt'
 import { Environment } from '../environment/environment.js'
+import { paidLimits } from '../simulate/simulation-context.js'
 import { type PublicReceiptKey, ReceiptIssuer } from './receipt-issuer.js'
 
 /** What buyers need to check this seller's receipts, besides the receipts. */
@@ -27,13 +28,13 @@ export class WellKnownController {
 
   @Get()
   document(): SellerDocument {
-    const { PRICE_LIST: priceList, LIMITS, BLOCK_TIME_SECONDS } = this.environment
+    const { PRICE_LIST: priceList, BLOCK_TIME_SECONDS } = this.environment
     return {
       receiptKeys: this.issuer.keys,
       receipt: { domain: RECEIPT_DOMAIN, types: RECEIPT_TYPES, primaryType: 'Receipt' },
       priceList,
       priceListHash: priceListHash({ ...priceList }),
-      gasCap: BigInt(LIMITS.paidGas).toString(),
+      gasCap: paidLimits(this.environment).gas.toString(),
       ...(BLOCK_TIME_SECONDS !== undefined && { blockTime: BLOCK_TIME_SECONDS.toString() }),
     }
   }

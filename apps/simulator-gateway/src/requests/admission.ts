@@ -4,7 +4,7 @@ import { Environment } from '../environment/environment.js'
 import { clientOf } from '../limits/client-of.js'
 import { FreeBudget, payerAsCaller } from '../limits/free-budget.js'
 import { Turns } from '../limits/turns.js'
-import { freeLimits } from '../simulate/simulation-context.js'
+import { freeLimits, paidLimits } from '../simulate/simulation-context.js'
 import type { Budget, Request } from './request.js'
 import { RequestContext } from './request-context.js'
 
@@ -21,13 +21,9 @@ export class Admission {
     private readonly counted: FreeBudget,
     environment: Environment,
   ) {
-    const limits = freeLimits(environment)
-    const { timeoutMs, paidTimeoutMs, paidGas, paidReads } = environment.LIMITS
-    this.free = { timeoutMs, limits }
-    this.paid = {
-      timeoutMs: paidTimeoutMs,
-      limits: { ...limits, gas: BigInt(paidGas), upstreamReads: paidReads },
-    }
+    const { timeoutMs, paidTimeoutMs } = environment.LIMITS
+    this.free = { timeoutMs, limits: freeLimits(environment) }
+    this.paid = { timeoutMs: paidTimeoutMs, limits: paidLimits(environment) }
   }
 
   /**

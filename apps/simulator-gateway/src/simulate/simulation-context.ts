@@ -1,5 +1,6 @@
 import type { Cancellation, CancelSignal } from '@upfront/node'
 import type { Dialect, JsonText, SimulationLimits } from '@upfront/protocol'
+import { gasWithinMaximum } from '@upfront/receipt'
 import { AnswerTooLong } from '@upfront/simulation'
 import type { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
@@ -11,6 +12,8 @@ import type { TimeLimits } from '../pending/simulation-base.js'
 export interface RequestLimits extends SimulationLimits {
   /** Values of state read from upstream. */
   upstreamReads: number
+  /** Of all runs that one answer takes; where absent, as much as there is time for. */
+  gasOfAllRuns?: bigint
 }
 
 /** The limits of `POST /`. */
@@ -18,6 +21,15 @@ export function freeLimits({ LIMITS }: Environment): RequestLimits {
   const { calls: totalCalls, answerBytes, reads: upstreamReads } = LIMITS
   const { callsPerBlock } = FIXED
   return { blocks: 256, callsPerBlock, totalCalls, gas: BigInt(LIMITS.gas), answerBytes, upstreamReads }
+}
+
+/** The limits of what is sold: a run has no more gas than the signed maximum pays for, and no run begins once those before it took that. */
+export function paidLimits(environment: Environment): RequestLimits {
+  const { paidGas, paidReads: upstreamReads } = environment.LIMITS
+  const most = BigInt(paidGas)
+  const gasOfAllRuns = gasWithinMaximum(environment.PRICE_LIST) ?? most
+  const gas = gasOfAllRuns < most ? gasOfAllRuns : most
+  return { ...freeLimits(environment), gas, gasOfAllRuns, upstreamReads }
 }
 
 /** With less room for what is written down of calls, or the JSON of it. */

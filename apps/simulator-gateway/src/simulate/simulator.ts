@@ -42,7 +42,7 @@ import {
   type RequestLimits,
   type SimulationContext,
 } from './simulation-context.js'
-import { countingRefused, spending, type Taken } from './spending.js'
+import { countingRefused, MaximumSpent, spending, type Taken } from './spending.js'
 
 /** The methods of ours that simulate; all others ask one of them. */
 export type SimulationMethod = 'eth_simulateV1' | 'upfront_simulate'
@@ -98,6 +98,9 @@ export class Simulator {
       this.simulateOn(request, limits, context, (simulation, taken) => {
         const inTurn = (turn?: LongTurn): Awaitable<T> => {
           const run = (simulation: Simulation) => {
+            const { gasOfAllRuns } = limits
+            if (gasOfAllRuns !== undefined && taken.gasUsed >= gasOfAllRuns)
+              throw new MaximumSpent(taken.gasUsed, gasOfAllRuns)
             // A run before may have left its own.
             simulation.limits = limits
             return andThen(

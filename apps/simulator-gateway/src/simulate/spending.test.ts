@@ -2,7 +2,7 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 import { CallsRan } from '@upfront/simulation'
 import type { Cost } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/refused.js'
-import { countingRefused, spending, type Taken } from './spending.js'
+import { countingRefused, MaximumSpent, spending, type Taken } from './spending.js'
 
 // More than comes of any time that a test takes.
 const GAS = 50_000_000_000n
@@ -48,6 +48,11 @@ describe('spending', () => {
     const [{ gasUsed }] = spent as [{ gasUsed: bigint }]
     expect(gasUsed > 0n && gasUsed <= GAS).toBe(true)
     expect((await spentOn(error))?.gasUsed).toBe(0n)
+  })
+
+  it('counts runs that took what the maximum pays for, and no more: none is under way', async () => {
+    const took = { gasUsed: 7n * GAS }
+    expect((await spentOn(new MaximumSpent(7n * GAS, 6n * GAS), took))?.gasUsed).toBe(7n * GAS)
   })
 
   it('counts of a call that fails by itself what it took until then', async () => {

@@ -18,6 +18,19 @@ interface Spending {
   spendInVain?(cost: Cost): void
 }
 
+/** What was executed took more than the signed maximum pays for. */
+export class MaximumSpent extends RpcError {
+  override readonly name = 'MaximumSpent'
+
+  /** @param most gas of all runs */
+  constructor(gasUsed: bigint, most: bigint) {
+    super(
+      ErrorCode.limitExceeded,
+      `what is asked for took ${gasUsed} gas so far, and the signed maximum pays for ${most}: ask for fewer things of a call, or give it less gas`,
+    )
+  }
+}
+
 /** No engine executes more gas in a millisecond. */
 const GAS_PER_MS = 1_000_000
 
@@ -39,7 +52,7 @@ export function spending<T>(
     (error) => {
       let { gasUsed } = taken
       if (error instanceof Overloaded) gasUsed += possibleSince(startedAt, gas)
-      else if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) gasUsed += gas
+      else if (hasMetLimit(error)) gasUsed += gas
       context.spendInVain?.(cost(gasUsed))
       throw error
     },
@@ -61,6 +74,11 @@ export function countingRefused<T>({ gas }: { gas: bigint }, context: Spending, 
       context.spendInVain?.({ gasUsed: possibleSince(startedAt, gas) })
     throw error
   })
+}
+
+/** Of its run: where runs before it took all that there was, it did not begin. */
+function hasMetLimit(error: unknown): boolean {
+  return error instanceof RpcError && error.code === ErrorCode.limitExceeded && !(error instanceof MaximumSpent)
 }
 
 function possibleSince(startedAt: number, most: bigint): bigint {

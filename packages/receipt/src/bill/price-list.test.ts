@@ -1,4 +1,4 @@
-import { DEFAULT_PRICE_LIST, decodePriceList, meter } from './price-list.js'
+import { DEFAULT_PRICE_LIST, decodePriceList, gasWithinMaximum, meter } from './price-list.js'
 
 const list = {
   version: '1',
@@ -25,6 +25,15 @@ it('meters in whatever unit the asset has', () => {
   const usage = { gas: 1n, accounts: 0, slots: 0, witnessBytes: 0 }
   expect(meter(usage, list, 18, 10n ** 17n)).toBe(1_000_010_000_000_000n)
   expect(meter(usage, list, 2, 10n)).toBe(0n)
+})
+
+it.each([
+  [{}, 9_900_000n],
+  [{ perMillionGas: '$0' }, undefined],
+  [{ base: '$0.10' }, undefined],
+  [{ base: '$0.0999' }, undefined],
+] as const)('pays with %j for so much gas beside its base: %s', (given, gas) => {
+  expect(gasWithinMaximum({ ...list, ...given })).toBe(gas)
 })
 
 it('is read from its JSON', () => {

@@ -76,19 +76,33 @@ export function decodePriceList(text: string): PriceList {
 }
 
 /** The charge in the asset's smallest unit, rounded down, at most `maximum` (in the same unit). */
-export function meter(
-  { gas, accounts, slots, witnessBytes }: Usage,
-  list: PriceList,
-  decimals: number,
-  maximum: bigint,
-): bigint {
+export function meter(usage: Usage, list: PriceList, decimals: number, maximum: bigint): bigint {
+  const units = priceOf(usage, list, decimals)
+  return units > maximum ? maximum : units
+}
+
+/** What the list asks for, in the asset's smallest unit, rounded down: more than a maximum may pay for. */
+export function priceOf({ gas, accounts, slots, witnessBytes }: Usage, list: PriceList, decimals: number): bigint {
   const total =
     atto(list.base) +
     (atto(list.perMillionGas) * gas) / 1_000_000n +
     (atto(list.perThousandTouched) * BigInt(accounts + slots)) / 1_000n +
     (atto(list.perMillionWitnessBytes) * BigInt(witnessBytes)) / 1_000_000n
-  const units = attoToUnits(total, decimals)
-  return units > maximum ? maximum : units
+  return attoToUnits(total, decimals)
+}
+
+/** What any transaction takes. */
+const LEAST_GAS = 21_000n
+
+/**
+ * Gas that the maximum pays for beside the base; undefined where the list asks for the same whatever a call takes: gas has no price, or the
+ * maximum leaves nothing for it.
+ */
+export function gasWithinMaximum({ maximum, base, perMillionGas }: PriceList): bigint | undefined {
+  const price = atto(perMillionGas)
+  if (price === 0n) return undefined
+  const gas = ((atto(maximum) - atto(base)) * 1_000_000n) / price
+  return gas < LEAST_GAS ? undefined : gas
 }
 
 /** What the buyer signs for a list, in the smallest unit of an asset with so many decimals; rounded down. */
