@@ -22,10 +22,10 @@ export declare class NativeEngine {
   known(key: string, reads: string): string
   /** Keeps values in the order of the reads. */
   provide(key: string, reads: string, values: string): void
-  /** Executes a stretch of a block under construction. The result comes by mail. */
-  execute(id: number, key: string, layers: Array<number>, stretch: string): void
-  /** Runs the one transaction of a stretch, so that what it reads is held. */
-  warm(id: number, key: string, layers: Array<number>, stretch: string): void
+  /** Executes transactions of a block under construction. The result comes by mail. */
+  execute(id: number, key: string, layers: Array<number>, execution: string): void
+  /** Runs the one transaction of an execution, so that what it reads is held. */
+  warm(id: number, key: string, layers: Array<number>, execution: string): void
   /** Ends work that nobody waits for any more. */
   cancel(id: number): void
   /** Keeps a layer under a number that JavaScript chooses. */

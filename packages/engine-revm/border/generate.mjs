@@ -177,7 +177,7 @@ function rust() {
   const out = [
     NOTE.replace('//', '//!'),
     'use crate::{declare::{fields, names, variants}, text::{Decoded, Field, Lines, Malformed, Tokens}};',
-    'use upfront_engine::{carry, outcome, plan, primitives::{Address, B256, Bloom, Bytes, map::AddressMap}, rejection, state, stretch};',
+    'use upfront_engine::{carry, outcome, plan, primitives::{Address, B256, Bloom, Bytes, map::AddressMap}, rejection, state, execution};',
     ...own.map(({ name, fields }) => {
       const lines = fields.map(({ rust, type }) => `pub ${rust}: ${rustType(type)},`)
       return `pub struct ${name} {\n${lines.join('\n')}\n}`

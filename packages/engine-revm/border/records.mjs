@@ -265,7 +265,7 @@ record(
 
 const blockEnvironment = record(
   'BlockEnvironment',
-  { to: 'rust', ts: simulation('BlockEnvironment'), rust: 'stretch::BlockEnvironment' },
+  { to: 'rust', ts: simulation('BlockEnvironment'), rust: 'execution::BlockEnvironment' },
   {
     number: quantity,
     timestamp: quantity,
@@ -282,8 +282,8 @@ const blockEnvironment = record(
 )
 
 record(
-  'Stretch',
-  { to: 'rust', rust: 'stretch::Stretch' },
+  'BlockExecution',
+  { to: 'rust', rust: 'execution::BlockExecution' },
   {
     rules: [chainRules, 'chain'],
     block: blockEnvironment,
@@ -568,7 +568,7 @@ const log = record(
 
 const rollupReceipt = record(
   'RollupReceipt',
-  { to: 'typescript', ts: simulation('RollupReceipt'), rust: 'stretch::RollupReceipt' },
+  { to: 'typescript', ts: simulation('RollupReceipt'), rust: 'execution::RollupReceipt' },
   {
     l1GasPrice: [word, 'l1_gas_price'],
     l1GasUsed: [word, 'l1_gas_used'],
@@ -587,7 +587,7 @@ const receipt = record(
   {
     to: 'typescript',
     ts: simulation('ExecutedReceipt'),
-    rust: 'stretch::StretchReceipt',
+    rust: 'execution::ExecutionReceipt',
     unset: { bloom: 'Bloom::ZERO' },
   },
   {
@@ -604,8 +604,8 @@ const receipt = record(
   },
 )
 
-const stretchTransaction = record(
-  'StretchTransaction',
+const executionTransaction = record(
+  'ExecutionTransaction',
   { to: 'typescript' },
   { hash, from: address, to: nullable(address), nonce: quantity },
 )
@@ -615,7 +615,7 @@ record(
   { to: 'typescript' },
   {
     layers: list(map(address, accountChange)),
-    transactions: list(stretchTransaction),
+    transactions: list(executionTransaction),
     receipts: list(receipt),
     gasUsed: quantity,
     blobGasUsed: quantity,
@@ -677,7 +677,7 @@ const rejection = union(
 record('Rejected', { to: 'typescript' }, { rejection: optional(rejection), block: number, call: optional(number) })
 
 record(
-  'StretchRejected',
+  'ExecutionRejected',
   { to: 'typescript' },
   { transaction: number, message: text, nativePrecompile: optional(address) },
 )

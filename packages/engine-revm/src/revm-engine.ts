@@ -4,11 +4,12 @@ import {
   type Answer,
   type BlockCarrier,
   type BlockEncoder,
-  type BlockStretch,
+  type BlockExecution,
+  type BlockExecutionResult,
   type BlockToCarry,
   type Carried,
   type Engine,
-  type ExecutedStretch,
+  ExecutionRejected,
   type ListedBlock,
   type PreconfirmationExecutor,
   type SimulationPlan,
@@ -16,24 +17,23 @@ import {
   type StateRead,
   type StateValue,
   type Step,
-  StretchRejected,
 } from '@upfront/simulation'
 import { type EngineCore, loadRevm } from './addon.js'
 import {
   readCarried,
   readEncoded,
-  readStretchRejected,
+  readExecutionRejected,
   writeListedBlock,
   writePlan,
   writeRead,
 } from './border/records.js'
 import { list, TextReader } from './border/text.js'
 import { EngineWork } from './engine-work.js'
+import { blockText, executionText, readBlockExecutionResult } from './execution-text.js'
 import { LayerNumbers } from './layer-numbers.js'
 import { readAnswer, readRejection } from './outcome-text.js'
 import { portableModule } from './portable/module.js'
 import { PortableEngine } from './portable/portable-engine.js'
-import { blockText, readExecutedStretch, stretchText } from './stretch-text.js'
 import { readValues, valuesText } from './values-text.js'
 import { isLongPlan, writePlanInParts } from './write-plan.js'
 
@@ -126,26 +126,30 @@ class CoreEngine implements RevmEngine {
     this.#work.core.provide(key, list(reads, writeRead), valuesText(values))
   }
 
-  execute(stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<ExecutedStretch>> {
+  execute(
+    execution: BlockExecution,
+    at: StatePoint,
+    cancellation: Cancellation,
+  ): Awaitable<Step<BlockExecutionResult>> {
     return this.#work.begin(
       cancellation,
       (id) => {
-        this.#work.core.execute(id, at.key, this.#layers.of(at.layers), stretchText(stretch))
+        this.#work.core.execute(id, at.key, this.#layers.of(at.layers), executionText(execution))
         return null
       },
-      { outcome: (text) => readExecutedStretch(text, stretch), rejection: stretchRejected },
+      { outcome: (text) => readBlockExecutionResult(text, execution), rejection: executionRejected },
     )
   }
 
-  warm(transaction: Hex, stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>> {
-    const alone = { ...stretch, transactions: [transaction], earlierReceipts: [] }
+  warm(transaction: Hex, execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>> {
+    const alone = { ...execution, transactions: [transaction], earlierReceipts: [] }
     return this.#work.begin(
       cancellation,
       (id) => {
-        this.#work.core.warm(id, at.key, this.#layers.of(at.layers), stretchText(alone))
+        this.#work.core.warm(id, at.key, this.#layers.of(at.layers), executionText(alone))
         return null
       },
-      { outcome: () => undefined, rejection: stretchRejected },
+      { outcome: () => undefined, rejection: executionRejected },
     )
   }
 
@@ -156,7 +160,7 @@ class CoreEngine implements RevmEngine {
         this.#work.core.carry(id, at.key, this.#layers.of(at.layers), blockText(block))
         return null
       },
-      { outcome: (text) => readCarried(new TextReader(text)), rejection: stretchRejected },
+      { outcome: (text) => readCarried(new TextReader(text)), rejection: executionRejected },
     )
   }
 
@@ -167,7 +171,7 @@ class CoreEngine implements RevmEngine {
         this.#work.core.lay(id, at.key, writeListedBlock(block))
         return null
       },
-      { outcome: (text) => readCarried(new TextReader(text)), rejection: stretchRejected },
+      { outcome: (text) => readCarried(new TextReader(text)), rejection: executionRejected },
     )
   }
 
@@ -178,7 +182,7 @@ class CoreEngine implements RevmEngine {
         this.#work.core.encode(id, block.hash, [], blockText(block))
         return null
       },
-      { outcome: (text) => readEncoded(new TextReader(text)).transactions, rejection: stretchRejected },
+      { outcome: (text) => readEncoded(new TextReader(text)).transactions, rejection: executionRejected },
     )
   }
 
@@ -195,7 +199,7 @@ class CoreEngine implements RevmEngine {
   }
 }
 
-function stretchRejected(text: string): StretchRejected {
-  const { transaction, message, nativePrecompile } = readStretchRejected(new TextReader(text))
-  return new StretchRejected(message, transaction, nativePrecompile)
+function executionRejected(text: string): ExecutionRejected {
+  const { transaction, message, nativePrecompile } = readExecutionRejected(new TextReader(text))
+  return new ExecutionRejected(message, transaction, nativePrecompile)
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import { drive, NEVER, type RecordedAccount, StateValues, valueOfAccounts } from '@upfront/engine-conformance'
 import { type Address, type Hash, type Hex, ZERO_HASH } from '@upfront/protocol'
-import { type BlockStretch, type ExecutedStretch, type StateLayer, StretchRejected } from '@upfront/simulation'
+import { type BlockExecution, type BlockExecutionResult, ExecutionRejected, type StateLayer } from '@upfront/simulation'
 import { concat, keccak256, numberToHex, toRlp } from 'viem'
 import { sign } from 'viem/accounts'
 import type { RevmEngine } from '../src/index.js'
@@ -85,14 +85,14 @@ async function difference(
   const [expected] = Object.values(test.post)[0] ?? []
   const pre = withWholeSlots(test.pre)
   if (expected === undefined) return 'nothing is expected'
-  let executed: ExecutedStretch | undefined
+  let executed: BlockExecutionResult | undefined
   try {
-    const stretch = await stretchOf(fork, test, expected.indexes)
+    const execution = await executionOf(fork, test, expected.indexes)
     const point = { key: keccak256(new TextEncoder().encode(name)), layers: [] }
     const state = new StateValues(valueOfAccounts(pre))
-    executed = await drive(engine.execute(stretch, point, NEVER), state)
+    executed = await drive(engine.execute(execution, point, NEVER), state)
   } catch (error) {
-    if (!(error instanceof StretchRejected)) throw error
+    if (!(error instanceof ExecutionRejected)) throw error
     if (expected.expectException === undefined) return `refused: ${error.message}`
   }
   const refused = expected.expectException
@@ -104,11 +104,11 @@ async function difference(
   return root === expected.hash ? undefined : `root ${root}, expected ${expected.hash}`
 }
 
-async function stretchOf(
+async function executionOf(
   fork: keyof typeof BLOBS,
   { env, transaction }: StateTest['test'],
   indexes: { data: number; gas: number; value: number },
-): Promise<BlockStretch> {
+): Promise<BlockExecution> {
   const quantity = (name: string) => BigInt(env[name] ?? 0)
   const rules = { fork, blob: BLOBS[fork] }
   return {
@@ -191,7 +191,7 @@ function withWholeSlots(accounts: Record<Address, RecordedAccount>): Record<Addr
   )
 }
 
-/** The state that a stretch leaves. */
+/** The state that an execution leaves. */
 function after(pre: Record<Address, RecordedAccount>, layer: StateLayer | undefined): Map<Address, RecordedAccount> {
   const accounts = new Map(Object.entries(pre) as [Address, RecordedAccount][])
   for (const [address, change] of layer?.accounts ?? []) {

@@ -9,7 +9,7 @@ import {
   underLayers,
 } from '@upfront/engine-conformance'
 import type { Address, Hash } from '@upfront/protocol'
-import { type EthereumFork, rulesAt, type StateLayer, StretchRejected } from '@upfront/simulation'
+import { type EthereumFork, ExecutionRejected, rulesAt, type StateLayer } from '@upfront/simulation'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { RevmEngine } from '../src/index.js'
 import { BUILDS } from './builds.js'
@@ -39,7 +39,7 @@ describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, cr
       ...{ maxPriorityFeePerGas: 0n, maxFeePerBlobGas: 1_000n, blobVersionedHashes: Array(blobs).fill(BLOB) },
     })
     const { number, gasLimit, miner, mixHash, hash, excessBlobGas = 0n } = developmentBase
-    const stretch = {
+    const execution = {
       rules: developmentRules,
       block: {
         ...{ number: number + 1n, timestamp, gasLimit, parentHash: hash, excessBlobGas, baseFeePerGas: 7n },
@@ -48,7 +48,7 @@ describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, cr
       },
       ...{ opening: true, transactions: [raw], earlierReceipts: [] },
     }
-    return drive(engine.execute(stretch, underLayers(funded), NEVER), developmentState().state)
+    return drive(engine.execute(execution, underLayers(funded), NEVER), developmentState().state)
   }
 
   it.each([
@@ -61,7 +61,7 @@ describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, cr
   ] as const)('%s takes a transaction with %i blobs: %s', async (fork, blobs, isTaken) => {
     const executed = withBlobs(fork, blobs)
     if (isTaken) expect((await executed).receipts).toMatchObject([{ succeeded: true }])
-    else await expect(executed).rejects.toBeInstanceOf(StretchRejected)
+    else await expect(executed).rejects.toBeInstanceOf(ExecutionRejected)
   })
 
   it.each([

@@ -109,14 +109,14 @@ describe.each(BUILDS)('OP-stack rules, on the %s build', (_build, create) => {
       const at = { ...developmentPoint, layers: [block.state] }
       const { blocks } = await simulated(engine, plan, { at })
       const [planned] = plan.blocks
-      const stretch = {
+      const execution = {
         rules: plan.rules,
         block: { ...planned!, parentHash: developmentBase.hash, baseFeePerGas: BASE_FEE },
         opening: true,
         transactions: block.signed,
         earlierReceipts: [],
       }
-      const run = await drive(engine.execute(stretch, at, NEVER), developmentState().state)
+      const run = await drive(engine.execute(execution, at, NEVER), developmentState().state)
       const [calls, [probe]] = [blocks[0]!.calls, blocks[1]!.calls]
       expect({
         seed,

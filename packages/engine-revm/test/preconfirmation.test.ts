@@ -9,16 +9,16 @@ import {
 import { type Address, type BlockHeader, blockHeaderFromRpc, ZERO_HASH } from '@upfront/protocol'
 import {
   type BlockEnvironment,
-  type BlockStretch,
+  type BlockExecution,
+  type BlockExecutionResult,
   chainRulesFromGenesis,
   type ExecutedReceipt,
-  type ExecutedStretch,
+  ExecutionRejected,
   type PreconfirmedTransaction,
   presentPendingBlock,
   presentPendingReceipts,
   rulesAt,
   type StateLayer,
-  StretchRejected,
 } from '@upfront/simulation'
 import type { RevmEngine } from '../src/index.js'
 import { BUILDS } from './builds.js'
@@ -40,14 +40,17 @@ describe.each(BUILDS)(
     afterAll(() => engine.close())
 
     /** On the genesis block, under `layers`. */
-    async function execute(stretch: BlockStretch, layers: readonly StateLayer[] = []): Promise<ExecutedStretch> {
+    async function execute(
+      execution: BlockExecution,
+      layers: readonly StateLayer[] = [],
+    ): Promise<BlockExecutionResult> {
       const headers: BlockHeader[] = load('blocks.json').map(blockHeaderFromRpc)
       const state = new StateValues(
         valueOfAccounts(load('genesis.json').alloc, (number) => headers[Number(number)]?.hash),
       )
       const at = { key: headers[0]!.hash, layers: [...layers] }
-      await Promise.all(stretch.transactions.map((raw) => drive(engine.warm(raw, stretch, at, NEVER), state)))
-      return drive(engine.execute(stretch, at, NEVER), state)
+      await Promise.all(execution.transactions.map((raw) => drive(engine.warm(raw, execution, at, NEVER), state)))
+      return drive(engine.execute(execution, at, NEVER), state)
     }
 
     it('gives every block and receipt as op-geth shows it, and the state at its head', async () => {
@@ -65,10 +68,10 @@ describe.each(BUILDS)(
         const parts = [raw.slice(0, 1), raw.slice(1)]
         let earlierReceipts: ExecutedReceipt[] = []
         const transactions: PreconfirmedTransaction[] = []
-        let executed: ExecutedStretch | undefined
+        let executed: BlockExecutionResult | undefined
         for (const [part, given] of parts.entries()) {
-          const stretch = { rules, block, opening: part === 0, transactions: given, earlierReceipts }
-          executed = await execute(stretch, layers)
+          const execution = { rules, block, opening: part === 0, transactions: given, earlierReceipts }
+          executed = await execute(execution, layers)
           transactions.push(...executed.transactions)
           earlierReceipts = [...earlierReceipts, ...executed.receipts]
           layers.push(...executed.layers)
@@ -103,11 +106,11 @@ describe.each(BUILDS)(
       const header = headers.at(-1) as BlockHeader
       const block = environment(header, rulesAt(rules, header.number, header.timestamp))
       const [deposit = '0x', signed = '0x'] = blocks.at(-1)?.transactions.map(signedBytes) ?? []
-      const stretch = { rules, block, opening: true, transactions: [deposit, signed], earlierReceipts: [] }
-      const refused = execute(stretch)
-      await expect(refused).rejects.toThrow(StretchRejected)
+      const execution = { rules, block, opening: true, transactions: [deposit, signed], earlierReceipts: [] }
+      const refused = execute(execution)
+      await expect(refused).rejects.toThrow(ExecutionRejected)
       await expect(refused).rejects.toMatchObject({ transaction: 1, message: expect.stringContaining('nonce') })
-      const garbled = { ...stretch, transactions: ['0x02c0' as const] }
+      const garbled = { ...execution, transactions: ['0x02c0' as const] }
       const refusal = execute(garbled)
       await expect(refusal).rejects.toMatchObject({ transaction: 0 })
     })

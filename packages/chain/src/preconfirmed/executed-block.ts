@@ -1,13 +1,13 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
-import type { BlockEnvironment, ExecutedPart, ExecutedStretch } from '@upfront/simulation'
+import type { BlockEnvironment, BlockExecutionResult, ExecutedPart } from '@upfront/simulation'
 import type { Flashblock } from './flashblock.js'
 import type { PreconfirmedBlock } from './snapshot.js'
 
-/** `before` with what was executed on it; a block's first stretch where there is none. */
+/** `before` with what was executed on it; a block's first execution where there is none. */
 export function extended(
   before: PreconfirmedBlock | undefined,
   environment: BlockEnvironment,
-  executed: ExecutedStretch,
+  executed: BlockExecutionResult,
   newest: Flashblock,
 ): PreconfirmedBlock {
   return {
@@ -27,7 +27,7 @@ export function extended(
 }
 
 /** What of the flashblock's claims the execution contradicts; a builder that leaves the receipts root zero claims neither root nor bloom. */
-export function differenceOf(executed: ExecutedStretch, claimed: Flashblock): string | undefined {
+export function differenceOf(executed: BlockExecutionResult, claimed: Flashblock): string | undefined {
   if (executed.gasUsed !== claimed.gasUsed) return `gas used ${executed.gasUsed}, claimed ${claimed.gasUsed}`
   if (/^0x0*$/.test(claimed.receiptsRoot)) return undefined
   if (executed.receiptsRoot !== claimed.receiptsRoot)

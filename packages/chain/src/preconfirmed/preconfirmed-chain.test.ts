@@ -1,11 +1,11 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
-  type BlockStretch,
+  type BlockExecution,
+  type BlockExecutionResult,
   type ChainRules,
-  type ExecutedStretch,
+  ExecutionRejected,
   type StatePoint,
   type Step,
-  StretchRejected,
 } from '@upfront/simulation'
 import { flashblockMessage, hashOf } from '../../test/flashblock-message.js'
 import type { CanonicalBlock } from './canonical-block.js'
@@ -268,17 +268,19 @@ function follow(headNumber: number) {
   const events: PreconfirmedEvent[] = []
   let layers = 0
   let fails = false
-  const execute = async (stretch: BlockStretch, at: StatePoint): Promise<Step<ExecutedStretch>> => {
+  const execute = async (execution: BlockExecution, at: StatePoint): Promise<Step<BlockExecutionResult>> => {
     await new Promise((resolve) => setTimeout(resolve, 1))
-    const native = stretch.transactions.indexOf('0xb2')
-    if (native !== -1) throw new StretchRejected('not simulated', native, `0x${'b2'.repeat(20)}`)
-    const invalid = stretch.transactions.findIndex((raw) => raw === '0xee' || (raw === '0xdd' && at.key !== hashOf(11)))
-    if (invalid !== -1) throw new StretchRejected('invalid', invalid)
-    const count = stretch.earlierReceipts.length + stretch.transactions.length
+    const native = execution.transactions.indexOf('0xb2')
+    if (native !== -1) throw new ExecutionRejected('not simulated', native, `0x${'b2'.repeat(20)}`)
+    const invalid = execution.transactions.findIndex(
+      (raw) => raw === '0xee' || (raw === '0xdd' && at.key !== hashOf(11)),
+    )
+    if (invalid !== -1) throw new ExecutionRejected('invalid', invalid)
+    const count = execution.earlierReceipts.length + execution.transactions.length
     const outcome = {
       layers: [{ id: `layer-${layers++}`, accounts: new Map() }],
-      transactions: stretch.transactions.map((raw) => ({ hash: raw, from: raw, to: null, nonce: 0n, raw })),
-      receipts: stretch.transactions.map((raw) => ({
+      transactions: execution.transactions.map((raw) => ({ hash: raw, from: raw, to: null, nonce: 0n, raw })),
+      receipts: execution.transactions.map((raw) => ({
         type: 2,
         succeeded: true,
         cumulativeGasUsed: 0n,

@@ -4,13 +4,13 @@ import {
   type ChainRules,
   type Driver,
   type ExecutedPart,
-  executeStretch,
+  ExecutionRejected,
+  executeTransactions,
   type PinnedState,
   type PreconfirmationExecutor,
   pinnedState,
   ReadBudget,
   type StateLayer,
-  StretchRejected,
 } from '@upfront/simulation'
 import type { CanonicalBlock } from './canonical-block.js'
 import { environmentOf } from './environment-of.js'
@@ -28,7 +28,7 @@ export interface PreconfirmedChainOptions {
   observe: (event: PreconfirmedEvent) => void
   /** Called with what `pending` is from now on, whenever that is another snapshot. */
   onSnapshot?: (snapshot: PreconfirmedSnapshot) => void
-  /** Bound on executing one stretch, reads included. */
+  /** Bound on one execution, reads included. */
   executionTimeoutMs: number
 }
 
@@ -57,7 +57,7 @@ export class PreconfirmedChain {
   #again = false
   #closed = false
   #execution: { canceller: Canceller; blockNumber: bigint } | undefined
-  /** After a coalesced stretch failed: flashblocks are executed one by one, to find the first faulty one. */
+  /** After a coalesced execution failed: flashblocks are executed one by one, to find the first faulty one. */
   #singly = false
   readonly #options: PreconfirmedChainOptions
 
@@ -138,16 +138,16 @@ export class PreconfirmedChain {
     }
   }
 
-  /** Brings what is executed one stretch closer to what is desired. */
+  /** Brings what is executed one step closer to what is desired. */
   async #step(): Promise<void> {
     this.#adoptHead()
     const desired = this.#store.desiredChain(this.#base.header)
     this.#dropWhatDiverged(desired)
     this.#publish()
-    const next = this.#nextStretch(desired)
+    const next = this.#nextExecution(desired)
     if (!next) return
     this.#again = true
-    await this.#executeStretch(next)
+    await this.#executeTransactions(next)
   }
 
   /** Moves `blocks` from their old base to the node's head, where the head is the block that was pre-confirmed. */
@@ -210,7 +210,7 @@ export class PreconfirmedChain {
   }
 
   /** The flashblocks to execute next: all that one block lacks, as the newest counts and the checks are cumulative. */
-  #nextStretch(desired: BlockPrefix[]): { prefix: BlockPrefix; from: number; to: number; at: number } | undefined {
+  #nextExecution(desired: BlockPrefix[]): { prefix: BlockPrefix; from: number; to: number; at: number } | undefined {
     for (const [at, prefix] of desired.entries()) {
       const from = (this.#blocks[at]?.index ?? -1) + 1
       const to = this.#singly ? from : prefix.flashblocks.length - 1
@@ -219,7 +219,7 @@ export class PreconfirmedChain {
     return undefined
   }
 
-  async #executeStretch(next: { prefix: BlockPrefix; from: number; to: number; at: number }): Promise<void> {
+  async #executeTransactions(next: { prefix: BlockPrefix; from: number; to: number; at: number }): Promise<void> {
     const { prefix, from, to, at } = next
     const base = this.#base
     const blocks = this.#blocks
@@ -232,7 +232,7 @@ export class PreconfirmedChain {
     const environment = before?.environment ?? environmentOf(prefix, parent, this.#options.rules)
     if (!environment) return this.#refuse({ ...next, to: from }, `no rules are known for time ${prefix.base.timestamp}`)
     const layers = [...below, ...(before ? [before] : [])].flatMap((block) => block.layers)
-    const stretch = {
+    const execution = {
       rules: this.#options.rules,
       block: environment,
       opening: before === undefined,
@@ -249,7 +249,7 @@ export class PreconfirmedChain {
     }, this.#options.executionTimeoutMs)
     try {
       const { executor, driver, executionTimeoutMs } = this.#options
-      const executed = await executeStretch(stretch, stateOn(base.header, layers), {
+      const executed = await executeTransactions(execution, stateOn(base.header, layers), {
         executor,
         driver,
         cancellation: canceller,
@@ -268,12 +268,12 @@ export class PreconfirmedChain {
         kind: 'visible',
         blockNumber: environment.number,
         index: newest.index,
-        transactions: stretch.transactions.length,
+        transactions: execution.transactions.length,
         gasUsed: executed.gasUsed,
         afterMs: Date.now() - (this.#receivedAt.get(newest) ?? Date.now()),
       })
     } catch (error) {
-      if (error instanceof StretchRejected) {
+      if (error instanceof ExecutionRejected) {
         const kind = error.nativePrecompile === undefined ? 'mismatch' : 'nativePrecompile'
         return this.#refuse(next, `transaction ${error.transaction}: ${error.message}`, kind)
       }

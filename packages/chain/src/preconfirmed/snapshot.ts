@@ -6,7 +6,7 @@ export interface PreconfirmedBlock extends PendingBlock {
   payloadId: Hex
   /** Of the newest flashblock in it. */
   index: number
-  /** One for each stretch executed, oldest first. */
+  /** One for each execution, oldest first. */
   layers: readonly StateLayer[]
 }
 

@@ -48,7 +48,7 @@ import type {
 
 import { count, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'
 
-export interface Stretch {
+export interface BlockExecution {
   rules: ChainRules
   block: BlockEnvironment
   opening: boolean
@@ -75,7 +75,7 @@ export interface Written {
   records: CallRecord[]
 }
 
-export interface StretchTransaction {
+export interface ExecutionTransaction {
   hash: Hash
   from: Address
   to: Address | null
@@ -84,7 +84,7 @@ export interface StretchTransaction {
 
 export interface Executed {
   layers: Map<Address, AccountChange>[]
-  transactions: StretchTransaction[]
+  transactions: ExecutionTransaction[]
   receipts: ExecutedReceipt[]
   gasUsed: bigint
   blobGasUsed: bigint
@@ -98,7 +98,7 @@ export interface Rejected {
   call?: number
 }
 
-export interface StretchRejected {
+export interface ExecutionRejected {
   transaction: number
   message: string
   nativePrecompile?: Address
@@ -290,7 +290,7 @@ export function writeBlockEnvironment(record: BlockEnvironment): string {
   )
 }
 
-export function writeStretch(record: Stretch): string {
+export function writeExecution(record: BlockExecution): string {
   return (
     writeChainRules(record.rules) +
     writeBlockEnvironment(record.block) +
@@ -674,7 +674,7 @@ export function readReceipt(reader: TextReader): ExecutedReceipt {
   }
 }
 
-export function readStretchTransaction(reader: TextReader): StretchTransaction {
+export function readExecutionTransaction(reader: TextReader): ExecutionTransaction {
   return {
     hash: reader.hex(),
     from: reader.hex(),
@@ -686,7 +686,7 @@ export function readStretchTransaction(reader: TextReader): StretchTransaction {
 export function readExecuted(reader: TextReader): Executed {
   return {
     layers: reader.list(() => new Map(reader.list(() => [reader.hex(), readAccountChange(reader)]))),
-    transactions: reader.list(() => readStretchTransaction(reader)),
+    transactions: reader.list(() => readExecutionTransaction(reader)),
     receipts: reader.list(() => readReceipt(reader)),
     gasUsed: reader.bigint(),
     blobGasUsed: reader.bigint(),
@@ -777,7 +777,7 @@ export function readRejected(reader: TextReader): Rejected {
   }
 }
 
-export function readStretchRejected(reader: TextReader): StretchRejected {
+export function readExecutionRejected(reader: TextReader): ExecutionRejected {
   return {
     transaction: reader.number(),
     message: reader.word(),

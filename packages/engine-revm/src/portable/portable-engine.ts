@@ -93,12 +93,12 @@ export class PortableEngine implements EngineCore {
     this.#ask(`provide\n${key}\n${reads}${values}`)
   }
 
-  execute(id: number, key: string, layers: number[], stretch: string): void {
-    this.#start('execute', id, key, layers, stretch)
+  execute(id: number, key: string, layers: number[], execution: string): void {
+    this.#start('execute', id, key, layers, execution)
   }
 
-  warm(id: number, key: string, layers: number[], stretch: string): void {
-    this.#start('warm', id, key, layers, stretch)
+  warm(id: number, key: string, layers: number[], execution: string): void {
+    this.#start('warm', id, key, layers, execution)
   }
 
   carry(id: number, key: string, layers: number[], block: string): void {

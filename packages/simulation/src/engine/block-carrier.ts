@@ -27,8 +27,8 @@ export interface BlockCarrier {
 /** What an engine offers that can write what it carries. */
 export interface BlockEncoder {
   /**
-   * Begins to write a sealed block's transactions as EIP-2718 bytes, for a stretch of that block.
-   * @throws or rejects with StretchRejected where they are not what the block's header says
+   * Begins to write a sealed block's transactions as EIP-2718 bytes, to execute them.
+   * @throws or rejects with ExecutionRejected where they are not what the block's header says
    */
   encode(block: BlockToCarry, cancellation: Cancellation): Awaitable<Step<Hex[]>>
 }

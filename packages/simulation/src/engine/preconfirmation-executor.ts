@@ -9,27 +9,27 @@ import type { Step } from './step.js'
 export interface PreconfirmationExecutor {
   /**
    * Begins to execute signed transactions, in order and under full validation, on top of the state with all its layers.
-   * @throws or rejects with StretchRejected where a transaction is invalid; the signal's reason
+   * @throws or rejects with ExecutionRejected where a transaction is invalid; the signal's reason
    */
-  execute(stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<ExecutedStretch>>
+  execute(execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<BlockExecutionResult>>
   /**
-   * Begins to run one transaction of the stretch out of order, unvalidated, for what it reads: transactions warmed side by
+   * Begins to run one transaction of the execution out of order, unvalidated, for what it reads: transactions warmed side by
    * side need few rounds of reads. Its result is thrown away; where it can't run, that is no error.
    */
-  warm(transaction: Hex, stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>>
+  warm(transaction: Hex, execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>>
 }
 
 /** The next transactions of a block under construction: one flashblock. */
-export interface BlockStretch {
+export interface BlockExecution {
   rules: ChainRules
   block: BlockEnvironment
-  /** The block's first stretch: its pre-execution system calls run before the transactions. */
+  /** The block's first transactions: its pre-execution system calls run before the transactions. */
   opening: boolean
   /** What the system calls change, and what each transaction changes, are layers of their own. */
   isSplit?: boolean
   /** EIP-2718 bytes, signed, or an OP-stack deposit. */
   transactions: Hex[]
-  /** What earlier stretches of the same block left, in order; empty when opening. */
+  /** What earlier executions of the same block left, in order; empty when opening. */
   earlierReceipts: ExecutedReceipt[]
 }
 
@@ -50,13 +50,13 @@ export interface BlockEnvironment {
   rules: BlockRules
 }
 
-export interface ExecutedStretch {
-  /** What this stretch changed, oldest first: one layer, unless it is split. */
+export interface BlockExecutionResult {
+  /** What these transactions changed, oldest first: one layer, unless it is split. */
   layers: StateLayer[]
   transactions: PreconfirmedTransaction[]
   /** Of these transactions alone. */
   receipts: ExecutedReceipt[]
-  /** Of the whole block so far, earlier stretches included. */
+  /** Of the whole block so far, earlier executions included. */
   gasUsed: bigint
   blobGasUsed: bigint
   receiptsRoot: Hash
@@ -103,8 +103,8 @@ export interface RollupReceipt {
 }
 
 /** A transaction that the block's rules don't allow here. */
-export class StretchRejected extends Error {
-  override readonly name = 'StretchRejected'
+export class ExecutionRejected extends Error {
+  override readonly name = 'ExecutionRejected'
   constructor(
     message: string,
     /** Index in `transactions`. */

@@ -5,11 +5,11 @@ import { type PinnedState, pinnedState } from '../drive/pinned-state.js'
 import type { BlockEncoder } from '../engine/block-carrier.js'
 import {
   type BlockEnvironment,
+  type BlockExecutionResult,
   type ExecutedReceipt,
-  type ExecutedStretch,
+  ExecutionRejected,
   type PreconfirmationExecutor,
   type PreconfirmedTransaction,
-  StretchRejected,
 } from '../engine/preconfirmation-executor.js'
 import type { StateLayer } from '../engine/state.js'
 import type { ChainRules } from '../plan/chain-rules.js'
@@ -31,7 +31,7 @@ export interface PrefixOptions {
   /** The block's transactions, EIP-2718 bytes, asked for when the first one is executed. */
   transactions: (site: PrefixSite) => Promise<readonly Hex[]>
   /** Of the whole block, once it was executed: why that is not what was to come of it. */
-  differenceOf?: (executed: ExecutedStretch) => string | undefined
+  differenceOf?: (executed: BlockExecutionResult) => string | undefined
 }
 
 /**
@@ -97,18 +97,18 @@ export class BlockPrefix {
     const { number } = environment
     const done = this.transactions.length
     const opening = this.#layers.length === 0
-    let executed: ExecutedStretch
+    let executed: BlockExecutionResult
     try {
       this.#raw = this.#raw !== undefined && this.#raw.length >= count ? this.#raw : await transactions(site)
-      const stretch = {
+      const execution = {
         ...{ rules, block: environment, opening, isSplit: true },
         transactions: this.#raw.slice(done, count),
         earlierReceipts: this.receipts,
       }
       const at = opening ? below : pinnedState(below.block, [...below.layers, ...this.#layersUpTo(this.#layers.length)])
-      executed = await driver.run(() => executor.execute(stretch, at, cancellation), at, site)
+      executed = await driver.run(() => executor.execute(execution, at, cancellation), at, site)
     } catch (error) {
-      if (!(error instanceof StretchRejected)) throw error
+      if (!(error instanceof ExecutionRejected)) throw error
       throw unlike(number, `transaction ${done + error.transaction}: ${error.message}`)
     }
     const difference = count === this.#raw.length ? differenceOf?.(executed) : undefined

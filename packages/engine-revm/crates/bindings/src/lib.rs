@@ -130,16 +130,16 @@ impl NativeEngine {
         self.desk.provide(key_of(&key)?, field(&reads)?, ascii(&values)?).map_err(refused)
     }
 
-    /// Executes a stretch of a block under construction. The result comes by mail.
+    /// Executes transactions of a block under construction. The result comes by mail.
     #[napi(catch_unwind)]
-    pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
-        self.start("execute", id, &key, &layers, &stretch)
+    pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, execution: Latin1String) -> Result<()> {
+        self.start("execute", id, &key, &layers, &execution)
     }
 
-    /// Runs the one transaction of a stretch, so that what it reads is held.
+    /// Runs the one transaction of an execution, so that what it reads is held.
     #[napi(catch_unwind)]
-    pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
-        self.start("warm", id, &key, &layers, &stretch)
+    pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, execution: Latin1String) -> Result<()> {
+        self.start("warm", id, &key, &layers, &execution)
     }
 
     /// Ends work that nobody waits for any more.
@@ -219,7 +219,7 @@ impl NativeEngine {
             AtOnce::Rejected(text) => Either::B(Message::new(Kind::Rejected, id, text)),
             AtOnce::TooMuch(Simulation { plan, key, layers }) => {
                 let work = Work::Simulate(plan);
-                self.threads.start(id, key, layers, move |ground| work.perform(ground)).map_err(refused)?;
+                self.threads.start(id, key, layers, move |base| work.perform(base)).map_err(refused)?;
                 return Ok(None);
             }
         }))
@@ -235,10 +235,10 @@ impl NativeEngine {
         text: &Latin1String,
     ) -> Result<()> {
         let text = ascii(text)?.to_owned();
-        let work = move |ground: &_| {
+        let work = move |base: &_| {
             let work = Work::read(kind, &mut Tokens(&text));
             drop(text);
-            work.map_err(|_| Ending::Failed)?.perform(ground)
+            work.map_err(|_| Ending::Failed)?.perform(base)
         };
         self.threads.start(id, key_of(key)?, self.layers(layers)?, work).map_err(refused)
     }

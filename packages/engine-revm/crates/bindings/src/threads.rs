@@ -14,7 +14,7 @@ use upfront_engine::{
     evm::MemoryGate,
     pool::Pool,
     primitives::B256,
-    simulate::Ground,
+    simulate::BaseState,
     state::{Layer, StateCache, Stop, thread_time},
 };
 use upfront_engine_border::{Ending, Payload, Refusal, Result};
@@ -74,7 +74,7 @@ impl Threads {
         id: u32,
         key: B256,
         layers: Vec<Arc<Layer>>,
-        work: impl FnOnce(&Ground) -> std::result::Result<Payload, Ending> + Send + 'static,
+        work: impl FnOnce(&BaseState) -> std::result::Result<Payload, Ending> + Send + 'static,
     ) -> Result<()> {
         let pool = self.pool.as_ref().ok_or(Refusal::Closed)?;
         let running = Running::default();
@@ -84,10 +84,10 @@ impl Threads {
         let job = move || {
             let Running { stop, answer } = running;
             let source = Arc::new(Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), answer });
-            let ground = Ground { cache, key, layers, source, stop, memory, records };
+            let base = BaseState { cache, key, layers, source, stop, memory, records };
             let began = thread_time();
-            let result = catch_unwind(AssertUnwindSafe(|| work(&ground)));
-            drop(ground);
+            let result = catch_unwind(AssertUnwindSafe(|| work(&base)));
+            drop(base);
             table.entries().remove(&id);
             match result {
                 Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),

@@ -11,7 +11,7 @@ use crate::{
 };
 use std::{collections::HashMap, sync::Arc};
 use upfront_engine::{
-    evm::Room,
+    evm::MemoryReservation,
     primitives::B256,
     rejection::Failure,
     simulate::{Simulated, simulate},
@@ -55,7 +55,8 @@ impl Desk {
         let Simulation { plan, key, layers } = &simulation;
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(NoSource), stop.clone());
-        let Simulated { outcome, assumed } = simulate(plan, state.within(self.allowance), stop, Room::default());
+        let Simulated { outcome, assumed } =
+            simulate(plan, state.within(self.allowance), stop, MemoryReservation::default());
         match outcome.and_then(|outcome| answered(plan, &outcome)) {
             Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => AtOnce::TooMuch(simulation),
             result if !assumed.is_empty() => {

@@ -2,16 +2,16 @@
 
 use crate::{
     payload::Payload,
-    records::{Executed, Rejected, StretchTransaction, Written, WrittenFailure},
+    records::{Executed, ExecutionTransaction, Rejected, Written, WrittenFailure},
     text::{Field, Lines},
 };
 use upfront_engine::{
     answer::Answer,
+    execution::BlockExecutionResult,
     outcome::{Outcome, Status},
     primitives::U256,
     rejection,
     state::{Cached, Read},
-    stretch::ExecutedStretch,
 };
 
 /// JSON that is longer crosses as bytes. V8 makes shorter strings in its young generation, where they cost next to nothing to
@@ -53,8 +53,8 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
 }
 
 /// The layer, the transactions and their receipts, and the figures of the block so far.
-pub fn executed(executed: ExecutedStretch) -> String {
-    let transactions = executed.transactions.iter().map(|transaction| StretchTransaction {
+pub fn executed(executed: BlockExecutionResult) -> String {
+    let transactions = executed.transactions.iter().map(|transaction| ExecutionTransaction {
         hash: transaction.hash,
         from: transaction.from,
         to: transaction.to(),

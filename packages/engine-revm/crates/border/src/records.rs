@@ -6,9 +6,9 @@ use crate::{
 };
 
 use upfront_engine::{
-    carry, outcome, plan,
+    carry, execution, outcome, plan,
     primitives::{Address, B256, Bloom, Bytes, map::AddressMap},
-    rejection, state, stretch,
+    rejection, state,
 };
 
 pub struct WrittenFailure {
@@ -27,7 +27,7 @@ pub struct Written {
     pub records: Vec<outcome::CallRecord>,
 }
 
-pub struct StretchTransaction {
+pub struct ExecutionTransaction {
     pub hash: B256,
     pub from: Address,
     pub to: Option<Address>,
@@ -36,8 +36,8 @@ pub struct StretchTransaction {
 
 pub struct Executed {
     pub layers: Vec<AddressMap<state::AccountChange>>,
-    pub transactions: Vec<StretchTransaction>,
-    pub receipts: Vec<stretch::StretchReceipt>,
+    pub transactions: Vec<ExecutionTransaction>,
+    pub receipts: Vec<execution::ExecutionReceipt>,
     pub gas_used: u64,
     pub blob_gas_used: u64,
     pub receipts_root: B256,
@@ -50,7 +50,7 @@ pub struct Rejected {
     pub call: Option<u64>,
 }
 
-pub struct StretchRejected {
+pub struct ExecutionRejected {
     pub transaction: u64,
     pub message: String,
     pub native_precompile: Option<Address>,
@@ -109,13 +109,13 @@ fields! {
     }
 }
 fields! {
-    stretch::BlockEnvironment {
+    execution::BlockEnvironment {
         number, timestamp, parent_hash, gas_limit, fee_recipient, prev_randao, base_fee, parent_beacon_block_root,
         excess_blob_gas, slot_number, rules
     }
 }
 fields! {
-    stretch::Stretch {
+    execution::BlockExecution {
         chain, block, opening, is_split, transactions, earlier_receipts, earlier_gas_used, earlier_blob_gas_used
     }
 }
@@ -187,18 +187,18 @@ fields! {
 fields! { Written { accounts, slots, touched_list, gas_used, failures, records } }
 fields! { outcome::ExecutedLog { address, topics, data; synthetic: false, index: 0 } }
 fields! {
-    stretch::RollupReceipt {
+    execution::RollupReceipt {
         l1_gas_price, l1_gas_used, l1_fee, l1_base_fee_scalar, l1_blob_base_fee, l1_blob_base_fee_scalar,
         operator_fee_scalar, operator_fee_constant, da_footprint_gas_scalar
     }
 }
 fields! {
-    stretch::StretchReceipt {
+    execution::ExecutionReceipt {
         tx_type, succeeded, cumulative_gas_used, gas_used, effective_gas_price, logs, contract_address, blob_gas_used,
         rollup, encoded; bloom: Bloom::ZERO
     }
 }
-fields! { StretchTransaction { hash, from, to, nonce } }
+fields! { ExecutionTransaction { hash, from, to, nonce } }
 fields! { Executed { layers, transactions, receipts, gas_used, blob_gas_used, receipts_root, logs_bloom } }
 variants! {
     rejection::TransactionFault {
@@ -229,7 +229,7 @@ variants! {
     }
 }
 fields! { Rejected { rejection, block, call } }
-fields! { StretchRejected { transaction, message, native_precompile } }
+fields! { ExecutionRejected { transaction, message, native_precompile } }
 fields! { Encoded { transactions } }
 fields! { carry::Deposit { source_hash, from, mint, is_system_transaction } }
 fields! {
@@ -277,8 +277,8 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Recording" => plan::Recording::read(t)?.write(&mut out),
         "Probe" => plan::Probe::read(t)?.write(&mut out),
         "Plan" => plan::Plan::read(t)?.write(&mut out),
-        "BlockEnvironment" => stretch::BlockEnvironment::read(t)?.write(&mut out),
-        "Stretch" => stretch::Stretch::read(t)?.write(&mut out),
+        "BlockEnvironment" => execution::BlockEnvironment::read(t)?.write(&mut out),
+        "BlockExecution" => execution::BlockExecution::read(t)?.write(&mut out),
         "AccountChange" => state::AccountChange::read(t)?.write(&mut out),
         "Layer" => state::Layer::read(t)?.write(&mut out),
         "Read" => state::Read::read(t)?.write(&mut out),
@@ -299,14 +299,14 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "CallRecord" => outcome::CallRecord::read(t)?.write(&mut out),
         "Written" => Written::read(t)?.write(&mut out),
         "Log" => outcome::ExecutedLog::read(t)?.write(&mut out),
-        "RollupReceipt" => stretch::RollupReceipt::read(t)?.write(&mut out),
-        "Receipt" => stretch::StretchReceipt::read(t)?.write(&mut out),
-        "StretchTransaction" => StretchTransaction::read(t)?.write(&mut out),
+        "RollupReceipt" => execution::RollupReceipt::read(t)?.write(&mut out),
+        "Receipt" => execution::ExecutionReceipt::read(t)?.write(&mut out),
+        "ExecutionTransaction" => ExecutionTransaction::read(t)?.write(&mut out),
         "Executed" => Executed::read(t)?.write(&mut out),
         "TransactionFault" => rejection::TransactionFault::read(t)?.write(&mut out),
         "Rejection" => rejection::Rejection::read(t)?.write(&mut out),
         "Rejected" => Rejected::read(t)?.write(&mut out),
-        "StretchRejected" => StretchRejected::read(t)?.write(&mut out),
+        "ExecutionRejected" => ExecutionRejected::read(t)?.write(&mut out),
         "Encoded" => Encoded::read(t)?.write(&mut out),
         "Deposit" => carry::Deposit::read(t)?.write(&mut out),
         "SealedTransaction" => carry::SealedTransaction::read(t)?.write(&mut out),

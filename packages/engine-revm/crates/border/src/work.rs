@@ -3,26 +3,26 @@
 use crate::{
     encode,
     payload::Payload,
-    records::{Encoded, StretchRejected},
+    records::{Encoded, ExecutionRejected},
     text::{Decoded, Tokens},
 };
 use upfront_engine::{
     answer,
     carry::{self, Differs},
+    execution::{self, BlockExecution, ExecutionFailure, TransactionError},
     outcome::Outcome,
     plan::Plan,
     primitives::{Address, B256, map::AddressMap},
     rejection::Failure,
-    simulate::{Ground, simulate_reading},
+    simulate::{BaseState, simulate_reading},
     state::AccountChange,
-    stretch::{self, Stretch, StretchFailure, TransactionError},
 };
 
 pub enum Work {
     Simulate(Plan),
-    Execute(Stretch),
-    /// Runs the one transaction of a stretch, so that what it reads is held.
-    Warm(Stretch),
+    Execute(BlockExecution),
+    /// Runs the one transaction of an execution, so that what it reads is held.
+    Warm(BlockExecution),
     Carry(carry::SealedBlock),
     /// Carries a block by its access list.
     Lay(carry::ListedBlock),
@@ -62,58 +62,58 @@ impl Work {
         })
     }
 
-    pub fn perform(&self, ground: &Ground) -> Result<Payload, Ending> {
+    pub fn perform(&self, base: &BaseState) -> Result<Payload, Ending> {
         match self {
             Self::Simulate(plan) => {
-                simulate_reading(plan, ground).and_then(|outcome| answered(plan, &outcome)).map_err(Ending::from)
+                simulate_reading(plan, base).and_then(|outcome| answered(plan, &outcome)).map_err(Ending::from)
             }
-            Self::Execute(stretch) => {
-                let executed = stretch::execute(stretch, ground).map_err(refused)?;
+            Self::Execute(execution) => {
+                let executed = execution::execute(execution, base).map_err(refused)?;
                 Ok(encode::executed(executed).into_bytes().into())
             }
-            Self::Warm(stretch) => match stretch.transactions.first() {
-                Some(raw) => stretch::warm(stretch, raw, ground)
+            Self::Warm(execution) => match execution.transactions.first() {
+                Some(raw) => execution::warm(execution, raw, base)
                     .map(|()| Payload::default())
                     .map_err(|error| Failure::from(error).into()),
                 None => Ok(Payload::default()),
             },
-            Self::Carry(block) => carried(ground, (block.hash, block.block.number), carry::execute(block, ground)),
-            Self::Lay(block) => carried(ground, (block.hash, block.number), carry::listed(block)),
+            Self::Carry(block) => carried(base, (block.hash, block.block.number), carry::execute(block, base)),
+            Self::Lay(block) => carried(base, (block.hash, block.number), carry::listed(block)),
             Self::Encode(block) => match carry::encoded(block) {
                 Ok(transactions) => Ok(encode::written(&Encoded { transactions }).into_bytes().into()),
                 Err(Differs::Read(error)) => Err(Failure::from(error).into()),
-                Err(differs) => Err(stretch_rejected(0, differs.to_string(), None)),
+                Err(differs) => Err(execution_rejected(0, differs.to_string(), None)),
             },
         }
     }
 }
 
 fn carried(
-    ground: &Ground,
+    base: &BaseState,
     block: (B256, u64),
     changed: Result<AddressMap<AccountChange>, Differs>,
 ) -> Result<Payload, Ending> {
-    match carry::carry(&ground.cache, ground.key, block, &ground.layers, changed) {
+    match carry::carry(&base.cache, base.key, block, &base.layers, changed) {
         Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
         Err(error) => Err(Failure::from(error).into()),
     }
 }
 
-fn refused(failure: StretchFailure) -> Ending {
+fn refused(failure: ExecutionFailure) -> Ending {
     match failure {
-        StretchFailure::Read(error) => Failure::from(error).into(),
-        StretchFailure::Rejected { transaction, error } => {
+        ExecutionFailure::Read(error) => Failure::from(error).into(),
+        ExecutionFailure::Rejected { transaction, error } => {
             let native_precompile = match error {
                 TransactionError::NativePrecompile(address) => Some(address),
                 _ => None,
             };
-            stretch_rejected(transaction, error.to_string(), native_precompile)
+            execution_rejected(transaction, error.to_string(), native_precompile)
         }
     }
 }
 
-fn stretch_rejected(transaction: usize, message: String, native_precompile: Option<Address>) -> Ending {
-    let rejected = StretchRejected { transaction: transaction as u64, message, native_precompile };
+fn execution_rejected(transaction: usize, message: String, native_precompile: Option<Address>) -> Ending {
+    let rejected = ExecutionRejected { transaction: transaction as u64, message, native_precompile };
     Ending::Rejected(encode::written(&rejected).into_bytes())
 }
 

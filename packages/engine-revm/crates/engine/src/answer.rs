@@ -79,7 +79,7 @@ impl<'a> Writer<'a, '_> {
         self.optional_number(",\"slotNumber\":", header.slot_number);
         self.number(",\"size\":", block.size as u64);
         self.text(",\"transactions\":");
-        let place = Place::of(block);
+        let place = BlockFields::of(block);
         if self.plan.full_transactions {
             self.list(planned.calls.iter().zip(&block.calls).enumerate(), |writer, (index, (call, executed))| {
                 writer.transaction(call, executed, index, block, planned.rules.op.is_some());
@@ -102,7 +102,7 @@ impl<'a> Writer<'a, '_> {
         self.text("}");
     }
 
-    fn call(&mut self, call: &'a ExecutedCall, index: usize, place: &Place) {
+    fn call(&mut self, call: &'a ExecutedCall, index: usize, place: &BlockFields) {
         let succeeded = call.status == Status::Success;
         self.hex("{\"returnData\":", if succeeded { &call.return_data } else { &[] });
         self.text(",\"logs\":");
@@ -189,7 +189,7 @@ impl<'a> Writer<'a, '_> {
         self.text("}");
     }
 
-    fn log(&mut self, log: &ExecutedLog, transaction: &[u8], place: &Place) {
+    fn log(&mut self, log: &ExecutedLog, transaction: &[u8], place: &BlockFields) {
         self.hex("{\"address\":", log.address.as_slice());
         self.text(",\"topics\":");
         self.list(&log.topics, |writer, topic| writer.hex("", topic.as_slice()));
@@ -250,12 +250,12 @@ impl<'a> Writer<'a, '_> {
 }
 
 /// What the logs of a block say of where they are.
-struct Place {
+struct BlockFields {
     number: Vec<u8>,
     hash_and_time: Vec<u8>,
 }
 
-impl Place {
+impl BlockFields {
     fn of(block: &ExecutedBlock) -> Self {
         let mut number = b",\"blockNumber\":".to_vec();
         quantity(&mut number, block.header.number);

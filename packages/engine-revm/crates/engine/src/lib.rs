@@ -1,4 +1,4 @@
-//! Executes whole `eth_simulateV1` plans and stretches of blocks under construction on revm, and seals what it executed.
+//! Executes whole `eth_simulateV1` plans and transactions of blocks, under construction or sealed, on revm, and seals what it executed.
 //!
 //! | module | owns |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `access_list` | the list of what a block accesses (EIP-7928) |
 //! | [`answer`] | outcomes as the JSON of an answer |
 //! | [`op`] | what OP-stack chains add |
-//! | [`stretch`] | signed transactions of a block under construction |
+//! | [`execution`] | signed transactions of a block under construction |
 //! | [`pool`] | threads |
 
 mod access_list;
@@ -21,6 +21,7 @@ pub mod carry;
 mod code_end;
 mod depends;
 pub mod evm;
+pub mod execution;
 mod last_step;
 pub mod op;
 pub mod outcome;
@@ -30,6 +31,5 @@ pub mod rejection;
 pub mod seal;
 pub mod simulate;
 pub mod state;
-pub mod stretch;
 
 pub use alloy_primitives as primitives;

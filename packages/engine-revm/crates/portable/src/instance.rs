@@ -3,7 +3,7 @@ use upfront_engine::{
     carry::{self, Carried, Differs},
     evm::MemoryGate,
     primitives::{B256, map::AddressMap},
-    simulate::Ground,
+    simulate::BaseState,
     state::{AccountChange, Allowance, Layer, Read, ReadError, StateSource, Stop, Value},
 };
 use upfront_engine_border::{AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, written};
@@ -105,7 +105,7 @@ impl Instance {
         let (key, layers) = (t.read()?, self.layers(t)?);
         let work = Work::read(kind, t)?;
         let lacking = Arc::new(Lacking::default());
-        let ground = Ground {
+        let base = BaseState {
             cache: self.desk.cache.clone(),
             key,
             layers,
@@ -115,9 +115,9 @@ impl Instance {
             records: Arc::default(),
         };
         let done = match work {
-            Work::Carry(block) => changed((block.hash, block.block.number), carry::execute(&block, &ground)),
+            Work::Carry(block) => changed((block.hash, block.block.number), carry::execute(&block, &base)),
             Work::Lay(block) => changed((block.hash, block.number), carry::listed(&block)),
-            work => work.perform(&ground).map(|payload| (Said::Done, payload)),
+            work => work.perform(&base).map(|payload| (Said::Done, payload)),
         };
         let reads = lacking.take();
         if !reads.is_empty() {

@@ -1,7 +1,7 @@
 use crate::{
+    execution::BlockEnvironment,
     plan::{ChainRules, Withdrawal},
     seal::SealedTransaction,
-    stretch::BlockEnvironment,
 };
 use alloy_primitives::{B256, Bloom, Bytes};
 

@@ -3,16 +3,16 @@ use super::{
     difference::{Difference, Differs, unless_same},
 };
 use crate::{
-    evm::Machine,
+    evm::Evm,
+    execution::{self, BlockExecution, BlockExecutionResult, ExecutionFailure, PooledTransaction, TransactionError},
     plan::OpFork,
     rejection::Fault,
     seal::{encode_sealed, withdrawals_root},
     simulate::{
-        Ground, credit_withdrawals, requests_hash,
+        BaseState, credit_withdrawals, requests_hash,
         system_calls::{CONSOLIDATION_REQUESTS, QUEUE_SLOTS, WITHDRAWAL_REQUESTS},
     },
     state::{AccountChange, Allowance, Read, ReadError, SimulationState, Stop},
-    stretch::{self, ExecutedStretch, PooledTransaction, Stretch, StretchFailure, TransactionError},
 };
 use alloy_primitives::{Bytes, U256, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
@@ -22,11 +22,11 @@ use std::sync::Arc;
 /// What the block changes of its parent's state, beside what lies on that already. Every part of the header that tells of its
 /// execution, but for the state root, is compared with what came of it here. A run of the block notes all that is missing, so that it
 /// is waited for together; then the block is run again, until a run misses nothing: that one counts.
-pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<AccountChange>, Differs> {
+pub fn execute(block: &SealedBlock, base: &BaseState) -> Result<AddressMap<AccountChange>, Differs> {
     let encoded = encoded(block)?;
     check_withdrawals(block)?;
     let earlier = block.earlier_receipts.len().min(encoded.len());
-    let stretch = Stretch {
+    let execution = BlockExecution {
         chain: block.chain,
         block: block.block.clone(),
         opening: earlier == 0,
@@ -36,11 +36,11 @@ pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<Accoun
         earlier_gas_used: block.earlier_gas_used,
         earlier_blob_gas_used: block.earlier_blob_gas_used,
     };
-    let transactions = stretch::decoded(&stretch).map_err(refused)?;
-    let certain = certain(block, &stretch, &transactions);
-    stretch::reading(ground, |state| {
+    let transactions = execution::decoded(&execution).map_err(refused)?;
+    let certain = certain(block, &execution, &transactions);
+    execution::reading(base, |state| {
         state.note(certain.iter().copied());
-        attempt(block, &stretch, &transactions, state, &ground.stop)
+        attempt(block, &execution, &transactions, state, &base.stop)
     })?
 }
 
@@ -48,8 +48,8 @@ pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<Accoun
 const FOR_REQUESTS: Allowance = Allowance { gas: 30_000_000, frames: 100, bytes: 1 << 16, precompile_gas: 1_000_000 };
 
 /// What executing the block reads in any case.
-fn certain(block: &SealedBlock, stretch: &Stretch, transactions: &[PooledTransaction]) -> Vec<Read> {
-    let mut reads = stretch::certain(stretch, transactions);
+fn certain(block: &SealedBlock, execution: &BlockExecution, transactions: &[PooledTransaction]) -> Vec<Read> {
+    let mut reads = execution::certain(execution, transactions);
     reads.extend(block.withdrawals.iter().flat_map(|withdrawal| Read::account(withdrawal.address)));
     if asks_for_requests(block) {
         for queue in [WITHDRAWAL_REQUESTS, CONSOLIDATION_REQUESTS] {
@@ -65,39 +65,39 @@ fn asks_for_requests(block: &SealedBlock) -> bool {
     rules.has(SpecId::PRAGUE) && rules.op.is_none()
 }
 
-fn refused(failure: StretchFailure) -> Differs {
+fn refused(failure: ExecutionFailure) -> Differs {
     let detail = failure.to_string();
     match failure {
-        StretchFailure::Read(error) => Differs::Read(error),
-        StretchFailure::Rejected { error: TransactionError::NativePrecompile(_), .. } => {
+        ExecutionFailure::Read(error) => Differs::Read(error),
+        ExecutionFailure::Rejected { error: TransactionError::NativePrecompile(_), .. } => {
             Differs::Found { difference: Difference::NativePrecompile, detail }
         }
-        StretchFailure::Rejected { .. } => Differs::Found { difference: Difference::Transaction, detail },
+        ExecutionFailure::Rejected { .. } => Differs::Found { difference: Difference::Transaction, detail },
     }
 }
 
 /// One run of the block. The state comes back, to tell what it took for granted.
 fn attempt(
     block: &SealedBlock,
-    stretch: &Stretch,
+    execution: &BlockExecution,
     transactions: &[PooledTransaction],
     state: SimulationState,
     stop: &Arc<Stop>,
 ) -> (Result<AddressMap<AccountChange>, Differs>, SimulationState) {
-    let (executed, state) = stretch::run(stretch, transactions.to_vec(), state, stop);
-    let mut machine = stretch.machine(state, stop.clone());
+    let (executed, state) = execution::run(execution, transactions.to_vec(), state, stop);
+    let mut evm = execution.evm(state, stop.clone());
     let closed = executed.map_err(refused).and_then(|mut executed| {
-        machine.evm.ctx.chain.access_list = executed.access_list.take();
-        if !machine.state().lacks() {
+        evm.inner.ctx.chain.access_list = executed.access_list.take();
+        if !evm.state().lacks() {
             compare(block, &executed)?;
         }
-        close(block, &executed, &mut machine)
+        close(block, &executed, &mut evm)
     });
-    let (mut state, _) = machine.finish();
+    let (mut state, _) = evm.finish();
     (closed.map(|()| state.take_changes()), state)
 }
 
-fn compare(block: &SealedBlock, executed: &ExecutedStretch) -> Result<(), Differs> {
+fn compare(block: &SealedBlock, executed: &BlockExecutionResult) -> Result<(), Differs> {
     unless_same(Difference::GasUsed, executed.gas_used, block.gas_used)?;
     unless_same(Difference::ReceiptsRoot, executed.receipts_root, block.receipts_root)?;
     unless_same(Difference::LogsBloom, executed.logs_bloom, block.logs_bloom)?;
@@ -135,16 +135,16 @@ fn check_withdrawals(block: &SealedBlock) -> Result<(), Differs> {
 }
 
 /// What comes after the transactions: withdrawals, and the requests' system calls.
-fn close(block: &SealedBlock, executed: &ExecutedStretch, machine: &mut Machine) -> Result<(), Differs> {
-    machine.set_access_index(block.transactions.len() as u64 + 1);
-    credit_withdrawals(machine, &block.withdrawals)?;
+fn close(block: &SealedBlock, executed: &BlockExecutionResult, evm: &mut Evm) -> Result<(), Differs> {
+    evm.set_access_index(block.transactions.len() as u64 + 1);
+    credit_withdrawals(evm, &block.withdrawals)?;
     if asks_for_requests(block) {
         let logs = || executed.receipts.iter().flat_map(|receipt| &receipt.logs);
-        let mut hash = requests_hash(machine, block.chain.deposit_contract, logs());
+        let mut hash = requests_hash(evm, block.chain.deposit_contract, logs());
         if matches!(hash, Err(Fault::Read(ReadError::Lacking))) {
-            machine.state().set_allowance(Some(FOR_REQUESTS));
-            hash = requests_hash(machine, block.chain.deposit_contract, logs());
-            machine.state().set_allowance(None);
+            evm.state().set_allowance(Some(FOR_REQUESTS));
+            hash = requests_hash(evm, block.chain.deposit_contract, logs());
+            evm.state().set_allowance(None);
         }
         let hash = hash.map_err(|fault| match fault {
             Fault::Read(error) => Differs::Read(error),
@@ -152,7 +152,7 @@ fn close(block: &SealedBlock, executed: &ExecutedStretch, machine: &mut Machine)
         })?;
         unless_same(Difference::RequestsHash, hash, block.requests_hash.unwrap_or_default())?;
     }
-    if let Some(list) = &machine.evm.ctx.chain.access_list {
+    if let Some(list) = &evm.inner.ctx.chain.access_list {
         let claimed = block.block_access_list_hash.unwrap_or_default();
         unless_same(Difference::BlockAccessListHash, list.hash(), claimed)?;
     }

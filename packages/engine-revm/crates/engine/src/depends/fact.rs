@@ -41,7 +41,7 @@ impl FactKind {
 
 /// A fact by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct FactKey {
     pub kind: FactKind,
     /// Of slots, balances and codes.
     pub address: Option<Address>,
@@ -51,7 +51,7 @@ pub struct Place {
 
 /// What the contracts that keep hashes of the last blocks (EIP-2935) and roots of the last beacon blocks (EIP-4788) hold: a simulation may
 /// have none.
-fn is_history(place: &Place) -> bool {
+fn is_history(place: &FactKey) -> bool {
     matches!(place.address, Some(HISTORY_STORAGE_ADDRESS | BEACON_ROOTS_ADDRESS))
 }
 
@@ -118,7 +118,7 @@ pub struct Dependencies {
 
 #[derive(Debug)]
 struct Known {
-    place: Place,
+    place: FactKey,
     value: U256,
     /// Since the last transfer, approval or failure.
     pending: u64,
@@ -129,12 +129,12 @@ struct Known {
 #[derive(Debug, Default)]
 pub struct Facts {
     known: Vec<Known>,
-    numbers: HashMap<Place, u32>,
+    numbers: HashMap<FactKey, u32>,
     pending: Vec<u32>,
 }
 
 impl Facts {
-    pub fn number_of(&mut self, place: Place, value: U256) -> u32 {
+    pub fn number_of(&mut self, place: FactKey, value: U256) -> u32 {
         let known = &mut self.known;
         *self.numbers.entry(place).or_insert_with(|| {
             known.push(Known { place, value, pending: 0, decided: 0 });

@@ -1,4 +1,4 @@
-//! Frames as the machine opens and ends them.
+//! Frames as the EVM opens and ends them.
 
 use super::{
     Tracker,

@@ -2,7 +2,7 @@
 
 use super::{
     Tracker,
-    fact::{FactKind, Place, reached},
+    fact::{FactKey, FactKind, reached},
     labels::{COMPUTED, Label, NONE, SELECTED},
     shadow::{Opening, Returned, Shadow},
     tracker::{Avoided, Word},
@@ -300,7 +300,7 @@ impl Note<'_> {
     fn block_hash(&mut self) {
         let asked = self.at(0);
         let (number, value) = (self.step.operand(0), self.top());
-        let place = Place { kind: FactKind::BlockHash, address: None, key: number };
+        let place = FactKey { kind: FactKind::BlockHash, address: None, key: number };
         let label = self.tracker.fact(place, value);
         let asked = self.tracker.raise(asked, SELECTED);
         let label = self.tracker.union(label, asked);
@@ -409,7 +409,7 @@ impl Note<'_> {
         let label = match self.tracker.word(&Word { account, slot, is_transient }) {
             Some(label) => label,
             None if is_transient => NONE,
-            None => self.tracker.fact(Place { kind: FactKind::Slot, address: Some(account), key: slot }, value),
+            None => self.tracker.fact(FactKey { kind: FactKind::Slot, address: Some(account), key: slot }, value),
         };
         let key = self.tracker.raise(key, SELECTED);
         let label = self.tracker.union(label, key);

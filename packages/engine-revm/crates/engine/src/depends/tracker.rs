@@ -1,5 +1,5 @@
 use super::{
-    fact::{Dependencies, FactKind, Facts, Place, reached},
+    fact::{Dependencies, FactKey, FactKind, Facts, reached},
     labels::{How, Label, Labels, NONE, SELECTED},
     shadow::{Opening, Returned, Shadow},
     spans::Spans,
@@ -114,7 +114,7 @@ impl Tracker {
     }
 
     /// The label of a fact.
-    pub fn fact(&mut self, place: Place, value: U256) -> Label {
+    pub fn fact(&mut self, place: FactKey, value: U256) -> Label {
         let fact = self.facts.number_of(place, value);
         self.labels.of(fact)
     }
@@ -262,11 +262,11 @@ impl Tracker {
 
     /// The label of a fact of the state that an account has.
     pub fn of_account(&mut self, kind: FactKind, address: Address, value: U256) -> Label {
-        self.fact(Place { kind, address: Some(address), key: U256::ZERO }, value)
+        self.fact(FactKey { kind, address: Some(address), key: U256::ZERO }, value)
     }
 
     /// The label of a fact that the block or the transaction has.
     pub fn of_surroundings(&mut self, kind: FactKind, value: U256) -> Label {
-        self.fact(Place { kind, address: None, key: U256::ZERO }, value)
+        self.fact(FactKey { kind, address: None, key: U256::ZERO }, value)
     }
 }

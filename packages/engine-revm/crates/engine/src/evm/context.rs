@@ -1,7 +1,7 @@
-use super::watch::Watch;
+use super::inspector::Inspector;
 use crate::state::SimulationState;
 use revm::context::{BlockEnv, CfgEnv, Journal, LocalContext, TxEnv};
 
 /// What instructions work on beside their frame.
 pub type Context =
-    revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Watch, LocalContext>;
+    revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Inspector, LocalContext>;

@@ -1,4 +1,4 @@
-use super::{context::Context, halt, machine::Machine, record_frame};
+use super::{context::Context, halt, instance::Evm, record_frame};
 use crate::{
     op::{BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT, OperatorFee},
     outcome::Halt,
@@ -66,14 +66,14 @@ pub struct SimulationHandler<'a> {
 }
 
 impl SimulationHandler<'_> {
-    /// Runs the transaction on `machine`.
-    pub fn execute(mut self, machine: &mut Machine, tx: TxEnv) -> Result<CallOutcome, ReadError> {
-        machine.evm.ctx.tx = tx;
-        let watch = &mut machine.evm.ctx.chain;
-        watch.fee_only.clear();
-        watch.halt = None;
-        watch.places.clear();
-        match self.run(machine) {
+    /// Runs the transaction on `evm`.
+    pub fn execute(mut self, evm: &mut Evm, tx: TxEnv) -> Result<CallOutcome, ReadError> {
+        evm.inner.ctx.tx = tx;
+        let inspector = &mut evm.inner.ctx.chain;
+        inspector.fee_only.clear();
+        inspector.halt = None;
+        inspector.log_positions.clear();
+        match self.run(evm) {
             Ok(_) => self.outcome.take().ok_or(ReadError::Failed),
             Err(error) => Err(read_error(error)),
         }
@@ -88,19 +88,19 @@ pub(super) fn read_error(error: Error) -> ReadError {
 }
 
 impl Handler for SimulationHandler<'_> {
-    type Evm = Machine;
+    type Evm = Evm;
     type Error = Error;
     type HaltReason = HaltReason;
 
     /// The call has been checked.
-    fn validate(&self, evm: &mut Machine) -> Result<InitialAndFloorGas, Error> {
+    fn validate(&self, evm: &mut Evm) -> Result<InitialAndFloorGas, Error> {
         let mut gas = self.gas;
         self.validate_against_state_and_deduct_caller(evm, &mut gas)?;
         Ok(gas)
     }
 
-    fn load_accounts(&self, evm: &mut Machine) -> Result<(), Error> {
-        let context = &mut evm.evm.ctx;
+    fn load_accounts(&self, evm: &mut Evm) -> Result<(), Error> {
+        let context = &mut evm.inner.ctx;
         if context.cfg.spec.is_enabled_in(SpecId::SHANGHAI) {
             context.journaled_state.warm_coinbase_account(context.block.beneficiary);
         }
@@ -116,10 +116,10 @@ impl Handler for SimulationHandler<'_> {
 
     fn validate_against_state_and_deduct_caller(
         &self,
-        evm: &mut Machine,
+        evm: &mut Evm,
         _gas: &mut InitialAndFloorGas,
     ) -> Result<(), Error> {
-        let Context { journaled_state, tx, .. } = &mut evm.evm.ctx;
+        let Context { journaled_state, tx, .. } = &mut evm.inner.ctx;
         let mut caller = journaled_state.load_account_with_code_mut(tx.caller)?.data;
         let balance = *caller.balance();
         caller.set_balance(balance.wrapping_add(self.charge.mint).wrapping_sub(self.charge.upfront));
@@ -131,9 +131,9 @@ impl Handler for SimulationHandler<'_> {
         Ok(())
     }
 
-    fn apply_eip7702_auth_list(&self, evm: &mut Machine, gas: &mut GasTracker) -> Result<Option<u64>, Error> {
+    fn apply_eip7702_auth_list(&self, evm: &mut Evm, gas: &mut GasTracker) -> Result<Option<u64>, Error> {
         let Some(authorizations) = self.authorizations else { return Ok(Some(0)) };
-        let Context { journaled_state, cfg, tx, .. } = &mut evm.evm.ctx;
+        let Context { journaled_state, cfg, tx, .. } = &mut evm.inner.ctx;
         let params = &cfg.gas_params;
         let signed = authorizations.iter().map(crate::plan::Authorization::recovered);
         if cfg.enable_amsterdam_eip2780 {
@@ -153,13 +153,13 @@ impl Handler for SimulationHandler<'_> {
         }
         let existing = apply_auth_list::<_, Error>(cfg.chain_id, signed, journaled_state)?;
         let refunded = existing * params.tx_eip7702_auth_refund_regular();
-        if let Some(recorder) = &mut evm.evm.ctx.chain.recorder {
+        if let Some(recorder) = &mut evm.inner.ctx.chain.recorder {
             recorder.refund = refunded as i64;
         }
         Ok(Some(refunded))
     }
 
-    fn reimburse_caller(&self, evm: &mut Machine, exec_result: &mut FrameResult) -> Result<(), Error> {
+    fn reimburse_caller(&self, evm: &mut Evm, exec_result: &mut FrameResult) -> Result<(), Error> {
         let gas = exec_result.gas();
         let left = gas.remaining() + gas.reservoir() + gas.refunded() as u64;
         let mut back = U256::from(left).wrapping_mul(self.charge.gas_price);
@@ -171,16 +171,16 @@ impl Handler for SimulationHandler<'_> {
         if back.is_zero() {
             return Ok(());
         }
-        let caller = evm.evm.ctx.tx.caller;
-        add_balance(&mut evm.evm.ctx, caller, back)
+        let caller = evm.inner.ctx.tx.caller;
+        add_balance(&mut evm.inner.ctx, caller, back)
     }
 
-    fn reward_beneficiary(&self, evm: &mut Machine, exec_result: &mut FrameResult) -> Result<(), Error> {
+    fn reward_beneficiary(&self, evm: &mut Evm, exec_result: &mut FrameResult) -> Result<(), Error> {
         let gas = exec_result.gas();
         let used = gas.used() - gas.reservoir();
-        let beneficiary = evm.evm.ctx.block.beneficiary;
+        let beneficiary = evm.inner.ctx.block.beneficiary;
         let reward = self.charge.tip.map_or(U256::ZERO, |tip| U256::from(used).wrapping_mul(tip));
-        pay(&mut evm.evm.ctx, beneficiary, reward)?;
+        pay(&mut evm.inner.ctx, beneficiary, reward)?;
         if let Some(rollup) = &self.charge.rollup {
             let vaults = [
                 (L1_FEE_VAULT, rollup.l1_fee),
@@ -188,7 +188,7 @@ impl Handler for SimulationHandler<'_> {
                 (OPERATOR_FEE_VAULT, rollup.operator.of(used)),
             ];
             for (vault, amount) in vaults {
-                pay(&mut evm.evm.ctx, vault, amount)?;
+                pay(&mut evm.inner.ctx, vault, amount)?;
             }
         }
         Ok(())
@@ -196,18 +196,18 @@ impl Handler for SimulationHandler<'_> {
 
     fn execution_result(
         &mut self,
-        evm: &mut Machine,
+        evm: &mut Evm,
         result: FrameResult,
         gas: ResultGas,
     ) -> Result<ExecutionResult<HaltReason>, Error> {
-        take_error::<Error, _>(&mut evm.evm.ctx.error)?;
-        record_frame::end(&mut evm.evm.ctx, &result, &evm.evm.precompiles);
-        let logs = evm.evm.ctx.journaled_state.take_logs();
+        take_error::<Error, _>(&mut evm.inner.ctx.error)?;
+        record_frame::end(&mut evm.inner.ctx, &result, &evm.inner.precompiles);
+        let logs = evm.inner.ctx.journaled_state.take_logs();
         let result = result.into_interpreter_result();
         self.outcome = Some(CallOutcome { result: result.result, output: result.output.clone(), logs, gas });
-        evm.evm.ctx.journaled_state.commit_tx();
-        evm.evm.ctx.local.clear();
-        evm.evm.frame_stack.clear();
+        evm.inner.ctx.journaled_state.commit_tx();
+        evm.inner.ctx.local.clear();
+        evm.inner.frame_stack.clear();
         Ok(ExecutionResult::Revert { gas, logs: Vec::new(), output: Bytes::new() })
     }
 }
@@ -236,7 +236,7 @@ fn add_balance(context: &mut Context, to: Address, amount: U256) -> Result<(), E
 
 impl CallOutcome {
     /// Why the call halted.
-    pub fn halt(&self, machine: &mut Machine) -> Halt {
-        machine.evm.ctx.chain.halt.take().unwrap_or_else(|| halt::of_result(self.result))
+    pub fn halt(&self, evm: &mut Evm) -> Halt {
+        evm.inner.ctx.chain.halt.take().unwrap_or_else(|| halt::of_result(self.result))
     }
 }

@@ -1,4 +1,4 @@
-use super::{bend, context::Context, record_frame, watch::LogPlace};
+use super::{bend, context::Context, inspector::LogPosition, record_frame};
 use crate::state::ReadError;
 use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, Log, LogData, U256, address, b256, utils::keccak256_uncached,
@@ -265,7 +265,7 @@ fn log<const TOPICS: usize>(mut step: Step<'_>) -> InstructionExecResult {
     host::log::<TOPICS, Context>(InstructionContext { interpreter: step.interpreter, host: &mut *context })?;
     let count = context.journaled_state.logs().len();
     let index = context.chain.next_index();
-    context.chain.place_log(count, LogPlace { synthetic: false, index });
+    context.chain.set_log_position(count, LogPosition { synthetic: false, index });
     record_frame::log(context);
     Ok(())
 }
@@ -287,7 +287,7 @@ fn self_destruct(step: Step<'_>) -> InstructionExecResult {
     let is_logged = count > before;
     if is_logged {
         let index = context.chain.next_index();
-        context.chain.place_log(count, LogPlace { synthetic: false, index });
+        context.chain.set_log_position(count, LogPosition { synthetic: false, index });
         record_frame::log(context);
     }
     if let Some(recorder) = &mut context.chain.recorder {
@@ -311,7 +311,7 @@ pub fn record_transfer(context: &mut Context, from: Address, to: Address, value:
     let data = Bytes::copy_from_slice(&value.to_be_bytes::<32>());
     context.journaled_state.log(Log { address: NATIVE, data: LogData::new_unchecked(topics, data) });
     let count = context.journaled_state.logs().len();
-    context.chain.place_log(count, LogPlace { synthetic: true, index });
+    context.chain.set_log_position(count, LogPosition { synthetic: true, index });
 }
 
 #[cfg(test)]

@@ -99,13 +99,13 @@ impl Drop for Held {
 
 /// What one simulation holds of the gate's bytes. Without a gate it may hold any.
 #[derive(Debug, Default)]
-pub struct Room {
+pub struct MemoryReservation {
     gate: Option<Arc<MemoryGate>>,
     most: usize,
     held: Option<Held>,
 }
 
-impl Room {
+impl MemoryReservation {
     /// `gas`: the most that one of its calls has.
     pub fn new(gate: Arc<MemoryGate>, gas: u64) -> Self {
         Self { gate: Some(gate), most: most_memory(gas), held: None }
@@ -141,8 +141,8 @@ mod tests {
         thread,
     };
 
-    fn room(gate: &Arc<MemoryGate>) -> Room {
-        Room::new(gate.clone(), u64::from(u32::MAX))
+    fn reservation(gate: &Arc<MemoryGate>) -> MemoryReservation {
+        MemoryReservation::new(gate.clone(), u64::from(u32::MAX))
     }
 
     #[test]
@@ -155,13 +155,13 @@ mod tests {
     #[test]
     fn little_memory_asks_nobody_and_much_takes_turns() {
         let gate = Arc::new(MemoryGate::new(FREE_BYTES, || ()));
-        let (stop, mut first) = (Stop::default(), room(&gate));
+        let (stop, mut first) = (Stop::default(), reservation(&gate));
         assert!(first.admits(FREE_BYTES + 1, &stop));
-        assert!(room(&gate).admits(FREE_BYTES, &stop));
+        assert!(reservation(&gate).admits(FREE_BYTES, &stop));
         let (tell, told) = mpsc::channel();
         let waiting = gate.clone();
         let second = thread::spawn(move || {
-            let mut second = room(&waiting);
+            let mut second = reservation(&waiting);
             assert!(second.admits(FREE_BYTES + 1, &Stop::default()));
             tell.send(waiting.turns().taken).unwrap();
         });
@@ -182,7 +182,7 @@ mod tests {
             RETURNED.fetch_add(1, Relaxed);
         }));
         for (bytes, returned) in [(FREE_BYTES, 0), (FREE_BYTES + 1, 1)] {
-            assert!(room(&gate).admits(bytes, &Stop::default()));
+            assert!(reservation(&gate).admits(bytes, &Stop::default()));
             assert_eq!(RETURNED.load(Relaxed), returned);
         }
     }
@@ -190,10 +190,10 @@ mod tests {
     #[test]
     fn who_is_stopped_waits_no_longer_and_lets_the_next_one_by() {
         let gate = Arc::new(MemoryGate::new(FREE_BYTES, || ()));
-        let (stop, mut first) = (Stop::default(), room(&gate));
+        let (stop, mut first) = (Stop::default(), reservation(&gate));
         assert!(first.admits(FREE_BYTES + 1, &stop));
         stop.raise();
-        assert!(!room(&gate).admits(FREE_BYTES + 1, &stop));
+        assert!(!reservation(&gate).admits(FREE_BYTES + 1, &stop));
         assert!(gate.turns().waiting.is_empty());
         assert_eq!(gate.turns().taken, FREE_BYTES);
     }

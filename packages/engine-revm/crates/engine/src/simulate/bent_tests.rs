@@ -1,7 +1,7 @@
 //! What runs find that go on where they would fail: `evm/bend.rs`.
 
 use super::{
-    Ground, simulate_reading,
+    BaseState, simulate_reading,
     tests::{ALICE, PROGRAM, call, only_call, override_of, plan},
 };
 use crate::{
@@ -35,7 +35,7 @@ fn run(code: Bytes, codes: Vec<(Address, Bytes)>) -> (Vec<Vec<Read>>, Outcome) {
     let overrides = vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)];
     let plan = plan(overrides, vec![call(Some(PROGRAM), 0, Bytes::new())]);
     let source = Arc::new(Contracts { codes, batches: Mutex::default() });
-    let ground = Ground {
+    let base = BaseState {
         cache: Arc::new(StateCache::new(1 << 20)),
         key: B256::repeat_byte(1),
         layers: Vec::new(),
@@ -44,7 +44,7 @@ fn run(code: Bytes, codes: Vec<(Address, Bytes)>) -> (Vec<Vec<Read>>, Outcome) {
         memory: Arc::default(),
         records: Arc::default(),
     };
-    let outcome = simulate_reading(&plan, &ground).unwrap();
+    let outcome = simulate_reading(&plan, &base).unwrap();
     let batches = source.batches.lock().unwrap().clone();
     (batches, outcome)
 }

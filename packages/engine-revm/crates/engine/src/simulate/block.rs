@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     access_list::AccessList,
-    evm::Machine,
+    evm::Evm,
     outcome::{ExecutedBlock, ExecutedCall},
     plan::{OpFork, ParentHeader, Plan, PlannedBlock},
     rejection::{Failure, Fault},
@@ -22,12 +22,7 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-pub fn execute(
-    plan: &Plan,
-    index: usize,
-    machine: &mut Machine,
-    progress: &mut Progress,
-) -> Result<ExecutedBlock, Failure> {
+pub fn execute(plan: &Plan, index: usize, evm: &mut Evm, progress: &mut Progress) -> Result<ExecutedBlock, Failure> {
     let block = &plan.blocks[index];
     let rules = &block.rules;
     let here = |fault: Fault| fault.at(index, None);
@@ -41,43 +36,43 @@ pub fn execute(
 
     // What its parent has none of, it has none of either.
     let slot_number = progress.parent.slot_number.map(|slot| slot + 1);
-    let precompiles = overrides::apply(machine.state(), rules, &block.overrides).map_err(here)?;
+    let precompiles = overrides::apply(evm.state(), rules, &block.overrides).map_err(here)?;
     let environment = block_environment(block, excess_blob_gas, slot_number);
-    machine.start_block(configuration(plan, block), environment, precompiles);
+    evm.start_block(configuration(plan, block), environment, precompiles);
     // From Amsterdam on the protocol itself logs transfers.
-    machine.evm.ctx.chain.trace_transfers = plan.trace_transfers && !rules.has(SpecId::AMSTERDAM);
-    machine.evm.ctx.chain.base_fee = base_fee;
-    machine.evm.ctx.chain.blob_base_fee = blob_base_fee;
+    evm.inner.ctx.chain.trace_transfers = plan.trace_transfers && !rules.has(SpecId::AMSTERDAM);
+    evm.inner.ctx.chain.base_fee = base_fee;
+    evm.inner.ctx.chain.blob_base_fee = blob_base_fee;
 
     if rules.has(SpecId::CANCUN) && !block.is_executed {
-        system_calls::store_beacon_root(machine, block.timestamp, block.parent_beacon_block_root.unwrap_or_default())?;
+        system_calls::store_beacon_root(evm, block.timestamp, block.parent_beacon_block_root.unwrap_or_default())?;
     }
     if rules.has(SpecId::PRAGUE) && !block.is_executed {
-        system_calls::store_parent_hash(machine, block.number, progress.parent.hash)?;
+        system_calls::store_parent_hash(evm, block.number, progress.parent.hash)?;
     }
 
     let fees = BlockFees { base_fee, blob_base_fee };
     let mut pool = GasPool::new(block.gas_limit, rules.spec, 0);
     let mut executed: Vec<Executed> = Vec::with_capacity(block.calls.len());
     for (position, planned) in block.calls.iter().enumerate() {
-        if machine.evm.ctx.chain.stop.is_raised() {
+        if evm.inner.ctx.chain.stop.is_raised() {
             return Err(Failure::Cancelled);
         }
         let left = if block.is_executed { u64::MAX } else { pool.available(plan.validation) };
-        machine.set_access_index(position as u64 + 1);
+        evm.set_access_index(position as u64 + 1);
         let turn = Turn { block: index, call: position, gas_left: left };
-        let done = call::execute(plan, block, planned, turn, &fees, machine, progress)
+        let done = call::execute(plan, block, planned, turn, &fees, evm, progress)
             .map_err(|fault| fault.at(index, Some(position)))?;
         pool.charge(&done.gas);
         executed.push(done);
     }
 
-    machine.set_access_index(block.calls.len() as u64 + 1);
+    evm.set_access_index(block.calls.len() as u64 + 1);
     if rules.has(SpecId::SHANGHAI) {
-        withdrawals::credit(machine, &block.withdrawals)?;
+        withdrawals::credit(evm, &block.withdrawals)?;
     }
-    let requests_hash = requests_hash(plan, block, machine, &executed).map_err(here)?;
-    let blob_gas_used = blob_gas_used(plan, block, machine, &executed)?;
+    let requests_hash = requests_hash(plan, block, evm, &executed).map_err(here)?;
+    let blob_gas_used = blob_gas_used(plan, block, evm, &executed)?;
     let (calls, encoded): (Vec<ExecutedCall>, Vec<Vec<u8>>) =
         executed.into_iter().map(|done| (done.call, done.encoded)).unzip();
     let roots = seal::roots(&block.calls, &calls, &encoded);
@@ -104,13 +99,13 @@ pub fn execute(
         excess_blob_gas: rules.has(SpecId::CANCUN).then_some(excess_blob_gas),
         parent_beacon_block_root: rules.has(SpecId::CANCUN).then(|| block.parent_beacon_block_root.unwrap_or_default()),
         requests_hash,
-        block_access_list_hash: machine.evm.ctx.chain.access_list.as_ref().map(AccessList::hash),
+        block_access_list_hash: evm.inner.ctx.chain.access_list.as_ref().map(AccessList::hash),
         slot_number,
     };
     let withdrawals = rules.has(SpecId::SHANGHAI).then_some(block.withdrawals.as_slice());
     let (hash, size) = seal::seal(&header, base_fee, Body { transactions: &encoded, withdrawals });
 
-    machine.state().set_block_hash(block.number, hash);
+    evm.state().set_block_hash(block.number, hash);
     progress.parent = ParentHeader {
         hash,
         number: block.number,
@@ -144,7 +139,7 @@ fn block_environment(block: &PlannedBlock, excess_blob_gas: u64, slot_number: Op
         beneficiary: block.fee_recipient,
         timestamp: U256::from(block.timestamp),
         gas_limit: block.gas_limit,
-        // BASEFEE and BLOBBASEFEE read `Watch`, which has 256 bits for them.
+        // BASEFEE and BLOBBASEFEE read `Inspector`, which has 256 bits for them.
         basefee: 0,
         difficulty: U256::ZERO,
         prevrandao: Some(block.prev_randao),
@@ -156,7 +151,7 @@ fn block_environment(block: &PlannedBlock, excess_blob_gas: u64, slot_number: Op
 fn requests_hash(
     plan: &Plan,
     block: &PlannedBlock,
-    machine: &mut Machine,
+    evm: &mut Evm,
     executed: &[Executed],
 ) -> Result<Option<B256>, Fault> {
     if !block.rules.has(SpecId::PRAGUE) {
@@ -166,16 +161,11 @@ fn requests_hash(
         return Ok(Some(EMPTY_REQUESTS_HASH));
     }
     let logs = executed.iter().flat_map(|done| &done.call.logs);
-    requests::hash(machine, plan.chain.deposit_contract, logs).map(Some)
+    requests::hash(evm, plan.chain.deposit_contract, logs).map(Some)
 }
 
 /// The gas of the calls' blobs, or on an OP-stack chain from Jovian on the DA footprint.
-fn blob_gas_used(
-    plan: &Plan,
-    block: &PlannedBlock,
-    machine: &mut Machine,
-    executed: &[Executed],
-) -> Result<u64, Failure> {
+fn blob_gas_used(plan: &Plan, block: &PlannedBlock, evm: &mut Evm, executed: &[Executed]) -> Result<u64, Failure> {
     if block.rules.op.is_none() {
         return Ok(block
             .calls
@@ -187,7 +177,7 @@ fn blob_gas_used(
     if !block.rules.has_op(OpFork::Jovian) || executed.is_empty() {
         return Ok(0);
     }
-    let scalar = op::da_footprint_scalar(plan, machine.state())?;
+    let scalar = op::da_footprint_scalar(plan, evm.state())?;
     Ok(executed.iter().map(|done| op::da_footprint(&done.encoded, scalar)).fold(0, u64::saturating_add))
 }
 

@@ -1,6 +1,6 @@
 use super::{Progress, op, probe, record, touched::Touched, validity::Candidate};
 use crate::{
-    evm::{CallOutcome, Charge, Machine, RollupCharge, SimulationHandler},
+    evm::{CallOutcome, Charge, Evm, RollupCharge, SimulationHandler},
     outcome::{ExecutedCall, ExecutedLog, Probed, Status},
     plan::{Plan, PlannedBlock, PlannedCall},
     rejection::{Fault, Rejection},
@@ -45,11 +45,11 @@ pub fn execute(
     call: &PlannedCall,
     turn: Turn,
     fees: &BlockFees,
-    machine: &mut Machine,
+    evm: &mut Evm,
     progress: &mut Progress,
 ) -> Result<Executed, Fault> {
     let gas_left = turn.gas_left;
-    let sender = machine.state().basic(call.from)?.unwrap_or_default();
+    let sender = evm.state().basic(call.from)?.unwrap_or_default();
     let nonce = call.nonce.unwrap_or(sender.nonce);
     let asked = call.gas.unwrap_or(gas_left);
     if gas_left < asked {
@@ -66,9 +66,8 @@ pub fn execute(
     let caps = call.fees();
     let priced = !(caps.cap.is_zero() && caps.tip.is_zero());
     let gas_price = effective_price(call, fees.base_fee, priced);
-    let rollup =
-        if validation || priced { rollup_charge(block, call, &encoded, fees.base_fee, machine)? } else { None };
-    let initial = initial_gas(machine, call);
+    let rollup = if validation || priced { rollup_charge(block, call, &encoded, fees.base_fee, evm)? } else { None };
+    let initial = initial_gas(evm, call);
     let upfront = Candidate {
         call,
         spec: block.rules.spec,
@@ -82,30 +81,30 @@ pub fn execute(
         sender_balance: sender.balance.saturating_add(mint),
         rollup: rollup.as_ref(),
         initial,
-        init_code_limit: machine.evm.ctx.cfg.max_initcode_size(),
+        init_code_limit: evm.inner.ctx.cfg.max_initcode_size(),
     }
     .check()?;
 
     let tip = (validation || priced).then(|| gas_price.wrapping_sub(fees.base_fee));
     let charge = Charge { upfront, mint, gas_price, tip, rollup };
     let shown_price = call.shown_gas_price.unwrap_or(gas_price);
-    machine.evm.ctx.chain.gas_price = shown_price;
+    evm.inner.ctx.chain.gas_price = shown_price;
     let probes = plan.probes_of(turn.block, turn.call);
-    let before = probe::ask(machine, &probes)?;
-    machine.evm.ctx.chain.gas_price = shown_price;
-    record::begin(plan.recording, machine, call, progress.output_left)?;
-    let outcome = run(machine, call, &sender, &charge, initial, gas)?;
-    let mut executed = present(machine, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
-    let changes = machine.evm.ctx.journaled_state.finalize();
-    count_touched(&mut progress.touched, machine, call, &changes);
+    let before = probe::ask(evm, &probes)?;
+    evm.inner.ctx.chain.gas_price = shown_price;
+    record::begin(plan.recording, evm, call, progress.output_left)?;
+    let outcome = run(evm, call, &sender, &charge, initial, gas)?;
+    let mut executed = present(evm, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
+    let changes = evm.inner.ctx.journaled_state.finalize();
+    count_touched(&mut progress.touched, evm, call, &changes);
     if changes.get(&op::MESSAGE_PASSER).is_some_and(|account| account.changed_storage_slots().next().is_some()) {
         progress.message_passer_written = true;
     }
-    executed.record = record::end(machine, call, nonce, &changes, &mut progress.output_left)?;
-    machine.commit(changes);
+    executed.record = record::end(evm, call, nonce, &changes, &mut progress.output_left)?;
+    evm.commit(changes);
     if let Some(record) = &mut executed.record {
         (record.gas, record.gas_used) = (gas, executed.gas_used);
-        let after = probe::ask(machine, &probes)?;
+        let after = probe::ask(evm, &probes)?;
         let pairs = before.answers.into_iter().zip(after.answers);
         record.probed = pairs.map(|(before, after)| Probed { before, after }).collect();
         record.probe_gas = before.gas_used + after.gas_used;
@@ -131,18 +130,18 @@ fn rollup_charge(
     call: &PlannedCall,
     encoded: &[u8],
     base_fee: U256,
-    machine: &mut Machine,
+    evm: &mut Evm,
 ) -> Result<Option<RollupCharge>, Fault> {
     let Some(op) = block.rules.op else { return Ok(None) };
     let charge = match call.sealed {
-        Some(_) => op::rollup_charge(machine.state(), op, encoded, base_fee)?,
-        None => op::rollup_charge(machine.state(), op, &op::as_signed(encoded), base_fee)?,
+        Some(_) => op::rollup_charge(evm.state(), op, encoded, base_fee)?,
+        None => op::rollup_charge(evm.state(), op, &op::as_signed(encoded), base_fee)?,
     };
     Ok(Some(charge))
 }
 
-fn initial_gas(machine: &Machine, call: &PlannedCall) -> InitialAndFloorGas {
-    let cfg = &machine.evm.ctx.cfg;
+fn initial_gas(evm: &Evm, call: &PlannedCall) -> InitialAndFloorGas {
+    let cfg = &evm.inner.ctx.cfg;
     let slots: usize = call.access_list.iter().map(|(_, slots)| slots.len()).sum();
     let mut gas = cfg.gas_params.initial_tx_gas(
         &call.input,
@@ -160,7 +159,7 @@ fn initial_gas(machine: &Machine, call: &PlannedCall) -> InitialAndFloorGas {
 }
 
 fn run(
-    machine: &mut Machine,
+    evm: &mut Evm,
     call: &PlannedCall,
     sender: &AccountInfo,
     charge: &Charge,
@@ -189,7 +188,7 @@ fn run(
         authorizations: call.authorizations.as_deref(),
         outcome: None,
     };
-    let mut outcome = handler.execute(machine, tx)?;
+    let mut outcome = handler.execute(evm, tx)?;
     if call.to.is_none() && sender.nonce == u64::MAX {
         outcome.result = InstructionResult::NonceOverflow;
     }
@@ -203,19 +202,19 @@ struct Numbers<'a> {
     capped: bool,
 }
 
-fn present(machine: &mut Machine, outcome: &CallOutcome, numbers: Numbers<'_>) -> ExecutedCall {
+fn present(evm: &mut Evm, outcome: &CallOutcome, numbers: Numbers<'_>) -> ExecutedCall {
     let (status, return_data) = if outcome.result.is_ok() {
         (Status::Success, outcome.output.clone())
     } else if outcome.result == InstructionResult::Revert {
         (Status::Revert, outcome.output.clone())
     } else {
-        (Status::Halt { halt: outcome.halt(machine), is_gas_capped: numbers.capped }, Bytes::new())
+        (Status::Halt { halt: outcome.halt(evm), is_gas_capped: numbers.capped }, Bytes::new())
     };
     let logs = match status {
         Status::Success => outcome
             .logs
             .iter()
-            .zip(&machine.evm.ctx.chain.places)
+            .zip(&evm.inner.ctx.chain.log_positions)
             .map(|(log, place)| ExecutedLog {
                 address: log.address,
                 topics: log.data.topics().to_vec(),
@@ -239,10 +238,10 @@ fn present(machine: &mut Machine, outcome: &CallOutcome, numbers: Numbers<'_>) -
     }
 }
 
-fn count_touched(touched: &mut Touched, machine: &Machine, call: &PlannedCall, changes: &revm::state::EvmState) {
-    let context = &machine.evm.ctx;
+fn count_touched(touched: &mut Touched, evm: &Evm, call: &PlannedCall, changes: &revm::state::EvmState) {
+    let context = &evm.inner.ctx;
     for (address, account) in changes {
-        if machine.evm.precompiles.get(address).is_some() || context.chain.fee_only.contains(address) {
+        if evm.inner.precompiles.get(address).is_some() || context.chain.fee_only.contains(address) {
             continue;
         }
         touched.account(*address);
@@ -251,7 +250,7 @@ fn count_touched(touched: &mut Touched, machine: &Machine, call: &PlannedCall, c
         }
     }
     for (address, slots) in &call.access_list {
-        if machine.evm.precompiles.get(address).is_none() {
+        if evm.inner.precompiles.get(address).is_none() {
             touched.account(*address);
         }
         for slot in slots {

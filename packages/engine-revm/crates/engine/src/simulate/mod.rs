@@ -21,7 +21,7 @@ mod bent_tests;
 mod tests;
 
 use crate::{
-    evm::{Machine, PrecompileSet, Room, Watch},
+    evm::{Evm, Inspector, MemoryReservation, PrecompileSet},
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub(crate) use fees::{blob_gas, blob_price};
 pub(crate) use gas_pool::GasPool;
 pub(crate) use op::{current_da_footprint_scalar, da_footprint};
-pub use reading::{Ground, simulate_reading};
+pub use reading::{BaseState, simulate_reading};
 pub(crate) use requests::hash as requests_hash;
 use touched::Touched;
 pub(crate) use withdrawals::credit as credit_withdrawals;
@@ -46,19 +46,19 @@ pub struct Simulated {
 }
 
 /// Executes and seals all blocks of the plan on `state`, which says whether missing values are waited for.
-pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, room: Room) -> Simulated {
+pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, reservation: MemoryReservation) -> Simulated {
     state.set_block_hash(plan.base.number, plan.base.hash);
-    let watch = Watch { stop, room, trace_transfers: plan.trace_transfers, ..Watch::default() };
+    let inspector = Inspector { stop, reservation, trace_transfers: plan.trace_transfers, ..Inspector::default() };
     let precompiles = PrecompileSet::new(&plan.base.rules, None);
-    let mut machine =
-        Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
-    let outcome = run(plan, &mut machine);
-    let (state, _) = machine.finish();
+    let mut evm =
+        Evm::new(state, inspector, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
+    let outcome = run(plan, &mut evm);
+    let (state, _) = evm.finish();
     let outcome = outcome.and_then(|outcome| if state.is_bent() { Err(Failure::Bent) } else { Ok(outcome) });
     Simulated { outcome, assumed: state.into_assumed() }
 }
 
-fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
+fn run(plan: &Plan, evm: &mut Evm) -> Result<Outcome, Failure> {
     let mut progress = Progress {
         parent: plan.base.clone(),
         gas_budget: plan.gas_budget,
@@ -69,7 +69,7 @@ fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
     };
     let mut blocks = Vec::with_capacity(plan.blocks.len());
     for index in 0..plan.blocks.len() {
-        blocks.push(block::execute(plan, index, machine, &mut progress)?);
+        blocks.push(block::execute(plan, index, evm, &mut progress)?);
     }
     let touched = progress.touched;
     Ok(Outcome {

@@ -1,7 +1,7 @@
 //! Questions to contracts before and after a call. What answering them changes is dropped.
 
 use crate::{
-    evm::{Charge, Machine, SimulationHandler},
+    evm::{Charge, Evm, SimulationHandler},
     plan::Probe,
     state::ReadError,
 };
@@ -26,17 +26,17 @@ pub struct Answers {
     pub gas_used: u64,
 }
 
-pub fn ask(machine: &mut Machine, probes: &[&Probe]) -> Result<Answers, ReadError> {
+pub fn ask(evm: &mut Evm, probes: &[&Probe]) -> Result<Answers, ReadError> {
     let mut round = Answers::default();
     for probe in probes {
-        let (answer, gas_used) = answer(machine, probe)?;
+        let (answer, gas_used) = answer(evm, probe)?;
         round.answers.push(answer);
         round.gas_used += gas_used;
     }
     Ok(round)
 }
 
-fn answer(machine: &mut Machine, probe: &Probe) -> Result<(Option<Bytes>, u64), ReadError> {
+fn answer(evm: &mut Evm, probe: &Probe) -> Result<(Option<Bytes>, u64), ReadError> {
     let tx = TxEnv {
         caller: Address::ZERO,
         gas_limit: PROBE_GAS,
@@ -53,12 +53,12 @@ fn answer(machine: &mut Machine, probe: &Probe) -> Result<(Option<Bytes>, u64), 
         authorizations: None,
         outcome: None,
     };
-    let recorder = machine.evm.ctx.chain.recorder.take();
-    let logs = machine.evm.ctx.chain.log_count;
-    let outcome = handler.execute(machine, tx);
-    machine.evm.ctx.journaled_state.finalize();
-    let watch = &mut machine.evm.ctx.chain;
-    (watch.log_count, watch.recorder, watch.halt) = (logs, recorder, None);
+    let recorder = evm.inner.ctx.chain.recorder.take();
+    let logs = evm.inner.ctx.chain.log_count;
+    let outcome = handler.execute(evm, tx);
+    evm.inner.ctx.journaled_state.finalize();
+    let inspector = &mut evm.inner.ctx.chain;
+    (inspector.log_count, inspector.recorder, inspector.halt) = (logs, recorder, None);
     let outcome = outcome?;
     let answer = (outcome.result.is_ok() && outcome.output.len() <= MOST_BYTES).then_some(outcome.output);
     Ok((answer, outcome.gas.total_gas_spent()))

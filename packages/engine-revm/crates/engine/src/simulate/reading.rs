@@ -1,6 +1,6 @@
 use super::{Simulated, simulate};
 use crate::{
-    evm::{FREE_BYTES, MemoryGate, Room},
+    evm::{FREE_BYTES, MemoryGate, MemoryReservation},
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
@@ -16,7 +16,7 @@ use std::{
 };
 
 /// The state that work on a thread stands on.
-pub struct Ground {
+pub struct BaseState {
     pub cache: Arc<StateCache>,
     pub key: B256,
     pub layers: Vec<Arc<Layer>>,
@@ -27,7 +27,7 @@ pub struct Ground {
     pub records: Arc<MemoryGate>,
 }
 
-impl Ground {
+impl BaseState {
     pub fn state(&self) -> SimulationState {
         SimulationState::new(&self.cache, self.key, self.layers.clone(), self.source.clone(), self.stop.clone())
     }
@@ -47,7 +47,7 @@ const COPIES: usize = 4;
 /// Executes and seals all blocks of the plan, and waits for missing values. Where one is missing the rest runs ahead, so that
 /// all that turn out to be are waited for together; then the plan runs again, until nothing is missing. What came of a run that
 /// took all values for what they are is its answer.
-pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure> {
+pub fn simulate_reading(plan: &Plan, base: &BaseState) -> Result<Outcome, Failure> {
     let gas = (plan.gas_budget / 4).min(MOST_GAS_AHEAD);
     let allowance = Allowance { gas, frames: 10_000, bytes: 1 << 20, precompile_gas: gas };
     let (mut left, mut earns) = (TIME_AHEAD, MOST_TIME_EARNED);
@@ -55,14 +55,14 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
     let recorded = if plan.recording.is_on() { COPIES * plan.answer_bytes / 2 } else { 0 };
     loop {
         // Before any other memory is waited for, and not while values are.
-        let held = (recorded > FREE_BYTES).then(|| ground.records.hold(recorded, &ground.stop));
+        let held = (recorded > FREE_BYTES).then(|| base.records.hold(recorded, &base.stop));
         if matches!(held, Some(None)) {
             return Err(Failure::Cancelled);
         }
         let began = thread_time();
-        let state = ground.state().looking_ahead(LookAhead { allowance, until: began + left }).assuming(most);
-        let room = Room::new(ground.memory.clone(), plan.gas_budget);
-        let Simulated { outcome, assumed } = simulate(plan, state, ground.stop.clone(), room);
+        let state = base.state().looking_ahead(LookAhead { allowance, until: began + left }).assuming(most);
+        let reservation = MemoryReservation::new(base.memory.clone(), plan.gas_budget);
+        let Simulated { outcome, assumed } = simulate(plan, state, base.stop.clone(), reservation);
         if assumed.is_empty() || matches!(outcome, Err(Failure::Cancelled)) {
             return outcome;
         }
@@ -73,7 +73,7 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
             most = (2 * most).min(MOST_NOTED);
         }
         let asked = Instant::now();
-        let values = ground.cache.pinned(ground.key).fetch(&reads, &*ground.source)?;
+        let values = base.cache.pinned(base.key).fetch(&reads, &*base.source)?;
         let earned = asked.elapsed().max(TIME_EARNED_A_VALUE * reads.len() as u32).min(earns);
         (left, earns) = (left + earned, earns - earned);
         if outcome.is_ok() && values.iter().eq(assumed.values().map(|assumption| &assumption.value)) {

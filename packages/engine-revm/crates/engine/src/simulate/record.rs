@@ -1,7 +1,7 @@
 //! What a recorded call read and changed: accounts and slots, before and after it.
 
 use crate::{
-    evm::{Lookups, Machine, Recorder},
+    evm::{Evm, Lookups, Recorder},
     outcome::{AccountFacts, CallRecord, RecordedAccount, RecordedSlot},
     plan::{PlannedCall, Recording},
     rejection::Fault,
@@ -19,7 +19,7 @@ const SLOT_BYTES: usize = 160;
 const FACT_BYTES: usize = 192;
 
 /// Before the call runs. `left`: bytes that the answer may still have.
-pub fn begin(recording: Recording, machine: &mut Machine, call: &PlannedCall, left: usize) -> Result<(), Fault> {
+pub fn begin(recording: Recording, evm: &mut Evm, call: &PlannedCall, left: usize) -> Result<(), Fault> {
     if !recording.is_on() {
         return Ok(());
     }
@@ -28,47 +28,47 @@ pub fn begin(recording: Recording, machine: &mut Machine, call: &PlannedCall, le
         let to = match call.to {
             Some(to) => to,
             // By the account's nonce, whatever the call says.
-            None => call.from.create(machine.state().basic(call.from)?.map_or(0, |sender| sender.nonce)),
+            None => call.from.create(evm.state().basic(call.from)?.map_or(0, |sender| sender.nonce)),
         };
-        let code = machine.state().basic(to)?.and_then(|info| info.code);
+        let code = evm.state().basic(to)?.and_then(|info| info.code);
         let delegate = code.and_then(|code| code.eip7702_address());
         if call.to.is_none() {
             recorder.lookups.created.insert(to);
         }
-        let named = [call.from, to, machine.evm.ctx.block.beneficiary];
+        let named = [call.from, to, evm.inner.ctx.block.beneficiary];
         named.into_iter().chain(delegate).for_each(|address| recorder.read(address));
         // geth asks the transaction, which with a gas price is a legacy one.
         if call.tx_type == 4 {
             authorities(call, None).for_each(|address| recorder.read(address));
         }
     }
-    machine.evm.ctx.chain.recorder = Some(Box::new(recorder));
+    evm.inner.ctx.chain.recorder = Some(Box::new(recorder));
     if recording.depends {
-        machine.evm.ctx.chain.tracker.get_or_insert_default().begin();
+        evm.inner.ctx.chain.tracker.get_or_insert_default().begin();
     }
     Ok(())
 }
 
 /// After the call ran, before its changes are taken over. Takes what the record has from `left`.
 pub fn end(
-    machine: &mut Machine,
+    evm: &mut Evm,
     call: &PlannedCall,
     nonce: u64,
     changes: &EvmState,
     left: &mut usize,
 ) -> Result<Option<Box<CallRecord>>, Fault> {
-    let Some(mut recorder) = machine.evm.ctx.chain.recorder.take() else { return Ok(None) };
+    let Some(mut recorder) = evm.inner.ctx.chain.recorder.take() else { return Ok(None) };
     let lookups = std::mem::take(&mut recorder.lookups);
     let accounts = if recorder.watches_state() {
-        accounts(machine, call, nonce, changes, lookups, &mut recorder)?
+        accounts(evm, call, nonce, changes, lookups, &mut recorder)?
     } else {
         Vec::new()
     };
-    let mut dependencies = machine.evm.ctx.chain.tracker.as_mut().map(|tracker| tracker.finish());
+    let mut dependencies = evm.inner.ctx.chain.tracker.as_mut().map(|tracker| tracker.finish());
     if let Some(dependencies) = &mut dependencies {
         for fact in &mut dependencies.facts {
             if let Some(read) = fact.state_read() {
-                (fact.changed, fact.blocks) = machine.state().recent_changes(&read);
+                (fact.changed, fact.blocks) = evm.state().recent_changes(&read);
             }
         }
         recorder.take(dependencies.facts.len() * FACT_BYTES);
@@ -92,15 +92,15 @@ pub fn end(
 }
 
 fn accounts(
-    machine: &mut Machine,
+    evm: &mut Evm,
     call: &PlannedCall,
     nonce: u64,
     changes: &EvmState,
     lookups: Lookups,
     recorder: &mut Recorder,
 ) -> Result<Vec<RecordedAccount>, Fault> {
-    let unlisted = unlisted(machine, call, nonce);
-    machine.state().prefetch(unchanged(call, changes, &lookups))?;
+    let unlisted = unlisted(evm, call, nonce);
+    evm.state().prefetch(unchanged(call, changes, &lookups))?;
     let mut accounts: AddressMap<RecordedAccount> = AddressMap::default();
     let changed = changes.iter().filter(|(_, account)| is_changed(account)).map(|(address, _)| *address);
     let listed = call.access_list.iter().map(|(address, _)| *address);
@@ -109,7 +109,7 @@ fn accounts(
         if accounts.contains_key(&address) {
             continue;
         }
-        let mut account = account(machine, address, changes.get(&address))?;
+        let mut account = account(evm, address, changes.get(&address))?;
         if !recorder.shows_code() {
             (account.before.code, account.after.code) = (None, None);
         }
@@ -155,7 +155,7 @@ fn accounts(
             let (before, after) = match change {
                 Some(value) => (value.original_value, value.present_value),
                 None => {
-                    let value = machine.state().storage(address, slot)?;
+                    let value = evm.state().storage(address, slot)?;
                     (value, value)
                 }
             };
@@ -198,10 +198,10 @@ struct SlotFlags {
 }
 
 /// Accounts that the transaction touches anyhow: its access list never names them for themselves.
-fn unlisted(machine: &Machine, call: &PlannedCall, nonce: u64) -> AddressSet {
+fn unlisted(evm: &Evm, call: &PlannedCall, nonce: u64) -> AddressSet {
     let to = call.to.unwrap_or_else(|| call.from.create(nonce));
-    let precompiles = machine.evm.precompiles.warm().iter().copied();
-    let chain_id = machine.evm.ctx.cfg.chain_id;
+    let precompiles = evm.inner.precompiles.warm().iter().copied();
+    let chain_id = evm.inner.ctx.cfg.chain_id;
     [call.from, to].into_iter().chain(precompiles).chain(authorities(call, Some(chain_id))).collect()
 }
 
@@ -223,7 +223,7 @@ fn is_changed(account: &Account) -> bool {
             || account.info != account.original_info())
 }
 
-fn account(machine: &mut Machine, address: Address, change: Option<&Account>) -> Result<RecordedAccount, Fault> {
+fn account(evm: &mut Evm, address: Address, change: Option<&Account>) -> Result<RecordedAccount, Fault> {
     let (before, after) = match change {
         Some(account) => {
             let original = account.original_info();
@@ -234,7 +234,7 @@ fn account(machine: &mut Machine, address: Address, change: Option<&Account>) ->
             (before, facts((!is_gone).then_some(&account.info), changes_code))
         }
         None => {
-            let info = machine.state().basic(address)?;
+            let info = evm.state().basic(address)?;
             (facts(info.as_ref(), true), facts(info.as_ref(), false))
         }
     };

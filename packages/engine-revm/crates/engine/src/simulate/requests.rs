@@ -3,7 +3,7 @@
 
 use super::system_calls::{BUILDER_DEPOSITS, BUILDER_EXITS, CONSOLIDATION_REQUESTS, WITHDRAWAL_REQUESTS, dequeue};
 use crate::{
-    evm::Machine,
+    evm::Evm,
     outcome::ExecutedLog,
     rejection::{Fault, Rejection, RequestQueue},
 };
@@ -16,17 +16,17 @@ const DEPOSIT_DATA: usize = 576;
 
 /// Runs the system calls of the request queues. Returns the hash over all requests of a block with these logs.
 pub fn hash<'a>(
-    machine: &mut Machine,
+    evm: &mut Evm,
     deposit_contract: Option<Address>,
     logs: impl Iterator<Item = &'a ExecutedLog>,
 ) -> Result<B256, Fault> {
     let mut requests = Requests::default();
     requests.push_request_with_type(0, deposits(deposit_contract, logs)?);
-    requests.push_request_with_type(1, dequeue(machine, WITHDRAWAL_REQUESTS, RequestQueue::Withdrawal)?);
-    requests.push_request_with_type(2, dequeue(machine, CONSOLIDATION_REQUESTS, RequestQueue::Consolidation)?);
-    if machine.evm.ctx.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
-        requests.push_request_with_type(3, dequeue(machine, BUILDER_DEPOSITS, RequestQueue::BuilderDeposit)?);
-        requests.push_request_with_type(4, dequeue(machine, BUILDER_EXITS, RequestQueue::BuilderExit)?);
+    requests.push_request_with_type(1, dequeue(evm, WITHDRAWAL_REQUESTS, RequestQueue::Withdrawal)?);
+    requests.push_request_with_type(2, dequeue(evm, CONSOLIDATION_REQUESTS, RequestQueue::Consolidation)?);
+    if evm.inner.ctx.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
+        requests.push_request_with_type(3, dequeue(evm, BUILDER_DEPOSITS, RequestQueue::BuilderDeposit)?);
+        requests.push_request_with_type(4, dequeue(evm, BUILDER_EXITS, RequestQueue::BuilderExit)?);
     }
     Ok(requests.requests_hash())
 }

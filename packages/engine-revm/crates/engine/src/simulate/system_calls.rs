@@ -1,7 +1,7 @@
 //! Calls that the protocol makes around a block's transactions.
 
 use crate::{
-    evm::Machine,
+    evm::Evm,
     outcome::Halt,
     rejection::{Fault, Rejection, RequestQueue},
     state::ReadError,
@@ -42,58 +42,52 @@ const RING_LENGTH: u64 = 8_191;
 pub const QUEUE_SLOTS: u64 = 4;
 
 /// EIP-4788: stores the time, and the root beside it. A failing call is ignored, as the EIP says.
-pub fn store_beacon_root(machine: &mut Machine, timestamp: u64, root: B256) -> Result<(), ReadError> {
+pub fn store_beacon_root(evm: &mut Evm, timestamp: u64, root: B256) -> Result<(), ReadError> {
     let slot = timestamp % RING_LENGTH;
     let words = [(slot, U256::from(timestamp)), (slot + RING_LENGTH, root.into())];
-    store(machine, BEACON_ROOTS, BEACON_ROOTS_CODE, root, &words)
+    store(evm, BEACON_ROOTS, BEACON_ROOTS_CODE, root, &words)
 }
 
 /// EIP-2935: stores the hash of the parent of block `number`. A failing call is ignored, as the EIP says.
-pub fn store_parent_hash(machine: &mut Machine, number: u64, parent: B256) -> Result<(), ReadError> {
-    store(machine, HISTORY, HISTORY_CODE, parent, &[(number.wrapping_sub(1) % RING_LENGTH, parent.into())])
+pub fn store_parent_hash(evm: &mut Evm, number: u64, parent: B256) -> Result<(), ReadError> {
+    store(evm, HISTORY, HISTORY_CODE, parent, &[(number.wrapping_sub(1) % RING_LENGTH, parent.into())])
 }
 
 /// Calls a contract with `word`. If it has the `known` code, the slots and values of `words` are written instead.
-fn store(
-    machine: &mut Machine,
-    contract: Address,
-    known: B256,
-    word: B256,
-    words: &[(u64, U256)],
-) -> Result<(), ReadError> {
-    let code = machine.state().code_hash(contract)?;
-    if has_to_run(machine, contract) {
-        call(machine, contract, word.into())?;
+fn store(evm: &mut Evm, contract: Address, known: B256, word: B256, words: &[(u64, U256)]) -> Result<(), ReadError> {
+    let code = evm.state().code_hash(contract)?;
+    if has_to_run(evm, contract) {
+        call(evm, contract, word.into())?;
     } else if code == known {
-        let change = machine.state().change(contract);
+        let change = evm.state().change(contract);
         change.storage.extend(words.iter().map(|(slot, value)| (U256::from(*slot), *value)));
     } else if code != KECCAK_EMPTY {
-        call(machine, contract, word.into())?;
+        call(evm, contract, word.into())?;
     }
     Ok(())
 }
 
 /// The requests that a queue has for the consensus layer (EIP-7685).
-pub fn dequeue(machine: &mut Machine, contract: Address, queue: RequestQueue) -> Result<Bytes, Fault> {
+pub fn dequeue(evm: &mut Evm, contract: Address, queue: RequestQueue) -> Result<Bytes, Fault> {
     // geth refuses a block without the contract. Development chains like anvil have none, and simulations must work there.
-    let code = machine.state().code_hash(contract)?;
-    let is_known = is_known_queue(contract, code) && !has_to_run(machine, contract);
-    if code == KECCAK_EMPTY || (is_known && is_queue_at_rest(machine, contract)?) {
+    let code = evm.state().code_hash(contract)?;
+    let is_known = is_known_queue(contract, code) && !has_to_run(evm, contract);
+    if code == KECCAK_EMPTY || (is_known && is_queue_at_rest(evm, contract)?) {
         return Ok(Bytes::new());
     }
-    match call(machine, contract, Bytes::new())? {
+    match call(evm, contract, Bytes::new())? {
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),
         ExecutionResult::Revert { .. } => Err(Rejection::RequestQueue { queue, halt: None }.into()),
         ExecutionResult::Halt { .. } => {
-            let halt = machine.evm.ctx.chain.halt.take().unwrap_or(Halt::OutOfGas);
+            let halt = evm.inner.ctx.chain.halt.take().unwrap_or(Halt::OutOfGas);
             Err(Rejection::RequestQueue { queue, halt: Some(halt) }.into())
         }
     }
 }
 
 /// What a call accesses belongs in the block's list, where there is one. A precompiled contract that was moved here runs instead.
-fn has_to_run(machine: &Machine, contract: Address) -> bool {
-    machine.evm.ctx.chain.access_list.is_some() || machine.evm.precompiles.get(&contract).is_some()
+fn has_to_run(evm: &Evm, contract: Address) -> bool {
+    evm.inner.ctx.chain.access_list.is_some() || evm.inner.precompiles.get(&contract).is_some()
 }
 
 fn is_known_queue(contract: Address, code: B256) -> bool {
@@ -102,23 +96,23 @@ fn is_known_queue(contract: Address, code: B256) -> bool {
 }
 
 /// Whether the queue is empty, with no count and no excess: dequeuing then returns nothing and changes nothing.
-fn is_queue_at_rest(machine: &mut Machine, contract: Address) -> Result<bool, ReadError> {
+fn is_queue_at_rest(evm: &mut Evm, contract: Address) -> Result<bool, ReadError> {
     for slot in 0..QUEUE_SLOTS {
-        if !machine.state().storage(contract, U256::from(slot))?.is_zero() {
+        if !evm.state().storage(contract, U256::from(slot))?.is_zero() {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn call(machine: &mut Machine, contract: Address, input: Bytes) -> Result<ExecutionResult<HaltReason>, ReadError> {
-    machine.evm.ctx.tx = TxEnv::new_system_tx_with_caller(revm::handler::SYSTEM_ADDRESS, contract, input);
-    machine.evm.ctx.chain.gas_price = Default::default();
-    let result = MainnetHandler::<Machine, Error, EthFrame<EthInterpreter>>::default().run_system_call(machine);
-    let changes = machine.evm.ctx.journaled_state.finalize();
+fn call(evm: &mut Evm, contract: Address, input: Bytes) -> Result<ExecutionResult<HaltReason>, ReadError> {
+    evm.inner.ctx.tx = TxEnv::new_system_tx_with_caller(revm::handler::SYSTEM_ADDRESS, contract, input);
+    evm.inner.ctx.chain.gas_price = Default::default();
+    let result = MainnetHandler::<Evm, Error, EthFrame<EthInterpreter>>::default().run_system_call(evm);
+    let changes = evm.inner.ctx.journaled_state.finalize();
     match result {
         Ok(result) => {
-            machine.commit(changes);
+            evm.commit(changes);
             Ok(result)
         }
         Err(EVMError::Database(error)) => Err(error),

@@ -126,7 +126,7 @@ fn run_on(
         Some(allowance) => state.within(allowance),
         None => state,
     };
-    simulate(plan, state, stop, Room::default()).outcome
+    simulate(plan, state, stop, MemoryReservation::default()).outcome
 }
 
 fn run(plan: &Plan) -> Result<Outcome, Failure> {
@@ -149,9 +149,9 @@ impl StateSource for Sevens {
     }
 }
 
-fn ground_on(source: Arc<Sevens>) -> Ground {
+fn base_on(source: Arc<Sevens>) -> BaseState {
     let cache = Arc::new(StateCache::new(1 << 20));
-    Ground {
+    BaseState {
         cache,
         key: B256::repeat_byte(1),
         layers: Vec::new(),
@@ -167,9 +167,10 @@ fn what_a_whole_request_lacks_is_read_together() {
     let calls = (1..=50).map(|to| call(Some(Address::with_last_byte(to).create(0)), 1, Bytes::new())).collect();
     let plan = plan(Vec::new(), calls);
     let source = Arc::new(Sevens::default());
-    let ahead = simulate_reading(&plan, &ground_on(source.clone())).unwrap();
+    let ahead = simulate_reading(&plan, &base_on(source.clone())).unwrap();
     assert_eq!(*source.0.lock().unwrap(), [3 * 51], "the sender and fifty recipients");
-    let waiting = simulate(&plan, ground_on(Arc::default()).state(), Arc::default(), Room::default()).outcome.unwrap();
+    let waiting =
+        simulate(&plan, base_on(Arc::default()).state(), Arc::default(), MemoryReservation::default()).outcome.unwrap();
     assert_eq!(ahead.blocks[0].hash, waiting.blocks[0].hash);
 }
 
@@ -182,7 +183,7 @@ fn a_chain_of_reads_takes_as_many_batches_as_it_is_long() {
         vec![call(Some(PROGRAM), 0, Bytes::new())],
     );
     let source = Arc::new(Sevens::default());
-    let outcome = simulate_reading(&plan, &ground_on(source.clone())).unwrap();
+    let outcome = simulate_reading(&plan, &base_on(source.clone())).unwrap();
     assert_eq!(*source.0.lock().unwrap(), [1, 1]);
     assert_eq!(U256::from_be_slice(&only_call(&outcome).return_data), U256::from(7));
 }
@@ -195,7 +196,7 @@ fn how_far_is_looked_ahead_counts_from_the_first_missing_value() {
     let mut plan = plan(overrides, vec![call(Some(PROGRAM), 0, Bytes::new())]);
     (plan.gas_budget, plan.blocks[0].calls[0].gas) = (2_000_000, Some(2_000_000));
     let source = Arc::new(Sevens::default());
-    simulate_reading(&plan, &ground_on(source.clone())).unwrap();
+    simulate_reading(&plan, &base_on(source.clone())).unwrap();
     let batches = source.0.lock().unwrap();
     assert!(batches.len() <= 6, "a quarter of the gas each time: {batches:?}");
     assert!(batches.iter().sum::<usize>() > 3 * 700, "all that the call has gas for");
@@ -205,16 +206,16 @@ fn how_far_is_looked_ahead_counts_from_the_first_missing_value() {
 fn a_long_record_waits_until_others_are_done() {
     let mut plan = plan(Vec::new(), vec![call(Some(ALICE), 0, Bytes::new())]);
     plan.recording.state = true;
-    let ground = ground_on(Arc::default());
-    let other = ground.records.hold(usize::MAX, &Stop::default());
-    ground.stop.raise();
-    assert!(matches!(simulate_reading(&plan, &ground), Err(Failure::Cancelled)), "stopped while it waits");
-    let ground = Ground { stop: Arc::default(), ..ground };
+    let base = base_on(Arc::default());
+    let other = base.records.hold(usize::MAX, &Stop::default());
+    base.stop.raise();
+    assert!(matches!(simulate_reading(&plan, &base), Err(Failure::Cancelled)), "stopped while it waits");
+    let base = BaseState { stop: Arc::default(), ..base };
     plan.answer_bytes = 1 << 18;
-    assert!(simulate_reading(&plan, &ground).is_ok(), "a short one waits for nobody");
+    assert!(simulate_reading(&plan, &base).is_ok(), "a short one waits for nobody");
     drop(other);
     plan.answer_bytes = 64 << 20;
-    assert!(simulate_reading(&plan, &ground).is_ok());
+    assert!(simulate_reading(&plan, &base).is_ok());
 }
 
 #[test]
@@ -225,7 +226,7 @@ fn an_endless_look_ahead_ends() {
         vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)],
         vec![PlannedCall { gas: None, ..call(Some(PROGRAM), 0, Bytes::new()) }],
     );
-    let outcome = simulate_reading(&plan, &ground_on(Arc::default())).unwrap();
+    let outcome = simulate_reading(&plan, &base_on(Arc::default())).unwrap();
     assert_eq!(only_call(&outcome).status, Status::Success);
 }
 

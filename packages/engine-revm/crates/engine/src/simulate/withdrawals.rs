@@ -1,17 +1,17 @@
-use crate::{evm::Machine, plan::Withdrawal, state::ReadError};
+use crate::{evm::Evm, plan::Withdrawal, state::ReadError};
 use alloy_primitives::U256;
 use revm::Database;
 
 /// EIP-4895. Amounts are in Gwei.
-pub fn credit(machine: &mut Machine, withdrawals: &[Withdrawal]) -> Result<(), ReadError> {
+pub fn credit(evm: &mut Evm, withdrawals: &[Withdrawal]) -> Result<(), ReadError> {
     for Withdrawal { address, amount, .. } in withdrawals {
-        let balance = machine.state().basic(*address)?.unwrap_or_default().balance;
+        let balance = evm.state().basic(*address)?.unwrap_or_default().balance;
         let credited = balance.wrapping_add(U256::from(*amount) * U256::from(1_000_000_000u64));
-        if let Some(list) = &mut machine.evm.ctx.chain.access_list {
+        if let Some(list) = &mut evm.inner.ctx.chain.access_list {
             list.note_balance(*address, balance, credited);
         }
         if credited != balance {
-            machine.state().change(*address).balance = Some(credited);
+            evm.state().change(*address).balance = Some(credited);
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    evm::{Machine, PrecompileSet, Watch},
+    evm::{Evm, Inspector, PrecompileSet},
     plan::BlockRules,
     state::{Read, ReadError, SimulationState, StateCache, StateSource, Stop, Value},
 };
@@ -22,12 +22,12 @@ impl StateSource for Unread {
     }
 }
 
-fn machine(stop: Arc<Stop>) -> Machine {
+fn evm(stop: Arc<Stop>) -> Evm {
     let state = SimulationState::new(&StateCache::new(1 << 20), B256::ZERO, Vec::new(), Arc::new(Unread), stop.clone());
     let rules = BlockRules { spec: SpecId::OSAKA, op: None, blob: None };
     let precompiles = PrecompileSet::new(&rules, None);
-    let watch = Watch { stop, ..Watch::default() };
-    Machine::new(state, watch, CfgEnv::new_with_spec(rules.spec), BlockEnv::default(), precompiles)
+    let inspector = Inspector { stop, ..Inspector::default() };
+    Evm::new(state, inspector, CfgEnv::new_with_spec(rules.spec), BlockEnv::default(), precompiles)
 }
 
 fn frame(code: &[u8]) -> Interpreter<EthInterpreter> {
@@ -42,10 +42,10 @@ fn a_raised_stop_ends_a_loop() {
     for code in loops {
         let stop = Arc::new(Stop::default());
         stop.raise();
-        let mut machine = machine(stop);
-        let instructions = machine.evm.instruction;
+        let mut evm = evm(stop);
+        let instructions = evm.inner.instruction;
         let (table, prices) = (instructions.instruction_table(), instructions.gas_table());
-        frame(code).run_plain(table, prices, &mut machine.evm.ctx);
-        assert!(machine.evm.ctx.error.is_err());
+        frame(code).run_plain(table, prices, &mut evm.inner.ctx);
+        assert!(evm.inner.ctx.error.is_err());
     }
 }

@@ -1,12 +1,12 @@
 use super::{
-    block::Stretch,
+    block::BlockExecution,
     reading::reading,
     transaction::{PooledTransaction, decode},
 };
 use crate::{
     evm::{Charge, SimulationHandler},
     op::{BASE_FEE_VAULT, FEE_SLOTS, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT},
-    simulate::{Ground, system_calls},
+    simulate::{BaseState, system_calls},
     state::{Allowance, Read, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Bytes, U256};
@@ -18,13 +18,13 @@ use revm::{
 use std::sync::Arc;
 
 /// Runs one transaction without validation, so that the state that it reads is cached. Its result is dropped.
-pub fn warm(stretch: &Stretch, raw: &Bytes, ground: &Ground) -> Result<(), ReadError> {
+pub fn warm(execution: &BlockExecution, raw: &Bytes, base: &BaseState) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
-    let certain = certain(stretch, std::slice::from_ref(&transaction));
-    let tried = reading(ground, |mut state| {
+    let certain = certain(execution, std::slice::from_ref(&transaction));
+    let tried = reading(base, |mut state| {
         state.note(certain.iter().copied());
         state.set_allowance(Some(Allowance { gas: transaction.env.gas_limit, ..PER_TRANSACTION }));
-        try_out(stretch, &transaction, state, ground.stop.clone())
+        try_out(execution, &transaction, state, base.stop.clone())
     })?;
     match tried {
         // All that it reads up to there is held.
@@ -39,7 +39,7 @@ pub(super) const PER_TRANSACTION: Allowance =
 
 /// Runs one transaction without validation on the state, and leaves that as it was.
 pub(super) fn try_out(
-    stretch: &Stretch,
+    execution: &BlockExecution,
     transaction: &PooledTransaction,
     mut state: SimulationState,
     stop: Arc<Stop>,
@@ -59,17 +59,17 @@ pub(super) fn try_out(
         authorizations: call.authorizations.as_deref().filter(|list| !list.is_empty()),
         outcome: None,
     };
-    let mut machine = stretch.machine(state, stop);
+    let mut evm = execution.evm(state, stop);
     let tx = TxEnv { tx_type: 0, ..transaction.env.clone() };
-    let ran = handler.execute(&mut machine, tx);
-    let (mut state, _) = machine.finish();
+    let ran = handler.execute(&mut evm, tx);
+    let (mut state, _) = evm.finish();
     state.restore(from, before);
     (ran.map(drop), state)
 }
 
 /// What executing these transactions reads in any case.
-pub fn certain(stretch: &Stretch, transactions: &[PooledTransaction]) -> Vec<Read> {
-    let block = &stretch.block;
+pub fn certain(execution: &BlockExecution, transactions: &[PooledTransaction]) -> Vec<Read> {
+    let block = &execution.block;
     let mut accounts = vec![block.fee_recipient];
     let mut reads = Vec::new();
     for transaction in transactions {
@@ -83,7 +83,7 @@ pub fn certain(stretch: &Stretch, transactions: &[PooledTransaction]) -> Vec<Rea
         accounts.extend([L1_BLOCK, L1_FEE_VAULT, BASE_FEE_VAULT, OPERATOR_FEE_VAULT]);
         reads.extend(FEE_SLOTS.map(|slot| Read::Storage(L1_BLOCK, slot)));
     }
-    if stretch.opening {
+    if execution.opening {
         accounts.extend(block.rules.has(SpecId::CANCUN).then_some(system_calls::BEACON_ROOTS));
         accounts.extend(block.rules.has(SpecId::PRAGUE).then_some(system_calls::HISTORY));
     }

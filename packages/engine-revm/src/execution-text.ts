@@ -1,10 +1,10 @@
-import type { BlockStretch, BlockToCarry, ExecutedReceipt, ExecutedStretch } from '@upfront/simulation'
-import { readExecuted, writeSealedBlock, writeStretch } from './border/records.js'
+import type { BlockExecution, BlockExecutionResult, BlockToCarry, ExecutedReceipt } from '@upfront/simulation'
+import { readExecuted, writeExecution, writeSealedBlock } from './border/records.js'
 import { TextReader } from './border/text.js'
 
-export function stretchText(stretch: BlockStretch): string {
-  const { isSplit = false } = stretch
-  return writeStretch({ ...stretch, isSplit, ...earlier(stretch.earlierReceipts) })
+export function executionText(execution: BlockExecution): string {
+  const { isSplit = false } = execution
+  return writeExecution({ ...execution, isSplit, ...earlier(execution.earlierReceipts) })
 }
 
 export function blockText(block: BlockToCarry): string {
@@ -21,14 +21,14 @@ function earlier(receipts: readonly ExecutedReceipt[]) {
 
 let layerCount = 0
 
-export function readExecutedStretch(text: string, stretch: BlockStretch): ExecutedStretch {
+export function readBlockExecutionResult(text: string, execution: BlockExecution): BlockExecutionResult {
   const { layers, transactions, ...executed } = readExecuted(new TextReader(text))
   return {
     ...executed,
     layers: layers.map((accounts) => ({ id: `revm-${++layerCount}`, accounts })),
     transactions: transactions.map((transaction, index) => ({
       ...transaction,
-      raw: stretch.transactions[index] ?? '0x',
+      raw: execution.transactions[index] ?? '0x',
     })),
   }
 }

@@ -1,11 +1,11 @@
 use super::{
     applied::Applied,
-    block::Stretch,
+    block::BlockExecution,
     ethereum::EthereumEvm,
-    failure::{StretchFailure, TransactionError},
+    failure::{ExecutionFailure, TransactionError},
     optimism::OptimismEvm,
     reading::reading,
-    receipt::{StretchReceipt, bloom_of},
+    receipt::{ExecutionReceipt, bloom_of},
     transaction::{PooledTransaction, decode},
     warm::{PER_TRANSACTION, certain, try_out},
 };
@@ -14,7 +14,7 @@ use crate::{
     op::RollupReceipt,
     outcome::ExecutedLog,
     plan::OpFork,
-    simulate::{GasPool, Ground, blob_gas, current_da_footprint_scalar, da_footprint},
+    simulate::{BaseState, GasPool, blob_gas, current_da_footprint_scalar, da_footprint},
     state::{Allowance, Layer, Lean, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log};
@@ -23,12 +23,12 @@ use revm::{Database, primitives::hardfork::SpecId};
 use std::sync::Arc;
 
 #[derive(Debug)]
-pub struct ExecutedStretch {
-    /// What it changed, oldest first: one, or where the stretch is split that of the system calls, where it is opening, and one a
+pub struct BlockExecutionResult {
+    /// What it changed, oldest first: one, or where the execution is split that of the system calls, where it is opening, and one a
     /// transaction.
     pub layers: Vec<Arc<Layer>>,
     pub transactions: Vec<PooledTransaction>,
-    pub receipts: Vec<StretchReceipt>,
+    pub receipts: Vec<ExecutionReceipt>,
     /// This and the fields below are of the whole block so far.
     pub gas_used: u64,
     pub blob_gas_used: u64,
@@ -44,10 +44,10 @@ enum BlockEvm {
 }
 
 impl BlockEvm {
-    fn new(stretch: &Stretch, state: SimulationState, access_list: Option<AccessList>) -> Self {
-        match stretch.block.rules.op {
-            Some(fork) => Self::Optimism(Box::new(OptimismEvm::new(stretch, fork, state))),
-            None => Self::Ethereum(Box::new(EthereumEvm::new(stretch, state, access_list))),
+    fn new(execution: &BlockExecution, state: SimulationState, access_list: Option<AccessList>) -> Self {
+        match execution.block.rules.op {
+            Some(fork) => Self::Optimism(Box::new(OptimismEvm::new(execution, fork, state))),
+            None => Self::Ethereum(Box::new(EthereumEvm::new(execution, state, access_list))),
         }
     }
 
@@ -73,15 +73,15 @@ impl BlockEvm {
     }
 }
 
-/// Executes the stretch's transactions in order, with full validation.
-pub fn execute(stretch: &Stretch, ground: &Ground) -> Result<ExecutedStretch, StretchFailure> {
-    let transactions = decoded(stretch)?;
-    let certain = certain(stretch, &transactions);
-    reading(ground, |state| {
+/// Executes the transactions in order, with full validation.
+pub fn execute(execution: &BlockExecution, base: &BaseState) -> Result<BlockExecutionResult, ExecutionFailure> {
+    let transactions = decoded(execution)?;
+    let certain = certain(execution, &transactions);
+    reading(base, |state| {
         state.note(certain.iter().copied());
-        let (executed, mut state) = run(stretch, transactions.clone(), state, &ground.stop);
+        let (executed, mut state) = run(execution, transactions.clone(), state, &base.stop);
         let executed = executed.map(|mut executed| {
-            if !stretch.is_split {
+            if !execution.is_split {
                 executed.layers.push(state.split());
             }
             executed
@@ -90,55 +90,55 @@ pub fn execute(stretch: &Stretch, ground: &Ground) -> Result<ExecutedStretch, St
     })?
 }
 
-/// The stretch's transactions.
-pub fn decoded(stretch: &Stretch) -> Result<Vec<PooledTransaction>, StretchFailure> {
-    let decode = |(index, raw)| decode(raw).map_err(|error| StretchFailure::of(index, error.into()));
-    stretch.transactions.iter().enumerate().map(decode).collect()
+/// The transactions to execute.
+pub fn decoded(execution: &BlockExecution) -> Result<Vec<PooledTransaction>, ExecutionFailure> {
+    let decode = |(index, raw)| decode(raw).map_err(|error| ExecutionFailure::of(index, error.into()));
+    execution.transactions.iter().enumerate().map(decode).collect()
 }
 
-/// `execute`, with the changes left in the state, unless the stretch is split, so that the block can go on. Where the state notes what is missing, a transaction that
+/// `execute`, with the changes left in the state, unless the execution is split, so that the block can go on. Where the state notes what is missing, a transaction that
 /// lacks something is tried out, so that all that it lacks is noted, and left out.
 pub fn run(
-    stretch: &Stretch,
+    execution: &BlockExecution,
     transactions: Vec<PooledTransaction>,
     mut state: SimulationState,
     stop: &Arc<Stop>,
-) -> (Result<ExecutedStretch, StretchFailure>, SimulationState) {
-    let mut access_list = stretch.new_access_list();
+) -> (Result<BlockExecutionResult, ExecutionFailure>, SimulationState) {
+    let mut access_list = execution.new_access_list();
     let mut layers = Vec::new();
-    if stretch.opening {
-        let mut machine = stretch.machine(state, stop.clone());
-        let opened = stretch.open(&mut machine);
-        let watch;
-        (state, watch) = machine.finish();
-        access_list = watch.access_list;
+    if execution.opening {
+        let mut evm = execution.evm(state, stop.clone());
+        let opened = execution.open(&mut evm);
+        let inspector;
+        (state, inspector) = evm.finish();
+        access_list = inspector.access_list;
         match opened {
             Ok(()) | Err(ReadError::Lacking) => {}
             Err(error) => return (Err(error.into()), state),
         }
-        if stretch.is_split {
+        if execution.is_split {
             layers.push(state.split());
         }
     }
-    state.set_block_hash(stretch.block.number.saturating_sub(1), stretch.block.parent_hash);
-    state.set_delegations(stretch.block.rules.has(SpecId::PRAGUE));
-    let mut evm = BlockEvm::new(stretch, state, access_list);
+    state.set_block_hash(execution.block.number.saturating_sub(1), execution.block.parent_hash);
+    state.set_delegations(execution.block.rules.has(SpecId::PRAGUE));
+    let mut evm = BlockEvm::new(execution, state, access_list);
     let mut transactions = transactions;
     let mut progress = Progress {
-        pool: GasPool::new(stretch.block.gas_limit, stretch.block.rules.spec, stretch.earlier_gas_used),
-        blob_gas_used: stretch.earlier_blob_gas_used,
+        pool: GasPool::new(execution.block.gas_limit, execution.block.rules.spec, execution.earlier_gas_used),
+        blob_gas_used: execution.earlier_blob_gas_used,
         scalar: None,
     };
     let mut receipts = Vec::with_capacity(transactions.len());
-    let mut gas_left = stretch.block.gas_limit;
+    let mut gas_left = execution.block.gas_limit;
     for (index, transaction) in transactions.iter_mut().enumerate() {
         if stop.is_raised() {
             return (Err(ReadError::Cancelled.into()), evm.finish().0);
         }
-        let error = match apply(stretch, &mut evm, transaction, &mut progress) {
+        let error = match apply(execution, &mut evm, transaction, &mut progress) {
             Ok(receipt) => {
                 receipts.push(receipt);
-                if stretch.is_split {
+                if execution.is_split {
                     layers.push(evm.state().split());
                 }
                 continue;
@@ -146,27 +146,27 @@ pub fn run(
             Err(error) => error,
         };
         if !evm.state().lacks() || matches!(error, TransactionError::Read(ReadError::Cancelled)) {
-            return (Err(StretchFailure::of(index, error)), evm.finish().0);
+            return (Err(ExecutionFailure::of(index, error)), evm.finish().0);
         }
         let (mut state, access_list) = evm.finish();
         let gas = transaction.env.gas_limit.min(gas_left);
         let allowance = Some(Allowance { gas, ..PER_TRANSACTION });
         let mut leans = LEANS.as_slice();
         state.set_allowance(allowance);
-        (_, state) = try_out(stretch, transaction, state, stop.clone());
+        (_, state) = try_out(execution, transaction, state, stop.clone());
         while let ([pattern, rest @ ..], true) = (leans, state.guesses_storage()) {
             leans = rest;
             state.set_allowance(allowance);
             state.set_lean(Lean { pattern: *pattern, most: MOST_LEANT });
-            (_, state) = try_out(stretch, transaction, state, stop.clone());
+            (_, state) = try_out(execution, transaction, state, stop.clone());
         }
         let left = state.allowance().map_or(0, |allowance| allowance.gas);
         gas_left = gas_left.saturating_sub(gas - left);
         state.set_allowance(None);
-        evm = BlockEvm::new(stretch, state, access_list);
+        evm = BlockEvm::new(execution, state, access_list);
     }
-    let (receipts_root, logs_bloom) = seal(stretch, &receipts);
-    let executed = ExecutedStretch {
+    let (receipts_root, logs_bloom) = seal(execution, &receipts);
+    let executed = BlockExecutionResult {
         layers,
         transactions,
         receipts,
@@ -177,7 +177,7 @@ pub fn run(
         access_list: None,
     };
     let (state, access_list) = evm.finish();
-    (Ok(ExecutedStretch { access_list, ..executed }), state)
+    (Ok(BlockExecutionResult { access_list, ..executed }), state)
 }
 
 /// Guesses that are tried where zero for all that was never seen leaves something open: all ones, and two that alternate.
@@ -193,18 +193,18 @@ struct Progress {
 }
 
 fn apply(
-    stretch: &Stretch,
+    execution: &BlockExecution,
     evm: &mut BlockEvm,
     transaction: &mut PooledTransaction,
     progress: &mut Progress,
-) -> Result<StretchReceipt, TransactionError> {
-    let block = &stretch.block;
+) -> Result<ExecutionReceipt, TransactionError> {
+    let block = &execution.block;
     let left = progress.pool.available(true);
     if transaction.env.gas_limit > left {
         return Err(TransactionError::GasLimit { left, asked: transaction.env.gas_limit });
     }
-    let blob_gas_used = blob_gas_used(stretch, evm, transaction, progress)?;
-    let most = most_blob_gas(stretch);
+    let blob_gas_used = blob_gas_used(execution, evm, transaction, progress)?;
+    let most = most_blob_gas(execution);
     if progress.blob_gas_used.saturating_add(blob_gas_used.unwrap_or_default()) > most {
         return Err(TransactionError::BlobGasLimit(most));
     }
@@ -223,7 +223,7 @@ fn apply(
     let applied = evm.apply(transaction)?;
     progress.pool.charge(&applied.gas);
     progress.blob_gas_used += blob_gas_used.unwrap_or_default();
-    let receipt = StretchReceipt {
+    let receipt = ExecutionReceipt {
         tx_type: transaction.tx_type(),
         succeeded: applied.succeeded,
         cumulative_gas_used: progress.pool.cumulative(),
@@ -241,12 +241,12 @@ fn apply(
 
 /// The gas of a transaction's blobs, or its DA footprint on an OP-stack chain from Jovian on.
 fn blob_gas_used(
-    stretch: &Stretch,
+    execution: &BlockExecution,
     evm: &mut BlockEvm,
     transaction: &PooledTransaction,
     progress: &mut Progress,
 ) -> Result<Option<u64>, ReadError> {
-    let rules = &stretch.block.rules;
+    let rules = &execution.block.rules;
     if rules.op.is_none() {
         return Ok((transaction.env.tx_type == 3).then(|| blob_gas(transaction.env.blob_hashes.len() as u64)));
     }
@@ -263,11 +263,11 @@ fn blob_gas_used(
     Ok(Some(da_footprint(&transaction.raw, scalar)))
 }
 
-fn most_blob_gas(stretch: &Stretch) -> u64 {
-    match stretch.block.rules.blob {
+fn most_blob_gas(execution: &BlockExecution) -> u64 {
+    match execution.block.rules.blob {
         Some(blob) => blob_gas(blob.max),
         // Jovian: the gas limit bounds the footprint too.
-        None => stretch.block.gas_limit,
+        None => execution.block.gas_limit,
     }
 }
 
@@ -289,15 +289,15 @@ fn plain(log: Log) -> ExecutedLog {
     ExecutedLog { address: log.address, topics, data, synthetic: false, index: 0 }
 }
 
-fn seal(stretch: &Stretch, receipts: &[StretchReceipt]) -> (B256, Bloom) {
+fn seal(execution: &BlockExecution, receipts: &[ExecutionReceipt]) -> (B256, Bloom) {
     let mut bloom = Bloom::ZERO;
-    for earlier in &stretch.earlier_receipts {
+    for earlier in &execution.earlier_receipts {
         bloom |= bloom_of(earlier).unwrap_or_default();
     }
     for receipt in receipts {
         bloom |= receipt.bloom;
     }
-    let all: Vec<&[u8]> = stretch
+    let all: Vec<&[u8]> = execution
         .earlier_receipts
         .iter()
         .map(|encoded| encoded.as_ref())

@@ -1,4 +1,4 @@
-use super::{applied::Applied, block::Stretch, failure::TransactionError, transaction::PooledTransaction};
+use super::{applied::Applied, block::BlockExecution, failure::TransactionError, transaction::PooledTransaction};
 use crate::{access_list::AccessList, state::SimulationState};
 use revm::{
     ExecuteEvm,
@@ -23,14 +23,14 @@ pub struct EthereumEvm {
 }
 
 impl EthereumEvm {
-    pub fn new(stretch: &Stretch, state: SimulationState, access_list: Option<AccessList>) -> Self {
-        let spec = stretch.block.rules.spec;
+    pub fn new(execution: &BlockExecution, state: SimulationState, access_list: Option<AccessList>) -> Self {
+        let spec = execution.block.rules.spec;
         let mut journal = Journal::new(state);
         journal.set_spec_id(spec);
         let context = Context {
-            block: stretch.block_env(),
+            block: execution.block_env(),
             tx: TxEnv::default(),
-            cfg: stretch.cfg(),
+            cfg: execution.cfg(),
             journaled_state: journal,
             chain: (),
             local: LocalContext::default(),

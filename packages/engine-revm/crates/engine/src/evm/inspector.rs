@@ -1,13 +1,13 @@
-use super::{memory_gate::Room, recorder::Recorder};
+use super::{memory_gate::MemoryReservation, recorder::Recorder};
 use crate::{access_list::AccessList, depends::Tracker, outcome::Halt, state::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
 
 /// What a simulation needs in the EVM beside revm's own context.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct Inspector {
     pub stop: Arc<Stop>,
-    pub room: Room,
+    pub reservation: MemoryReservation,
     /// Gas that the running frame had when it was last entered or, where the allowance began later, at the first check after that. What
     /// the frame spends of the allowance counts from there. None while there is no allowance.
     pub run_from: Option<u64>,
@@ -17,7 +17,7 @@ pub struct Watch {
     pub blob_base_fee: U256,
     pub gas_price: U256,
     /// One per log in the journal.
-    pub places: Vec<LogPlace>,
+    pub log_positions: Vec<LogPosition>,
     /// Logs of the block so far, including those of reverted frames: geth's log indices count them.
     pub log_count: u64,
     /// Why the outermost frame halted, if revm's result alone doesn't say.
@@ -34,16 +34,16 @@ pub struct Watch {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogPlace {
+pub struct LogPosition {
     pub synthetic: bool,
     pub index: u64,
 }
 
-impl Watch {
+impl Inspector {
     /// Sets the place of the newest of the journal's `count` logs.
-    pub fn place_log(&mut self, count: usize, place: LogPlace) {
-        self.places.truncate(count.saturating_sub(1));
-        self.places.push(place);
+    pub fn set_log_position(&mut self, count: usize, place: LogPosition) {
+        self.log_positions.truncate(count.saturating_sub(1));
+        self.log_positions.push(place);
     }
 
     pub fn next_index(&mut self) -> u64 {

@@ -1,20 +1,20 @@
 use crate::{
-    simulate::Ground,
+    simulate::BaseState,
     state::{Read, ReadError, SimulationState},
 };
 
 /// Runs again and again, each time with the values that the last run noted as missing, until a run misses none: that one counts. Each
 /// run waits for no value. `run` hands the state back.
 pub fn reading<T>(
-    ground: &Ground,
+    base: &BaseState,
     mut run: impl FnMut(SimulationState) -> (T, SimulationState),
 ) -> Result<T, ReadError> {
     loop {
-        let (done, state) = run(ground.state().noting());
-        if !state.lacks() || ground.stop.is_raised() {
+        let (done, state) = run(base.state().noting());
+        if !state.lacks() || base.stop.is_raised() {
             return Ok(done);
         }
         let reads: Vec<Read> = state.into_assumed().into_keys().collect();
-        ground.cache.pinned(ground.key).fetch(&reads, &*ground.source)?;
+        base.cache.pinned(base.key).fetch(&reads, &*base.source)?;
     }
 }

@@ -3,12 +3,12 @@ use super::{
     context::Context,
     frames::FrameStore,
     halt,
+    inspector::{Inspector, LogPosition},
     instructions::{Instructions, record_transfer},
     precompiles::PrecompileSet,
     record_frame, record_step, record_uses,
     recorder::Named,
     step_log::StepBefore,
-    watch::{LogPlace, Watch},
     wrapping,
 };
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 };
 use alloy_primitives::{Address, U256};
 use revm::{
-    context::{BlockEnv, CfgEnv, Evm, Journal, JournalTr, LocalContext, TxEnv},
+    context::{self, BlockEnv, CfgEnv, Journal, JournalTr, LocalContext, TxEnv},
     context_interface::{Cfg, FrameStack, context::ContextError},
     handler::{
         EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult,
@@ -37,12 +37,18 @@ use revm::{
 };
 
 /// revm with watched frames: transfers become logs, and the reason why the outermost frame halted is kept.
-pub struct Machine {
-    pub evm: Evm<Context, (), Instructions, PrecompileSet, EthFrame<EthInterpreter>>,
+pub struct Evm {
+    pub inner: context::Evm<Context, (), Instructions, PrecompileSet, EthFrame<EthInterpreter>>,
 }
 
-impl Machine {
-    pub fn new(state: SimulationState, watch: Watch, cfg: CfgEnv, block: BlockEnv, precompiles: PrecompileSet) -> Self {
+impl Evm {
+    pub fn new(
+        state: SimulationState,
+        inspector: Inspector,
+        cfg: CfgEnv,
+        block: BlockEnv,
+        precompiles: PrecompileSet,
+    ) -> Self {
         let FrameStore { frames, memory } = FrameStore::take();
         let spec = cfg.spec;
         let mut journal = Journal::new(state);
@@ -53,12 +59,12 @@ impl Machine {
             tx: TxEnv::default(),
             cfg,
             journaled_state: journal,
-            chain: watch,
+            chain: inspector,
             local: LocalContext { shared_memory_buffer: memory, precompile_error_message: None },
             error: Ok(()),
         };
         Self {
-            evm: Evm {
+            inner: context::Evm {
                 ctx: context,
                 inspector: (),
                 instruction: Instructions::of(spec),
@@ -71,26 +77,26 @@ impl Machine {
     /// Takes the rules of the next block.
     pub fn start_block(&mut self, cfg: CfgEnv, block: BlockEnv, precompiles: PrecompileSet) {
         let spec: SpecId = cfg.spec;
-        self.evm.instruction = Instructions::of(spec);
-        if self.evm.ctx.journaled_state.precompile_addresses() != precompiles.warm() {
-            self.evm.ctx.journaled_state.warm_precompiles(precompiles.warm());
+        self.inner.instruction = Instructions::of(spec);
+        if self.inner.ctx.journaled_state.precompile_addresses() != precompiles.warm() {
+            self.inner.ctx.journaled_state.warm_precompiles(precompiles.warm());
         }
-        self.evm.precompiles = precompiles;
-        self.evm.ctx.journaled_state.set_spec_id(spec);
+        self.inner.precompiles = precompiles;
+        self.inner.ctx.journaled_state.set_spec_id(spec);
         self.state().set_delegations(spec.is_enabled_in(SpecId::PRAGUE));
-        self.evm.ctx.cfg = cfg;
-        self.evm.ctx.block = block;
-        self.evm.ctx.chain.log_count = 0;
-        self.evm.ctx.chain.access_list = spec.is_enabled_in(SpecId::AMSTERDAM).then(AccessList::default);
+        self.inner.ctx.cfg = cfg;
+        self.inner.ctx.block = block;
+        self.inner.ctx.chain.log_count = 0;
+        self.inner.ctx.chain.access_list = spec.is_enabled_in(SpecId::AMSTERDAM).then(AccessList::default);
     }
 
     pub fn state(&mut self) -> &mut SimulationState {
-        &mut self.evm.ctx.journaled_state.database
+        &mut self.inner.ctx.journaled_state.database
     }
 
     /// Takes over what a transaction or a system call has changed.
     pub fn commit(&mut self, changes: EvmState) {
-        if let Some(list) = &mut self.evm.ctx.chain.access_list {
+        if let Some(list) = &mut self.inner.ctx.chain.access_list {
             list.note(&changes);
         }
         self.state().commit(changes);
@@ -98,15 +104,15 @@ impl Machine {
 
     /// What follows has this index in the block's access list.
     pub fn set_access_index(&mut self, index: u64) {
-        if let Some(list) = &mut self.evm.ctx.chain.access_list {
+        if let Some(list) = &mut self.inner.ctx.chain.access_list {
             list.index = index;
         }
     }
 
-    /// Leaves the frames to the thread's next machine.
-    pub fn finish(self) -> (SimulationState, Watch) {
-        let Context { journaled_state, chain, local, .. } = self.evm.ctx;
-        FrameStore { frames: self.evm.frame_stack, memory: local.shared_memory_buffer }.give_back(chain.deepest);
+    /// Leaves the frames to the thread's next one.
+    pub fn finish(self) -> (SimulationState, Inspector) {
+        let Context { journaled_state, chain, local, .. } = self.inner.ctx;
+        FrameStore { frames: self.inner.frame_stack, memory: local.shared_memory_buffer }.give_back(chain.deepest);
         (journaled_state.database, chain)
     }
 }
@@ -217,26 +223,26 @@ struct Transfer {
 
 type OpenedFrame<'a> = FrameInitResult<'a, EthFrame<EthInterpreter>>;
 
-impl Machine {
+impl Evm {
     /// Opens a frame. A transfer that takes the receiver's balance beyond 256 bits wraps it, as in geth.
     fn open(&mut self, mut frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
         let (learns, is_blind) = (self.state().learns(), self.state().is_blind());
         if (learns || is_blind)
             && let FrameInput::Call(call) = &mut frame_input.frame_input
-            && self.evm.precompiles.get(&call.bytecode_address).is_none()
+            && self.inner.precompiles.get(&call.bytecode_address).is_none()
         {
             if learns {
-                bend::note_callee(&self.evm.ctx, call);
+                bend::note_callee(&self.inner.ctx, call);
             }
-            if is_blind && let Some(result) = bend::unknown_callee(&mut self.evm.ctx, call) {
+            if is_blind && let Some(result) = bend::unknown_callee(&mut self.inner.ctx, call) {
                 return Ok(ItemOrResult::Result(result));
             }
         }
-        let journal = &mut self.evm.ctx.journaled_state.inner;
+        let journal = &mut self.inner.ctx.journaled_state.inner;
         let (before, logs) = (journal.journal.len(), journal.logs.len());
         let wrapped = wrapping::transfer(journal, &mut frame_input.frame_input);
         let creates = matches!(frame_input.frame_input, FrameInput::Create(_));
-        let result = match self.evm.frame_init(frame_input)? {
+        let result = match self.inner.frame_init(frame_input)? {
             ItemOrResult::Item(frame) => {
                 if wrapped {
                     (frame.checkpoint.journal_i, frame.checkpoint.log_i) = (before, logs);
@@ -249,10 +255,10 @@ impl Machine {
             self.keep_storage();
         }
         Ok(match result {
-            None => ItemOrResult::Item(self.evm.frame_stack.get()),
+            None => ItemOrResult::Item(self.inner.frame_stack.get()),
             Some(result) => {
                 if wrapped && !result.interpreter_result().is_ok() {
-                    wrapping::revert(&mut self.evm.ctx.journaled_state.inner, before, logs);
+                    wrapping::revert(&mut self.inner.ctx.journaled_state.inner, before, logs);
                 }
                 ItemOrResult::Result(result)
             }
@@ -261,8 +267,8 @@ impl Machine {
 
     /// revm takes the storage of an account that it creates for empty. An override may have filled it, and in geth it stays.
     fn keep_storage(&mut self) {
-        let created = self.evm.frame_stack.get().interpreter.input.target_address;
-        let Journal { database, inner } = &mut self.evm.ctx.journaled_state;
+        let created = self.inner.frame_stack.get().interpreter.input.target_address;
+        let Journal { database, inner } = &mut self.inner.ctx.journaled_state;
         let Some(account) = inner.state.get_mut(&created) else { return };
         for (slot, value) in database.changed_storage(created) {
             account.storage.entry(slot).or_insert_with(|| {
@@ -275,10 +281,10 @@ impl Machine {
 
     /// Opens a frame, and logs its transfer where transfers are traced.
     fn open_logged(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
-        if self.evm.ctx.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
+        if self.inner.ctx.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
             return self.open_with_log(frame_input);
         }
-        if !self.evm.ctx.chain.trace_transfers {
+        if !self.inner.ctx.chain.trace_transfers {
             return self.open(frame_input);
         }
         let transfer = self.transfer_of(&frame_input.frame_input);
@@ -291,27 +297,27 @@ impl Machine {
             && let Some(Transfer { from, to, value, index }) = transfer
             && let Some(to) = to.or(made.as_ref().ok().copied())
         {
-            record_transfer(&mut self.evm.ctx, from, to, value, index);
+            record_transfer(&mut self.inner.ctx, from, to, value, index);
         }
         Ok(match made {
-            Ok(_) => ItemOrResult::Item(self.evm.frame_stack.get()),
+            Ok(_) => ItemOrResult::Item(self.inner.frame_stack.get()),
             Err(result) => ItemOrResult::Result(result),
         })
     }
 
     /// Opens a frame whose transfer the protocol logs (EIP-7708). A precompiled contract that fails takes the log back, but not its index.
     fn open_with_log(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
-        let before = self.evm.ctx.journaled_state.logs().len();
+        let before = self.inner.ctx.journaled_state.logs().len();
         let transfers = frame_input.frame_input.sends_to_another();
         let result = match self.open(frame_input)? {
             ItemOrResult::Item(_) => None,
             ItemOrResult::Result(result) => Some(result),
         };
-        let context = &mut self.evm.ctx;
+        let context = &mut self.inner.ctx;
         let count = context.journaled_state.logs().len();
         if count > before {
             let index = context.chain.next_index();
-            context.chain.place_log(count, LogPlace { synthetic: false, index });
+            context.chain.set_log_position(count, LogPosition { synthetic: false, index });
             record_frame::log(context);
         } else if transfers
             && let Some(FrameResult::Call(outcome)) = &result
@@ -320,7 +326,7 @@ impl Machine {
             context.chain.next_index();
         }
         Ok(match result {
-            None => ItemOrResult::Item(self.evm.frame_stack.get()),
+            None => ItemOrResult::Item(self.inner.frame_stack.get()),
             Some(result) => ItemOrResult::Result(result),
         })
     }
@@ -339,12 +345,12 @@ impl Machine {
         if value.is_zero() {
             return None;
         }
-        let index = self.evm.ctx.chain.next_index();
+        let index = self.inner.ctx.chain.next_index();
         Some(Transfer { from, to, value, index })
     }
 }
 
-impl EvmTr for Machine {
+impl EvmTr for Evm {
     type Context = Context;
     type Instructions = Instructions;
     type Precompiles = PrecompileSet;
@@ -352,25 +358,25 @@ impl EvmTr for Machine {
 
     #[inline]
     fn all(&self) -> (&Context, &Instructions, &PrecompileSet, &FrameStack<Self::Frame>) {
-        self.evm.all()
+        self.inner.all()
     }
 
     #[inline]
     fn all_mut(&mut self) -> (&mut Context, &mut Instructions, &mut PrecompileSet, &mut FrameStack<Self::Frame>) {
-        self.evm.all_mut()
+        self.inner.all_mut()
     }
 
     fn frame_init(
         &mut self,
         frame_input: FrameInit,
     ) -> Result<FrameInitResult<'_, Self::Frame>, ContextError<ReadError>> {
-        let watch = &mut self.evm.ctx.chain;
-        watch.deepest = watch.deepest.max(frame_input.depth);
-        if watch.stop.is_raised() {
+        let inspector = &mut self.inner.ctx.chain;
+        inspector.deepest = inspector.deepest.max(frame_input.depth);
+        if inspector.stop.is_raised() {
             return Err(ContextError::Db(ReadError::Cancelled));
         }
-        let bytes = self.evm.ctx.local.shared_memory_buffer.borrow().len();
-        if !watch.room.admits(bytes, &watch.stop) {
+        let bytes = self.inner.ctx.local.shared_memory_buffer.borrow().len();
+        if !inspector.reservation.admits(bytes, &inspector.stop) {
             return Err(ContextError::Db(ReadError::Cancelled));
         }
         if let Some(allowance) = self.state().allowance_mut() {
@@ -379,16 +385,16 @@ impl EvmTr for Machine {
                 None => return Err(ContextError::Db(ReadError::TooMuch)),
             }
         }
-        if let (FrameInput::Call(call), Some(fork)) = (&frame_input.frame_input, self.evm.precompiles.op)
+        if let (FrameInput::Call(call), Some(fork)) = (&frame_input.frame_input, self.inner.precompiles.op)
             && fork.is_native(&call.bytecode_address, &call.known_bytecode.1)
         {
             return Err(ContextError::Db(ReadError::NativeCode(call.bytecode_address)));
         }
-        if self.evm.ctx.chain.recorder.is_none() {
+        if self.inner.ctx.chain.recorder.is_none() {
             return self.open_logged(frame_input);
         }
-        record_frame::enter(&mut self.evm.ctx, &frame_input, &self.evm.precompiles);
-        let Context { tx, journaled_state, chain, .. } = &mut self.evm.ctx;
+        record_frame::enter(&mut self.inner.ctx, &frame_input, &self.inner.precompiles);
+        let Context { tx, journaled_state, chain, .. } = &mut self.inner.ctx;
         if let Some(tracker) = &mut chain.tracker {
             depends::enter(tracker, tx.caller, &journaled_state.inner.state, &frame_input);
         }
@@ -401,13 +407,13 @@ impl EvmTr for Machine {
             ItemOrResult::Result(result) => Some(result),
         };
         Ok(match ended {
-            None => ItemOrResult::Item(self.evm.frame_stack.get()),
+            None => ItemOrResult::Item(self.inner.frame_stack.get()),
             Some(result) => {
-                if let Some(recorder) = &mut self.evm.ctx.chain.recorder {
+                if let Some(recorder) = &mut self.inner.ctx.chain.recorder {
                     recorder.exit_at_once(&result);
                 }
-                if let Some(tracker) = &mut self.evm.ctx.chain.tracker {
-                    let is_precompile = called.is_some_and(|called| self.evm.precompiles.get(&called).is_some());
+                if let Some(tracker) = &mut self.inner.ctx.chain.tracker {
+                    let is_precompile = called.is_some_and(|called| self.inner.precompiles.get(&called).is_some());
                     depends::exit(tracker, &result, is_precompile);
                 }
                 ItemOrResult::Result(result)
@@ -416,7 +422,7 @@ impl EvmTr for Machine {
     }
 
     fn frame_run(&mut self) -> Result<FrameInitOrResult<Self::Frame>, ContextError<ReadError>> {
-        let Evm { ctx, instruction, frame_stack, .. } = &mut self.evm;
+        let context::Evm { ctx, instruction, frame_stack, .. } = &mut self.inner;
         let frame = frame_stack.get();
         let outermost = frame.depth == 0;
         let counts = ctx.journaled_state.database.allowance().is_some();
@@ -465,6 +471,6 @@ impl EvmTr for Machine {
 
     fn frame_return_result(&mut self, mut result: FrameResult) -> Result<Option<FrameResult>, ContextError<ReadError>> {
         bend::succeed(self.state(), &mut result);
-        self.evm.frame_return_result(result)
+        self.inner.frame_return_result(result)
     }
 }

@@ -1,4 +1,4 @@
-use super::{applied::Applied, block::Stretch, failure::TransactionError, transaction::PooledTransaction};
+use super::{applied::Applied, block::BlockExecution, failure::TransactionError, transaction::PooledTransaction};
 use crate::{
     op::{BASE_FEE_VAULT, L1_FEE_VAULT, L1Block, OPERATOR_FEE_VAULT, OpFork},
     seal::Deposit,
@@ -54,14 +54,14 @@ impl Rollup {
 pub struct OptimismEvm(Inner);
 
 impl OptimismEvm {
-    pub fn new(stretch: &Stretch, fork: OpFork, state: SimulationState) -> Self {
+    pub fn new(execution: &BlockExecution, fork: OpFork, state: SimulationState) -> Self {
         let spec = fork.spec();
         let mut journal = Journal::new(state);
         journal.set_spec_id(spec);
         let context = Context {
-            block: stretch.block_env(),
+            block: execution.block_env(),
             tx: TxEnv::default(),
-            cfg: stretch.cfg(),
+            cfg: execution.cfg(),
             journaled_state: journal,
             chain: Rollup { fork, l1_block: None, deposit: None, encoded: Bytes::new() },
             local: LocalContext::default(),
@@ -283,9 +283,9 @@ impl PrecompileProvider<Context> for OptimismPrecompiles {
 mod tests {
     use super::*;
     use crate::{
+        execution::BlockEnvironment,
         plan::{BlockRules, ChainRules},
         state::{Read, StateCache, StateSource, Stop, Value},
-        stretch::BlockEnvironment,
     };
     use alloy_primitives::{B256, TxKind, U256, address, bytes};
     use std::sync::Arc;
@@ -309,7 +309,7 @@ mod tests {
 
     /// Whether a deposit to this account succeeds. The token has its stub; the caller calls it and drops what comes of that.
     fn applied(fork: OpFork, to: Address) -> Result<bool, TransactionError> {
-        let stretch = Stretch {
+        let execution = BlockExecution {
             chain: ChainRules { chain_id: 8453, deposit_contract: None },
             block: BlockEnvironment {
                 number: 1,
@@ -356,7 +356,7 @@ mod tests {
             }),
             raw: Bytes::from_static(&[0x7e]),
         };
-        OptimismEvm::new(&stretch, fork, state).apply(&transaction).map(|applied| applied.succeeded)
+        OptimismEvm::new(&execution, fork, state).apply(&transaction).map(|applied| applied.succeeded)
     }
 
     #[test]

@@ -3,7 +3,7 @@ use alloy_primitives::{Address, Bloom, Bytes};
 use alloy_rlp::{Decodable, Header};
 
 #[derive(Clone, Debug)]
-pub struct StretchReceipt {
+pub struct ExecutionReceipt {
     pub tx_type: u8,
     pub succeeded: bool,
     pub cumulative_gas_used: u64,
@@ -22,7 +22,7 @@ pub struct StretchReceipt {
 /// From Canyon on, a deposit's receipt has its sender's nonce and this version.
 const DEPOSIT_RECEIPT_VERSION: u64 = 1;
 
-impl StretchReceipt {
+impl ExecutionReceipt {
     /// Computes `encoded` and `bloom` from the other fields.
     pub fn sealed(mut self, deposit_nonce: Option<u64>) -> Self {
         let tail: Vec<u64> = deposit_nonce.map_or_else(Vec::new, |nonce| vec![nonce, DEPOSIT_RECEIPT_VERSION]);

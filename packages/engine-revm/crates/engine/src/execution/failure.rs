@@ -4,9 +4,9 @@ use alloy_primitives::Address;
 use revm::context_interface::result::EVMError;
 use std::fmt::Display;
 
-/// Why a stretch could not be executed.
+/// Why transactions could not be executed.
 #[derive(Debug, thiserror::Error)]
-pub enum StretchFailure {
+pub enum ExecutionFailure {
     /// The block's rules don't allow the transaction with this index here.
     #[error("transaction {transaction}: {error}")]
     Rejected { transaction: usize, error: TransactionError },
@@ -37,7 +37,7 @@ pub enum TransactionError {
     Read(#[from] ReadError),
 }
 
-impl StretchFailure {
+impl ExecutionFailure {
     pub(super) fn of(transaction: usize, error: TransactionError) -> Self {
         match error {
             TransactionError::Read(error) => Self::Read(error),

@@ -11,15 +11,15 @@ import {
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import {
   type AccountChange,
-  type BlockStretch,
+  type BlockExecution,
+  type BlockExecutionResult,
   type BlockToCarry,
-  type ExecutedStretch,
+  ExecutionRejected,
   ethereumForkOf,
   type OpFork,
   orderedTrieRoot,
   type StateLayer,
   type StatePoint,
-  StretchRejected,
 } from '@upfront/simulation'
 import { encodeAbiParameters, hexToBytes, keccak256, pad, toRlp } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -53,7 +53,7 @@ const funded: StateLayer = {
   ]),
 }
 
-function stretchOf(opFork: OpFork, transactions: Hex[]): BlockStretch {
+function executionOf(opFork: OpFork, transactions: Hex[]): BlockExecution {
   const block = callPlan({}).blocks[0]!
   return {
     rules: { ...developmentRules, stack: 'optimism' },
@@ -75,12 +75,12 @@ const signed = (fields: { to: Address; gas: bigint; nonce?: number; data?: Hex }
 
 /** The block of one deposit for each input, as it came out when it was executed. */
 function sealedBlock(
-  stretch: BlockStretch,
-  executed: ExecutedStretch,
+  execution: BlockExecution,
+  executed: BlockExecutionResult,
   inputs: { to: Address; input: Hex }[],
 ): BlockToCarry {
   const { receiptsRoot, logsBloom, gasUsed, blobGasUsed } = executed
-  const { rules, block, transactions: raw } = stretch
+  const { rules, block, transactions: raw } = execution
   return {
     ...{ rules, block, earlierReceipts: [], withdrawals: [] },
     ...{ receiptsRoot, logsBloom, gasUsed, blobGasUsed },
@@ -106,8 +106,8 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
   })
   afterEach(() => engine.close())
 
-  const executed = (opFork: OpFork, ...transactions: Hex[]): Promise<ExecutedStretch> =>
-    drive(engine.execute(stretchOf(opFork, transactions), underLayers(funded), NEVER), developmentState().state)
+  const executed = (opFork: OpFork, ...transactions: Hex[]): Promise<BlockExecutionResult> =>
+    drive(engine.execute(executionOf(opFork, transactions), underLayers(funded), NEVER), developmentState().state)
 
   it.each([
     ['jovian', 427, true],
@@ -130,7 +130,7 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
       const above = executed(fork, await signed({ to: NOBODY, gas: CAP + 1n }))
       if (fork === 'jovian') expect((await above).receipts).toHaveLength(1)
       else {
-        await expect(above).rejects.toBeInstanceOf(StretchRejected)
+        await expect(above).rejects.toBeInstanceOf(ExecutionRejected)
         await expect(above).rejects.toMatchObject({ transaction: 0, message: expect.stringContaining('cap') })
       }
       const { receipts } = await executed(fork, deposit(DEPOSITOR, NOBODY, '0x01312d00', '0x'))
@@ -145,7 +145,7 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
       const { receipts } = await executed('azul', ...transactions)
       expect(receipts).toHaveLength(2)
       const refused = executed('beryl', ...transactions)
-      await expect(refused).rejects.toBeInstanceOf(StretchRejected)
+      await expect(refused).rejects.toBeInstanceOf(ExecutionRejected)
       await expect(refused).rejects.toMatchObject({
         ...{ transaction: 1, nativePrecompile: to },
         message: `${to} is a native precompile of this chain (B20), which is not simulated`,
@@ -157,17 +157,17 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
     const source = developmentState().state
     const raw = [deposit(DEPOSITOR, FACTORY, '0x0f4240', '0x')]
     // What executing the account's code would come to, which Base's nodes do not.
-    const asAzul = await drive(engine.execute(stretchOf('azul', raw), underLayers(), NEVER), source)
+    const asAzul = await drive(engine.execute(executionOf('azul', raw), underLayers(), NEVER), source)
     const at: StatePoint = { key: developmentBase.hash, layers: [] }
     const inputs = [{ to: FACTORY, input: '0x' as Hex }]
-    const sealed = sealedBlock(stretchOf('beryl', raw), asAzul, inputs)
+    const sealed = sealedBlock(executionOf('beryl', raw), asAzul, inputs)
     engine.provide(at.key, [{ kind: 'code', address: BASE_TIME }], [BASE_TIME_CODE])
     expect(await drive(engine.carry(sealed, at, NEVER), source)).toEqual({
       ...{ kind: 'differs', difference: 'nativePrecompile' },
       detail: expect.stringContaining(`transaction 0: ${FACTORY} is a native precompile of this chain (B20)`),
     })
     expect(engine.holds(sealed.hash)).toBe(false)
-    const before = sealedBlock(stretchOf('azul', raw), asAzul, inputs)
+    const before = sealedBlock(executionOf('azul', raw), asAzul, inputs)
     expect(await drive(engine.carry(before, at, NEVER), source)).toMatchObject({ kind: 'carried' })
   })
 
@@ -192,8 +192,8 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
         { to: BASE_TIME, input: partOf(milliseconds) },
       ]
       const raw = inputs.map(({ to, input }) => deposit(DEPOSITOR, to, '0x0f4240', input))
-      const stretch = stretchOf('denim', raw)
-      const block = sealedBlock(stretch, await drive(engine.execute(stretch, at, NEVER), source), inputs)
+      const execution = executionOf('denim', raw)
+      const block = sealedBlock(execution, await drive(engine.execute(execution, at, NEVER), source), inputs)
       expect(await drive(engine.carry(block, at, NEVER), source)).toMatchObject({ kind: 'carried' })
       at = { key: block.hash, layers: [] }
       expect(engine.known(at.key, [part])).toEqual([pad(`0x${milliseconds.toString(16)}`)])

@@ -1,6 +1,6 @@
 use crate::{
     access_list::AccessList,
-    evm::{Machine, PrecompileSet, Watch},
+    evm::{Evm, Inspector, PrecompileSet},
     plan::{BlockRules, ChainRules},
     simulate::{blob_price, system_calls},
     state::{ReadError, SimulationState, Stop},
@@ -32,7 +32,7 @@ pub struct BlockEnvironment {
 
 /// The next transactions of a block, e.g. one flashblock.
 #[derive(Clone, Debug)]
-pub struct Stretch {
+pub struct BlockExecution {
     pub chain: ChainRules,
     pub block: BlockEnvironment,
     /// Whether it is the first of its block, and begins with the block's system calls.
@@ -41,13 +41,13 @@ pub struct Stretch {
     pub is_split: bool,
     /// EIP-2718 bytes.
     pub transactions: Vec<Bytes>,
-    /// Receipts of the block's earlier stretches, EIP-2718 bytes.
+    /// Receipts of the block's earlier executions, EIP-2718 bytes.
     pub earlier_receipts: Vec<Bytes>,
     pub earlier_gas_used: u64,
     pub earlier_blob_gas_used: u64,
 }
 
-impl Stretch {
+impl BlockExecution {
     pub fn block_env(&self) -> BlockEnv {
         let block = &self.block;
         let price = match &block.rules.blob {
@@ -82,30 +82,30 @@ impl Stretch {
         self.block.rules.has(SpecId::AMSTERDAM).then(AccessList::default)
     }
 
-    /// A machine for system calls and for warming.
-    pub fn machine(&self, state: SimulationState, stop: Arc<Stop>) -> Machine {
+    /// An EVM for system calls and for warming.
+    pub fn evm(&self, state: SimulationState, stop: Arc<Stop>) -> Evm {
         let rules = &self.block.rules;
         let mut cfg = self.cfg();
         cfg.tx_gas_limit_cap = Some(u64::MAX);
-        let watch = Watch {
+        let inspector = Inspector {
             stop,
             base_fee: U256::from(self.block.base_fee),
             access_list: self.new_access_list(),
-            ..Watch::default()
+            ..Inspector::default()
         };
-        let mut machine = Machine::new(state, watch, cfg, self.block_env(), PrecompileSet::new(rules, None));
-        machine.state().set_block_hash(self.block.number.saturating_sub(1), self.block.parent_hash);
-        machine
+        let mut evm = Evm::new(state, inspector, cfg, self.block_env(), PrecompileSet::new(rules, None));
+        evm.state().set_block_hash(self.block.number.saturating_sub(1), self.block.parent_hash);
+        evm
     }
 
     /// EIP-4788 and EIP-2935.
-    pub fn open(&self, machine: &mut Machine) -> Result<(), ReadError> {
+    pub fn open(&self, evm: &mut Evm) -> Result<(), ReadError> {
         if self.block.rules.has(SpecId::CANCUN) {
             let root = self.block.parent_beacon_block_root.unwrap_or_default();
-            system_calls::store_beacon_root(machine, self.block.timestamp, root)?;
+            system_calls::store_beacon_root(evm, self.block.timestamp, root)?;
         }
         if self.block.rules.has(SpecId::PRAGUE) {
-            system_calls::store_parent_hash(machine, self.block.number, self.block.parent_hash)?;
+            system_calls::store_parent_hash(evm, self.block.number, self.block.parent_hash)?;
         }
         Ok(())
     }

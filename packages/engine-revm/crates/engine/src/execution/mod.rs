@@ -12,10 +12,10 @@ mod transaction;
 mod warm;
 
 pub use crate::op::RollupReceipt;
-pub use block::{BlockEnvironment, Stretch};
-pub use execute::{ExecutedStretch, decoded, execute, run};
-pub use failure::{StretchFailure, TransactionError};
+pub use block::{BlockEnvironment, BlockExecution};
+pub use execute::{BlockExecutionResult, decoded, execute, run};
+pub use failure::{ExecutionFailure, TransactionError};
 pub(crate) use reading::reading;
-pub use receipt::StretchReceipt;
+pub use receipt::ExecutionReceipt;
 pub use transaction::{DecodeError, PooledTransaction, decode};
 pub use warm::{certain, warm};
