@@ -7,7 +7,7 @@ import {
   startGeth,
   USDC_ADDRESS,
 } from '@upfront/devnet'
-import type { Address } from '@upfront/protocol'
+import { type Address, RefusalReason } from '@upfront/protocol'
 import { createPublicClient, createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { examineToken } from '../src/chain/examine-token.js'
@@ -15,6 +15,7 @@ import { Node } from '../src/chain/node.js'
 import { runBilling } from './support/billing.js'
 import { makeRequirements } from './support/buyer.js'
 import { rpc } from './support/on-chain.js'
+import { until } from './support/until.js'
 
 const FEE_TOKEN = '0x00000000000000000000000000000000000fee00'
 const IMPLEMENTATION = '0x0000000000000000000000000000000000c0571e'
@@ -75,6 +76,17 @@ describe('tokens that a payment can not be settled with as it is charged', () =>
         expect([offer, payment.state, payment.doubt]).toEqual([offer, 'settled', null])
         expect(BigInt(payment.gasUsed ?? 0)).toBeGreaterThan(130_000n)
       }
+      // Made dearer still after it was promised its gas: it ends by the chain's facts, while it has time.
+      const { id } = await billing.authorizeNew(makeRequirements({ maximum: '2000000' }))
+      await rpc(devnet.rpcUrl, 'anvil_setCode', [USDC_ADDRESS, `0x${burn.replace('0fa0', '3000')}${delegate}`])
+      const charged = await billing.charge(id, '2000000', { waitMilliseconds: 1 })
+      expect(charged.payment).toMatchObject({ doubt: RefusalReason.simulationFailed })
+      const { state, reason } = await until(
+        () => billing.payment(id),
+        (payment) => payment.state !== 'charging',
+        () => rpc(devnet.rpcUrl, 'anvil_mine', ['0x1']),
+      )
+      expect([state, reason]).toEqual(['failed', RefusalReason.simulationFailed])
     } finally {
       await billing.close()
       await rpc(devnet.rpcUrl, 'anvil_setCode', [USDC_ADDRESS, code])

@@ -1,6 +1,6 @@
 import { type Devnet, type FaultProxy, startDevnet, startFaultProxy, USDC_ADDRESS } from '@upfront/devnet'
 import { runBilling } from './support/billing.js'
-import { makeRequirements } from './support/buyer.js'
+import { makeRequirements, sign } from './support/buyer.js'
 import type { RunningBilling } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
@@ -82,5 +82,24 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
         ({ state }) => state === 'settled',
       )
     }
+  })
+
+  test('refuse, with the reason, what would wait behind a thousand calls for a node that hangs', async () => {
+    const requirements = makeRequirements({ network: 'eip155:1337', maximum: '1000' })
+    const payloads = await Promise.all(Array.from({ length: 400 }, () => sign(requirements)))
+    other.fault = 'silent'
+    const answers = payloads.map((payload) => billing.verify(payload))
+    const refused = await Promise.any(
+      answers.map(async (answer) =>
+        (await answer).status === 503 ? answer : Promise.reject(new Error('not refused')),
+      ),
+    )
+    expect(refused.body).toMatchObject({ error: { code: 'unavailable', message: expect.stringMatching(/^too many/) } })
+    expect(refused.headers.get('retry-after')).toBe('20')
+    // What waited has its answer, and nobody has to wait any more.
+    other.fault = undefined
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(20)
+    expect((await billing.verify(payloads[0]!)).body).toMatchObject({ isValid: true })
   })
 })

@@ -71,15 +71,12 @@ export class BlockView {
     return Number(await this.#node.request<Hex>('eth_getTransactionCount', [address, atHash(this.hash)]))
   }
 
-  /** Whether the settlement would have succeeded on this block. */
-  async wouldSettle(payment: SignedTerms, amount: bigint): Promise<boolean> {
+  /** Whether the settlement would have succeeded on this block, with the gas that it was promised. */
+  async wouldSettle(payment: SignedTerms & { settlementGas: bigint }, amount: bigint): Promise<boolean> {
     const data = encodeSettlement(payment, amount)
-    const to = settlementTarget(payment)
-    return wouldSettle(
-      this.#node,
-      { from: payment.facilitator, to, data, fees: await this.#readFees() },
-      atHash(this.hash),
-    )
+    const { facilitator: from, settlementGas: gas } = payment
+    const settlement = { from, to: settlementTarget(payment), data, gas, fees: await this.#readFees() }
+    return wouldSettle(this.#node, settlement, atHash(this.hash))
   }
 
   /** The receipts of all its transactions; `null` where the node does not have every one of them (yet). */

@@ -14,8 +14,8 @@ interface Settlement {
   from: Address
   to: Address
   data: Hex
-  /** Its gas limit; by default the most that any settlement gets. */
-  gas?: bigint
+  /** Its gas limit. */
+  gas: bigint
   fees: Fees
 }
 
@@ -38,13 +38,14 @@ export async function wouldSettle(node: Node, settlement: Settlement, block: Blo
 }
 
 /** Gas. Throws `NodeFault`, `NodeRefusal` and `Revert`. */
-export async function estimateSettlement(node: Node, settlement: Settlement): Promise<bigint> {
-  return BigInt(await withFees(settlement, (call) => node.request<Hex>('eth_estimateGas', [call, 'latest'])))
+export async function estimateSettlement(node: Node, settlement: Omit<Settlement, 'gas'>): Promise<bigint> {
+  const most = { ...settlement, gas: SETTLEMENT_GAS_LIMIT }
+  return BigInt(await withFees(most, (call) => node.request<Hex>('eth_estimateGas', [call, 'latest'])))
 }
 
 /** Nodes ask that the sender could pay for all of the limit. One that can only pay for what is used gets the answer of price 0. */
 async function withFees<T>(
-  { from, to, data, gas = SETTLEMENT_GAS_LIMIT, fees }: Settlement,
+  { from, to, data, gas, fees }: Settlement,
   ask: (call: Record<string, Hex>) => Promise<T>,
 ): Promise<T> {
   const call = { from, to, data, gas: toQuantity(gas) }

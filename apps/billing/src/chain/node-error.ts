@@ -13,6 +13,14 @@ export class WrongChain extends NodeFault {
   }
 }
 
+/** Too many calls wait for the node's answers: this one was not sent. */
+export class NodeBusy extends NodeFault {
+  override readonly name = 'NodeBusy'
+  constructor() {
+    super("too many calls wait for the chain's node")
+  }
+}
+
 /** The node understood and said no. */
 export class NodeRefusal extends Error {
   override readonly name: string = 'NodeRefusal'

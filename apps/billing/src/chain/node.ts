@@ -1,8 +1,12 @@
 import { CallQueue, type UpstreamCall, UpstreamClient, UpstreamError } from '@upfront/node'
-import { NodeFault, readNodeError, WrongChain } from './node-error.js'
+import { NodeBusy, NodeFault, readNodeError, WrongChain } from './node-error.js'
 
 const ATTEMPTS = 5
 const LARGEST_BATCH = 40
+/** While so many calls wait for their answers, no further payment is looked at. Each makes about six. */
+const MANY_WAITING = 1_000
+/** Nor is anything else asked. */
+const MOST_WAITING = 2_000
 /** Logs of 2,000 blocks are the largest answer that billing asks for. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 /** Slow calls would hold back the answers beside them, and a transaction must not share the fate of reads. */
@@ -16,6 +20,7 @@ export class Node {
   readonly #client: UpstreamClient
   readonly #queue: CallQueue
   readonly #onFault: (method: string) => void
+  #waiting = 0
 
   /** @param onFault called for each attempt that failed, with the method */
   constructor(url: string, chainId: number, timeoutMilliseconds: number, onFault: (method: string) => void = () => {}) {
@@ -31,8 +36,14 @@ export class Node {
     this.#queue = new CallQueue(this.#client)
   }
 
+  /** Whether so many calls wait that what is to be settled should not wait behind more. */
+  get isBusy(): boolean {
+    return this.#waiting >= MANY_WAITING
+  }
+
   /** Safe for every method that billing uses: sending the same raw transaction again changes nothing. */
   async request<T>(method: string, params: unknown[]): Promise<T> {
+    if (this.#waiting >= MOST_WAITING) throw new NodeBusy()
     const isAlone = ALONE.has(method)
     const call: UpstreamCall<T> = {
       method,
@@ -43,7 +54,11 @@ export class Node {
       retriesError: ({ detail }) => readNodeError(detail.rpc, method) instanceof NodeFault,
       ...(isAlone ? { pace: 'slow' } : {}),
     }
-    const [outcome] = await (isAlone ? this.#client.batch([call]) : this.#queue.sendAll([call]))
+    this.#waiting += 1
+    const sent = isAlone ? this.#client.batch([call]) : this.#queue.sendAll([call])
+    const [outcome] = await sent.finally(() => {
+      this.#waiting -= 1
+    })
     if ('value' in outcome!) return outcome.value
     const error = meaningOf(outcome!.error, method)
     if (error instanceof NodeFault) this.#onFault(method)

@@ -2,12 +2,14 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject 
 import { type BillingErrorBody, type BillingErrorCode, DecodeError } from '@upfront/protocol'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { NodeFault, NodeRefusal } from '../chain/node-error.js'
+import { NodeBusy, NodeFault, NodeRefusal } from '../chain/node-error.js'
 import { BillingError } from '../payments/billing-error.js'
 
 /** Postgres' classes for lost connections, shutdown, exhaustion, a broken disk and a server that only reads, and Node's for the same. */
 const UNAVAILABLE_CODES = /^(08|25006|53|57P|58|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
 const RETRY_AFTER_SECONDS = 1
+/** What waits for a node that hangs ends within so long. */
+const BUSY_SECONDS = 20
 
 /** Turns every failure into the contract's error body. A library's own text stays in the log. */
 @Catch()
@@ -22,7 +24,9 @@ export class ErrorFilter implements ExceptionFilter {
       const ids = { requestId: request.id, route: request.routeOptions.url, reason: errorText(error) }
       this.logger[failure.code === 'unavailable' ? 'warn' : 'error'](ids, 'a request failed')
     }
-    if (failure.code === 'unavailable') void reply.header('retry-after', String(RETRY_AFTER_SECONDS))
+    if (failure.code === 'unavailable') {
+      void reply.header('retry-after', String(error instanceof NodeBusy ? BUSY_SECONDS : RETRY_AFTER_SECONDS))
+    }
     const { code, message, field } = failure
     const body: BillingErrorBody = { error: { code, message, ...(field === undefined ? {} : { field }) } }
     void reply.status(failure.status).send(body)
@@ -40,6 +44,9 @@ function describe(error: unknown): Failure {
   if (error instanceof BillingError) return error
   if (error instanceof DecodeError) {
     return { status: 400, code: 'invalid_request', message: error.message, field: error.place }
+  }
+  if (error instanceof NodeBusy) {
+    return { status: 503, code: 'unavailable', message: `${error.message}: nothing was reserved; try again later` }
   }
   if (error instanceof NodeFault || error instanceof NodeRefusal) {
     return { status: 503, code: 'unavailable', message: "the chain's node does not answer; try again" }

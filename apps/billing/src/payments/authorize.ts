@@ -9,6 +9,7 @@ import {
 } from '@upfront/protocol'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
+import { NodeBusy } from '../chain/node-error.js'
 import { type SettlementGas, UNPAID_CODE_GAS } from '../chain/settlement-gas.js'
 import { Catalogue, type Listing, type Sale } from '../discovery/catalogue.js'
 import { toPayment } from '../ledger/change-payment.js'
@@ -192,6 +193,7 @@ export class Authorizations {
     const { isUsed, isRefused } = await this.standings.call('all', { network: read.chain.network, payer, nonce })
     if (isUsed) return nonceUsed(payer)
     if (isRefused) return refused(PAYER_REFUSED, payer)
+    if (read.chain.node.isBusy) throw new NodeBusy()
     const [verdict, canSettle] = await Promise.all([
       verifyOnChain(read, accepted),
       this.funds.canSettle(read.chain, read.authorization.facilitator),
