@@ -14,6 +14,7 @@ import { BlockReceipts } from './blocks/block-receipts.js'
 import { type FollowedBlock, followedBlock, indexesOf, weightOf } from './blocks/followed-block.js'
 import { HeadFollower } from './follow/head-follower.js'
 import type { FollowMode, HeadEvent } from './follow/head-follower-options.js'
+import type { ChainChange } from './follow/kept-blocks.js'
 import { RecentHeads } from './follow/recent-heads.js'
 import type { Relay } from './follow/relay.js'
 import { StateCarrying, type StateCarryingOptions } from './follow/state-carrying.js'
@@ -52,7 +53,7 @@ export interface ChainOptions extends Omit<StateCarryingOptions, 'observe'> {
   observer: ChainObserver
 }
 
-type HeadListener = (block: FollowedBlock, reorganised: boolean) => void
+type ChangeListener = (change: ChainChange<FollowedBlock>) => void
 
 /**
  * The chain that is served, as one stream of blocks: each is fetched once, has the engine's state carried over it, and is told in order to who
@@ -70,7 +71,7 @@ export class Chain {
   readonly #asked: AskedHead
   readonly #rules: ServedRules
   readonly #headers = new HeaderCheck()
-  readonly #listeners = new Set<HeadListener>()
+  readonly #listeners = new Set<ChangeListener>()
   readonly #options: ChainOptions
 
   constructor(options: ChainOptions) {
@@ -101,8 +102,8 @@ export class Chain {
         observer.head(event)
         if (event.kind === 'head') this.recent.noteHead(event)
       },
-      taken: (block, reorganised) => {
-        for (const listener of this.#listeners) listener(block, reorganised)
+      taken: (change) => {
+        for (const listener of [...this.#listeners]) listener(change)
       },
     })
     this.#asked = new AskedHead(client, queue, this.head, this.#headers)
@@ -167,11 +168,17 @@ export class Chain {
     return undefined
   }
 
+  /** The newest block that `listen` told of, or would have; undefined where none was followed yet. */
+  get tip(): FollowedBlock | undefined {
+    const { tip } = this.head.kept
+    return tip && this.head.kept.get(tip.hash)
+  }
+
   /**
-   * Follows the head from now on and calls back with each that requests may stand on, and whether it takes blocks back.
+   * Follows the head from now on and calls back with each that requests may stand on, and all blocks that it adds and takes back.
    * @returns what ends it
    */
-  listen(listener: HeadListener): () => void {
+  listen(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     const rest = this.head.keepFollowing()
     return () => {

@@ -1,9 +1,10 @@
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Turn } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
 import type { FollowedBlock } from '../blocks/followed-block.js'
 import type { Chain } from '../chain.js'
-import { Branch } from '../follow/branch.js'
-import { missedBlocks } from '../follow/missed-blocks.js'
+import type { ChainChange } from '../follow/kept-blocks.js'
 import {
   type AnnouncedBlock,
   announcedBlock,
@@ -13,8 +14,8 @@ import {
   unknownPosition,
 } from './announced-block.js'
 
-/** Blocks kept to compare with: a deeper reorganisation is announced from here on. */
-const KEPT = 64
+/** Older blocks that are read for a listener who resumes. */
+const MOST_RECALLED = 64
 /** Logs kept of all blocks; older ones are not taken back. */
 const MOST_LOGS = 50_000
 /** Changes that a listener who comes back can resume from. */
@@ -22,35 +23,35 @@ const MOST_CHANGES = 512
 /** How long blocks are followed after the last listener left, and their logs read after the last who wanted them. */
 const LINGER_MS = 60_000
 const ASK_TIMEOUT_MS = 10_000
-/** Blocks between two heads that are fetched and told one by one. */
-const MOST_BRIDGED = 256
-/** A head that could not be told is tried again. */
+/** Heads that wait to be told while logs can't be read. */
+const MOST_WAITING = 64
+/** Logs that could not be read are asked for again. */
 const RETRY_MS = 250
 /** Notifications that a listener is given at once. */
 const GIVEN_AT_ONCE = 128
 
-/** The followed blocks one by one, none left out, and what a reorganisation takes back, for those who listen. */
+type Source = Pick<Chain, 'listen' | 'tip' | 'sealed' | 'resolver' | 'logs'>
+
+/** Tells those who listen of the followed blocks one by one, with their logs, and of what a reorganisation takes back. */
 export class AnnouncedBlocks {
   readonly #listeners = new Set<BlockListener>()
-  readonly #chain = new Branch<AnnouncedBlock>(KEPT)
   /** What listeners were told, newest last. */
   #changes: BlockChange[] = []
   #work: Promise<void> = Promise.resolve()
+  /** Heads that are to be told. */
+  #waiting = 0
+  /** Blocks that such a head takes back: a node may have their logs no more. */
+  readonly #takenBack = new Set<Hash>()
+  readonly #heads = new EventEmitter().setMaxListeners(0)
   #end: (() => void) | undefined
   #lingering: NodeJS.Timeout | undefined
   #logsWantedUntil = 0
 
-  /** The newest head, and whether it is still to be told. */
-  #newest: { hash: Hash; number: bigint } | undefined
-  #retry: NodeJS.Timeout | undefined
-  /** Blocks that were fetched to be told, while others before them are missing. */
-  readonly #found = new Map<Hash, AnnouncedBlock>()
-
-  readonly #of: Pick<Chain, 'listen' | 'sealed' | 'resolver' | 'logs'>
+  readonly #of: Source
   readonly #untold: (reason: string) => void
 
   /** @param untold called where a block can't be told yet, with the reason: it is tried again */
-  constructor(chain: Pick<Chain, 'listen' | 'sealed' | 'resolver' | 'logs'>, untold: (reason: string) => void) {
+  constructor(chain: Source, untold: (reason: string) => void) {
     this.#of = chain
     this.#untold = untold
   }
@@ -68,13 +69,9 @@ export class AnnouncedBlocks {
       this.#stopIfUnheard()
     }
     try {
+      await this.#reach(known)
       if (known !== undefined) await this.#lookBack(known)
       await this.#inTurn(async () => {
-        if (this.#chain.tip === undefined) {
-          const block = await this.#block((await this.#of.resolver.head(within())).hash)
-          this.#chain.startAt(block)
-          this.#changes = [{ kind: 'added', block }]
-        }
         if (known !== undefined) listener.resumed?.(await this.#changesFrom(known, listener.wantsLogs ?? false))
         this.#listeners.add(listener)
       })
@@ -91,7 +88,21 @@ export class AnnouncedBlocks {
   }
 
   #start(): void {
-    this.#end = this.#of.listen(({ header: { hash, number } }) => this.#announce(hash, number))
+    const { tip } = this.#of
+    this.#changes = tip === undefined ? [] : [{ kind: 'added', block: announcedBlock(tip) }]
+    const end = this.#of.listen((change) => this.#take(change, () => this.#end !== end))
+    this.#end = end
+  }
+
+  /** Waits until the node's head is followed. */
+  async #reach(known: KnownChange | undefined): Promise<void> {
+    const limits = within()
+    const isAhead = () => known !== undefined && known.number > (this.#of.tip?.header.number ?? -1n)
+    const head = await (isAhead() ? this.#of.resolver.askHead(limits) : this.#of.resolver.head(limits))
+    while (this.#of.tip === undefined || this.#of.tip.header.number < head.number)
+      await once(this.#heads, 'head', limits).catch(() => {
+        throw new Error(`the node does not serve block ${head.hash}`)
+      })
   }
 
   #stopIfUnheard(): void {
@@ -105,10 +116,7 @@ export class AnnouncedBlocks {
   #stop(): void {
     this.#end?.()
     this.#end = undefined
-    clearTimeout(this.#retry)
-    this.#chain.startAt()
     this.#changes = []
-    this.#found.clear()
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
@@ -117,52 +125,60 @@ export class AnnouncedBlocks {
     return done
   }
 
-  #announce(hash: Hash, number: bigint): void {
-    clearTimeout(this.#retry)
-    this.#newest = { hash, number }
-    this.#inTurn(() => this.#advance(hash, number)).catch((error) => {
-      this.#untold(String(error))
-      if (this.#end === undefined || this.#newest?.hash !== hash) return
-      this.#retry = setTimeout(() => this.#announce(hash, number), RETRY_MS).unref()
+  /** @param isOver whether these heads are followed no longer */
+  #take({ removed, added, isGap }: ChainChange<FollowedBlock>, isOver: () => boolean): void {
+    this.#heads.emit('head')
+    if (isGap || this.#waiting === MOST_WAITING) {
+      this.#beginAnew()
+      return
+    }
+    const fresh = added.map(announcedBlock)
+    const gone = removed.map(({ hash }) => hash)
+    for (const hash of gone) this.#takenBack.add(hash)
+    this.#waiting += 1
+    void this.#inTurn(async () => {
+      if (!isOver()) await this.#advance(gone, fresh, isOver)
+      for (const hash of gone) this.#takenBack.delete(hash)
+      this.#waiting -= 1
     })
   }
 
-  /** Announces all blocks up to this one. */
-  async #advance(hash: Hash, number: bigint): Promise<void> {
-    const { tip, oldest } = this.#chain
-    // A lower head only lags: should it replace the tip, its child will tell.
-    if (tip === undefined || number < tip.number || this.#chain.has(hash)) return
-    const head = number - tip.number > MOST_BRIDGED ? undefined : await this.#block(hash)
-    const missed =
-      head &&
-      (await missedBlocks(head, {
-        linkOf: (block) => block,
-        isKnown: (parent) => this.#chain.has(parent),
-        byHash: (parent) => this.#block(parent),
-        most: MOST_BRIDGED,
-        lowest: oldest!.number,
-      }))
-    if (missed === undefined) return this.#startAnew(hash)
-    const fresh = [...missed, head!]
-    if (this.#end === undefined) return
-    if (this.#wantsLogs()) for (const block of fresh) await this.#readLogs(block)
-    for (const block of this.#chain.change(fresh).removed) await this.#tell({ kind: 'removed', block })
-    for (const block of fresh) await this.#tell({ kind: 'added', block })
-    if (this.#end === undefined) return
-    this.#chain.extend(fresh)
-    this.#found.clear()
+  async #advance(gone: readonly Hash[], fresh: readonly AnnouncedBlock[], isOver: () => boolean): Promise<void> {
+    for (const block of fresh) if (this.#wantsLogs()) await this.#tryLogs(block, isOver)
+    for (const hash of gone) {
+      if (isOver()) return
+      const told = this.#changes.findLast(({ block }) => block.hash === hash)
+      if (told?.kind === 'added') await this.#tell({ kind: 'removed', block: told.block })
+    }
+    for (const block of fresh) {
+      if (isOver()) return
+      await this.#tell({ kind: 'added', block })
+    }
     this.#forgetOldLogs()
   }
 
   /** More blocks came than are told one by one: who listens has to begin anew, so that nobody takes the gap for silence. */
-  async #startAnew(hash: Hash): Promise<void> {
-    this.#chain.startAt(await this.#block(hash))
-    this.#changes = []
-    this.#found.clear()
+  #beginAnew(): void {
+    const end = this.#end
+    this.#start()
+    end?.()
     const told = [...this.#listeners]
     this.#listeners.clear()
     for (const listener of told) listener.ended?.('more blocks came at once than can be told: subscribe again')
     this.#stopIfUnheard()
+  }
+
+  /** Until they are read, or the block is taken back. */
+  async #tryLogs(block: AnnouncedBlock, isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      try {
+        return await this.#readLogs(block)
+      } catch (error) {
+        if (this.#takenBack.has(block.hash)) return
+        this.#untold(String(error))
+        await sleep(RETRY_MS, undefined, { ref: false })
+      }
+    }
   }
 
   /** In turns of the event loop, as there may be thousands of listeners and of logs. */
@@ -208,9 +224,8 @@ export class AnnouncedBlocks {
   /** Fetches what a listener that resumes from further back needs, beside the queue in which heads are told. */
   async #lookBack({ hash, number }: KnownChange): Promise<void> {
     if (this.#changes.some(({ block }) => block.hash === hash)) return
-    let next: { hash: Hash; number: bigint } | undefined =
-      this.#chain.oldest ?? (await this.#of.resolver.head(within()))
-    for (let fetched = 0; next !== undefined && next.number > number && fetched < KEPT; fetched += 1) {
+    let next: { hash: Hash; number: bigint } | undefined = this.#of.tip?.header
+    for (let read = 0; next !== undefined && next.number > number && read < MOST_RECALLED; read += 1) {
       const block: FollowedBlock | undefined = await this.#of.sealed(next.hash, within())
       next = block && { hash: block.header.parentHash, number: block.header.number - 1n }
     }
@@ -220,13 +235,9 @@ export class AnnouncedBlocks {
   async #changesFrom(known: KnownChange, wantsLogs: boolean): Promise<readonly BlockChange[]> {
     const { kind, number, hash } = known
     const find = () => this.#changes.findLastIndex(({ kind: its, block }) => its === kind && block.hash === hash)
-    if (find() < 0) {
-      const newest = await this.#of.resolver.head(within())
-      await this.#advance(newest.hash, newest.number)
-    }
     if (find() < 0 && kind === 'added') await this.#recall(number)
     const at = find()
-    if (at < 0) throw unknownPosition(known, this.#chain.oldest!.number)
+    if (at < 0) throw unknownPosition(known, this.#changes[0]!.block.number)
     const changes = this.#changes.slice(at)
     if (wantsLogs) await this.#readLogsOf(changes)
     return changes
@@ -236,7 +247,7 @@ export class AnnouncedBlocks {
     let count = 0
     for (const { kind, block } of changes) {
       await this.#readLogs(block).catch(() => {
-        throw unknownPosition({ kind, ...block }, this.#chain.oldest!.number)
+        throw unknownPosition({ kind, ...block }, this.#changes[0]!.block.number)
       })
       count += block.logs.length
       if (count > MOST_LOGS)
@@ -246,23 +257,15 @@ export class AnnouncedBlocks {
 
   /** Reads the chain back to a block that came before anybody listened: another replica may have announced it. */
   async #recall(number: bigint): Promise<void> {
-    if (this.#chain.tip!.number - number >= KEPT) return
+    const [first] = this.#changes
+    if (first!.kind === 'removed' || this.#of.tip!.header.number - number >= MOST_RECALLED) return
     const older: AnnouncedBlock[] = []
-    for (let next = this.#chain.oldest!; next.number > number; next = older[0]!)
-      older.unshift(await this.#block(next.parentHash))
-    this.#chain.prepend(older)
+    for (let next = first!.block; next.number > number; next = older[0]!) {
+      const block = await this.#of.sealed(next.parentHash, within())
+      if (block === undefined) throw new Error(`the node does not serve block ${next.parentHash}`)
+      older.unshift(announcedBlock(block))
+    }
     this.#changes.unshift(...older.map((block) => ({ kind: 'added' as const, block })))
-  }
-
-  /** @throws Error where the node does not serve it */
-  async #block(hash: Hash): Promise<AnnouncedBlock> {
-    const known = this.#found.get(hash)
-    if (known !== undefined) return known
-    const block = await this.#of.sealed(hash, within())
-    if (block === undefined) throw new Error(`the node does not serve block ${hash}`)
-    const announced = announcedBlock(block)
-    this.#found.set(hash, announced)
-    return announced
   }
 
   async #readLogs(block: AnnouncedBlock): Promise<void> {

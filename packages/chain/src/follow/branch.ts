@@ -11,8 +11,8 @@ export interface Linked {
 export interface BranchChange<T> {
   /** What they take back, the newest first. */
   removed: readonly T[]
-  /** Whether the first one's parent is of the chain. */
-  isLinked: boolean
+  /** Those that were not of the chain before, oldest first. */
+  added: readonly T[]
 }
 
 /** The newest blocks of one chain without a gap, each the parent of the next: the one place that finds what a reorganisation takes back. */
@@ -48,30 +48,21 @@ export class Branch<T extends Linked> {
   }
 
   /**
-   * What `extend` would take back.
+   * The chain ends with these blocks. It begins anew with them where the parent of the first is not of it.
    * @param fresh oldest first, each the parent of the next
    */
-  change(fresh: readonly T[]): BranchChange<T> {
-    const fork = this.#indexOf(fresh[0]!.parentHash)
-    return { removed: this.#blocks.slice(fork + 1).reverse(), isLinked: fork >= 0 }
-  }
-
-  /** Goes over to the blocks; begins anew with them where their parent is not of the chain. */
   extend(fresh: readonly T[]): BranchChange<T> {
-    const change = this.change(fresh)
-    const kept = this.#blocks.length - change.removed.length
-    this.#blocks = [...this.#blocks.slice(0, kept), ...fresh].slice(-this.#most)
-    return change
+    const known = fresh.findLastIndex(({ hash }) => this.has(hash))
+    const added = fresh.slice(known + 1)
+    const end = this.#indexOf(known < 0 ? fresh[0]!.parentHash : fresh[known]!.hash) + 1
+    const removed = this.#blocks.slice(end).reverse()
+    this.#blocks = [...this.#blocks.slice(0, end), ...added].slice(-this.#most)
+    return { removed, added }
   }
 
   /** Puts blocks before the oldest. */
   prepend(older: readonly T[]): void {
     this.#blocks = [...older, ...this.#blocks]
-  }
-
-  /** Begins anew. */
-  startAt(...blocks: T[]): void {
-    this.#blocks = blocks
   }
 
   #indexOf(hash: Hash): number {

@@ -1,5 +1,6 @@
 import type { Awaitable, CallLimits } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
+import type { ChainChange } from './kept-blocks.js'
 import type { Relay } from './relay.js'
 
 /** `auto` follows while somebody asks, and for a while after. */
@@ -31,8 +32,8 @@ export interface HeadFollowerOptions<B extends WithHeader> {
   prepare?: (block: B, parent: BlockHeader | undefined) => Promise<void>
   /** What a block takes of the memory for kept blocks: see `KeptBlocks`. */
   weigh?: (block: B) => number
-  /** Called with each head that requests may stand on, in the order in which they may, and whether it takes blocks back. */
-  taken?: (block: B, reorganised: boolean) => void
+  /** Called with each head that requests may stand on, in the order in which they may, and all blocks that it brings. */
+  taken?: (change: ChainChange<B>) => void
   observe: (event: HeadEvent) => void
   /** Replicas that follow the same chain. */
   relay?: Relay | undefined

@@ -286,7 +286,9 @@ describe('HeadFollower', () => {
 
   it('takes a head once that is announced twice, and fetches what was skipped', async () => {
     const prepared: [number, number | undefined][] = []
+    const told: Hash[][] = []
     const { numbers, events } = await follow({
+      taken: ({ added }) => told.push(added.map(({ header }) => header.hash)),
       prepare: async (block, parent) => {
         prepared.push([Number(block.header.number), parent && Number(parent.number)])
       },
@@ -298,6 +300,7 @@ describe('HeadFollower', () => {
     next(14)
     await until(() => numbers().at(-1) === 14)
     expect(numbers()).toEqual([10, 11, 14])
+    expect(told).toEqual([[hashOf(10)], [hashOf(11)], [hashOf(12), hashOf(13), hashOf(14)]])
     expect(events.at(-1)).toMatchObject({ missed: 2, reorganised: false })
     expect(prepared).toEqual([
       [10, undefined],
@@ -305,6 +308,53 @@ describe('HeadFollower', () => {
       [12, 11],
       [13, 12],
       [14, 13],
+    ])
+  })
+
+  it('tells of every block for who listens, waits for one that is not served yet, and says where there are too many', async () => {
+    const told: [number, number, boolean][] = []
+    const { follower, numbers } = await follow({
+      taken: ({ added, head, isGap }) => told.push([Number(head.header.number), added.length, isGap]),
+    })
+    follower.keepFollowing()
+    for (let number = 11; number <= 59; number += 1) node.serve(rpcHeader(number))
+    const late = rpcHeader(60)
+    next(61)
+    await until(() => node.fetchedHashes.filter((hash) => hash === late.hash).length > 1)
+    node.serve(late)
+    node.serve(rpcHeader(61))
+    await until(() => numbers().at(-1) === 61)
+    next(400)
+    await until(() => numbers().at(-1) === 400)
+    expect(told).toEqual([
+      [10, 1, false],
+      [61, 51, false],
+      [400, 1, true],
+    ])
+  })
+
+  it('leaves a head whose branch is gone for the next one, and tells of no gap', async () => {
+    const told: [Hash, number, boolean][] = []
+    const { relay, published } = replicas('leads')
+    const gone = rpcHeader(12, 1, 10)
+    const { follower, numbers } = await follow({
+      relay,
+      taken: ({ added, head, isGap }) => told.push([head.header.hash, added.length, isGap]),
+      byHash: async (hash) => {
+        const block = await node.byHash(hash)
+        if (hash === gone.parentHash) await until(() => published.includes(hashOf(13)))
+        return block
+      },
+    })
+    follower.keepFollowing()
+    next(12, 1, 10)
+    await until(() => node.fetchedHashes.includes(gone.parentHash))
+    for (const number of [11, 12]) node.serve(rpcHeader(number))
+    next(13)
+    await until(() => numbers().at(-1) === 13)
+    expect(told).toEqual([
+      [hashOf(10), 1, false],
+      [hashOf(13), 3, false],
     ])
   })
 

@@ -73,6 +73,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#intake = new HeadIntake(options, this.kept, {
       block: (hash, limits) => this.block(hash, limits),
       signal: () => this.#following?.signal,
+      isTold: () => this.#keepers > 0,
       adopt: (head, block) => this.#adopt(head, block),
     })
     if (options.mode === 'always') this.#start()
@@ -351,6 +352,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#next.noteAnswer(number, block !== undefined)
     this.#options.observe({ kind: block === undefined ? 'inVain' : 'early', number })
     if (block === undefined) return
+    // The node is no further than what is told.
+    this.#comparedAt = performance.now()
     this.kept.add(block)
     // As if who announced the one before had announced it, which comes about now.
     this.#announce({ header: block.header, from: this.#head?.from ?? ASKED, at: performance.now() })

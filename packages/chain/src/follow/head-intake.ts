@@ -4,7 +4,6 @@ import { LRUCache } from 'lru-cache'
 import { askLimits, reasonOf } from './asking.js'
 import type { HeadFollowerOptions, WithHeader } from './head-follower-options.js'
 import type { KeptBlocks } from './kept-blocks.js'
-import { missedBlocks } from './missed-blocks.js'
 
 /** Requests stay on the head before for so long while a new one is prepared. */
 const PREPARE_MS = 50
@@ -12,6 +11,8 @@ const PREPARE_MS = 50
 const SERVED_WITHIN_MS = 2_000
 /** Blocks below a new head that are fetched, so that state can be carried over them. */
 const MOST_MISSED = 8
+/** The same where somebody is told of every block. */
+const MOST_BRIDGED = 256
 /** Headers kept of the blocks that were followed, so that a reorganisation finds its parent. */
 const KNOWN_BLOCKS = 64
 
@@ -27,21 +28,25 @@ interface Follower<B> {
   block(hash: Hash, limits: CallLimits): Promise<B | undefined>
   /** Undefined where nothing is followed any more. */
   signal(): CancelSignal | undefined
+  /** Whether somebody is told of every block. */
+  isTold(): boolean
   /** A node serves the head, and it is prepared: requests may stand on it. */
   adopt(head: AnnouncedHead, block: B): void
 }
 
 /**
- * Takes up announced heads one after another, the newest first: each is fetched by hash with the blocks that were missed before it, and
- * prepared.
+ * Takes up announced heads one after another, the newest first: each is fetched by hash with the blocks that were missed before it,
+ * prepared, and told. The one place that bridges gaps.
  */
 export class HeadIntake<B extends WithHeader> {
   readonly #options: HeadFollowerOptions<B>
   readonly #follower: Follower<B>
   readonly #kept: KeptBlocks<B>
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
-  /** The newest head that was taken up. */
-  #taken: BlockHeader | undefined
+  /** Whether a head was taken up since following began: blocks of a long pause before are not looked for. */
+  #goesOn = false
+  /** Since when no head could be bridged. */
+  #unbridgedSince: number | undefined
   #announced: AnnouncedHead | undefined
   #taking = false
 
@@ -63,6 +68,7 @@ export class HeadIntake<B extends WithHeader> {
 
   clear(): void {
     this.#announced = undefined
+    this.#goesOn = false
   }
 
   async #takeUp(): Promise<void> {
@@ -84,42 +90,40 @@ export class HeadIntake<B extends WithHeader> {
     const { hash } = announced.header
     const signal = this.#follower.signal()
     if (signal === undefined) return
-    const block = await this.#served(hash, signal)
+    const isNewest = () => this.#announced?.header.hash === hash
+    const block = await this.#served(hash, signal, isNewest)
     if (signal.aborted) return
     if (block === undefined) {
       this.#options.observe({ kind: 'unserved', hash })
       return
     }
     const { header } = block
-    const missed = await this.#missed(block, signal)
-    await this.#prepared([...(missed ?? []), block])
+    const most = this.#goesOn && this.#follower.isTold() ? MOST_BRIDGED : MOST_MISSED
+    const bridge = await this.#kept.bridge(block, most, (parent) => this.#served(parent, signal, isNewest))
     if (signal.aborted) return
-    this.#taken = header
-    const reorganised = this.#kept.lead(header)
+    if (bridge === undefined) {
+      this.#unbridgedSince ??= performance.now()
+      // This one may be of a branch that is gone.
+      if (!isNewest() && performance.now() - this.#unbridgedSince < SERVED_WITHIN_MS) return
+    }
+    const fresh = bridge ?? [block]
+    await this.#prepared(fresh)
+    if (signal.aborted) return
+    this.#goesOn = true
+    this.#unbridgedSince = undefined
+    const change = this.#kept.lead(fresh, bridge === undefined)
     // As a node serves it: what an announcement leaves out, or has wrong, is of no matter.
     this.#follower.adopt(announced, block)
-    this.#options.observe({ kind: 'head', header, reorganised, missed: missed?.length ?? 0 })
-    this.#options.taken?.(block, reorganised)
+    this.#options.observe({ kind: 'head', header, reorganised: change.reorganised, missed: fresh.length - 1 })
+    this.#options.taken?.(change)
   }
 
-  async #missed(block: B, signal: CancelSignal): Promise<B[] | undefined> {
-    const distance = this.#taken === undefined ? undefined : block.header.number - this.#taken.number
-    // After a pause the last known block is out of reach: nothing is fetched in vain.
-    if (distance === undefined || distance > MOST_MISSED + 1) return undefined
-    return missedBlocks(block, {
-      linkOf: ({ header }) => header,
-      isKnown: (hash) => this.#known.has(hash),
-      byHash: (hash) => this.#follower.block(hash, askLimits(signal)).catch(() => undefined),
-      most: MOST_MISSED,
-    })
-  }
-
-  async #served(hash: Hash, signal: CancelSignal): Promise<B | undefined> {
+  async #served(hash: Hash, signal: CancelSignal, isWanted: () => boolean): Promise<B | undefined> {
     const until = performance.now() + SERVED_WITHIN_MS
     for (let wait = 5; !signal.aborted; wait = Math.min(2 * wait, 200)) {
       const block = await this.#follower.block(hash, askLimits(signal)).catch(() => undefined)
       if (block !== undefined) return block
-      if (performance.now() > until || this.#announced?.header.hash !== hash) return undefined
+      if (performance.now() > until || !isWanted()) return undefined
       await pause(wait, signal).catch(() => undefined)
     }
     return undefined
@@ -129,8 +133,9 @@ export class HeadIntake<B extends WithHeader> {
   async #prepared(blocks: readonly B[]): Promise<void> {
     const { prepare } = this.#options
     let done: Promise<void> | undefined
-    for (const block of blocks) {
+    for (const block of blocks.slice(-(MOST_MISSED + 1))) {
       const { header } = block
+      if (this.#known.has(header.hash)) continue
       done = prepare?.(block, this.#known.get(header.parentHash)).catch((error) => {
         this.#options.observe({ kind: 'failed', reason: reasonOf(error) })
       })

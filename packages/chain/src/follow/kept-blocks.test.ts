@@ -11,53 +11,85 @@ const block = (number: number, fork = 0, parentFork = fork) => ({
 })
 const numbers = (kept: KeptBlocks<{ header: BlockHeader }>) => [...kept.newestFirst()].map(({ header }) => header.hash)
 
-function following(count: number) {
-  const kept = new KeptBlocks()
-  for (let number = 1; number <= count; number += 1) {
-    kept.add(block(number))
-    kept.lead(block(number).header)
-  }
+type Kept = KeptBlocks<{ header: BlockHeader }>
+const hashes = (headers: readonly { hash: Hash }[]) => headers.map(({ hash }) => hash)
+
+/** Takes the block up as the newest head, with those that are kept before it. */
+async function lead(kept: Kept, head: ReturnType<typeof block>, most = 8) {
+  kept.add(head)
+  const bridge = await kept.bridge(head, most, async (hash) => kept.get(hash))
+  const change = kept.lead(bridge ?? [head], bridge === undefined)
+  return { ...change, removed: hashes(change.removed), added: hashes(change.added.map(({ header }) => header)) }
+}
+
+async function following(count: number) {
+  const kept: Kept = new KeptBlocks()
+  for (let number = 1; number <= count; number += 1) await lead(kept, block(number))
   return kept
 }
 
 describe('KeptBlocks', () => {
-  it('knows the blocks of the chain by number, the newest 64', () => {
-    const kept = following(100)
+  it('knows the blocks of the chain by number, the newest 64', async () => {
+    const kept = await following(100)
     expect([36n, 37n, 100n, 101n].map((number) => kept.at(number)?.header.hash)).toEqual([
       ...[undefined, hashOf(37), hashOf(100), undefined],
     ])
     expect(numbers(kept)).toHaveLength(64)
   })
 
-  it('goes over to another branch where that leads, and back', () => {
-    const kept = following(10)
-    for (const each of [block(9, 1, 0), block(10, 1), block(11, 1)]) kept.add(each)
-    kept.lead(block(11, 1).header)
+  it('goes over to another branch where that leads, and back', async () => {
+    const kept = await following(10)
+    for (const each of [block(9, 1, 0), block(10, 1)]) kept.add(each)
+    expect(await lead(kept, block(11, 1))).toMatchObject({
+      ...{ removed: [hashOf(10), hashOf(9)], added: [hashOf(9, 1), hashOf(10, 1), hashOf(11, 1)] },
+      ...{ isGap: false, reorganised: true },
+    })
     expect([8n, 9n, 10n, 11n].map((number) => kept.at(number)?.header.hash)).toEqual([
       ...[hashOf(8), hashOf(9, 1), hashOf(10, 1), hashOf(11, 1)],
     ])
-    kept.add(block(11))
-    kept.lead(block(11).header)
+    expect(await lead(kept, block(11))).toMatchObject({
+      removed: [hashOf(11, 1), hashOf(10, 1), hashOf(9, 1)],
+      added: [hashOf(9), hashOf(10), hashOf(11)],
+    })
     expect([9n, 10n, 11n].map((number) => kept.at(number)?.header.hash)).toEqual([hashOf(9), hashOf(10), hashOf(11)])
   })
 
-  it('begins anew behind a gap, and goes on from before it once the missing block is there', () => {
-    const kept = following(10)
-    kept.add(block(12))
-    kept.lead(block(12).header)
+  it('goes back to a block of the chain, and forward again', async () => {
+    const kept = await following(10)
+    expect(await lead(kept, block(8))).toMatchObject({
+      ...{ removed: [hashOf(10), hashOf(9)], added: [], isGap: false, reorganised: true },
+    })
+    expect(await lead(kept, block(10))).toMatchObject({
+      ...{ removed: [], added: [hashOf(9), hashOf(10)], reorganised: false },
+    })
+  })
+
+  it('bridges so many blocks and no more, and a branch that is older than the chain from where the chain begins', async () => {
+    const kept = await following(10)
+    for (let number = 11; number <= 20; number += 1) kept.add(block(number))
+    expect(await lead(kept, block(19))).toMatchObject({ added: Array.from({ length: 9 }, (_, at) => hashOf(11 + at)) })
+    for (let number = 20; number <= 29; number += 1) kept.add(block(number))
+    expect(await lead(kept, block(29))).toMatchObject({ added: [hashOf(29)], isGap: true, reorganised: false })
+    const short = await following(1)
+    expect(await lead(short, block(1, 1))).toMatchObject({ removed: [hashOf(1)], added: [hashOf(1, 1)], isGap: false })
+  })
+
+  it('begins anew behind a gap, and goes on from before it once the missing block is there', async () => {
+    const kept = await following(10)
+    expect(await lead(kept, block(12))).toMatchObject({ added: [hashOf(12)], isGap: true })
     expect([kept.at(10n), kept.at(12n)?.header.hash]).toEqual([undefined, hashOf(12)])
-    for (const number of [11, 13]) kept.add(block(number))
-    kept.lead(block(13).header)
+    kept.add(block(11))
+    await lead(kept, block(13))
     expect(numbers(kept)).toEqual(Array.from({ length: 13 }, (_, at) => hashOf(13 - at)))
   })
 
-  it('drops what weighs too much', () => {
+  it('drops what weighs too much, and bridges no more than that', async () => {
     const kept = new KeptBlocks<{ header: BlockHeader }>(() => 10_000)
-    for (const number of [1, 2, 3]) {
-      kept.add(block(number))
-      kept.lead(block(number).header)
-    }
+    for (const number of [1, 2, 3]) await lead(kept, block(number))
     expect(numbers(kept)).toEqual([hashOf(3), hashOf(2)])
     expect(kept.at(1n)).toBeUndefined()
+    const byHash = async (hash: Hash) => [block(4), block(5)].find(({ header }) => header.hash === hash)
+    expect(await kept.bridge(block(5), 8, byHash)).toHaveLength(2)
+    expect(await kept.bridge(block(6), 8, byHash)).toBeUndefined()
   })
 })

@@ -8,6 +8,18 @@ const MOST_BLOCKS = 64
 /** Of all kept blocks, in the unit of `weigh`. */
 const MOST_WEIGHT = 24_000
 
+/** How a new head changed the chain that is followed. */
+export interface ChainChange<B> {
+  head: B
+  /** Taken back, the newest first. */
+  removed: readonly BlockHeader[]
+  /** Oldest first. None where the head was of the chain already, which goes back to it. */
+  added: readonly B[]
+  /** Blocks before these can't be told: `removed` says nothing. */
+  isGap: boolean
+  reorganised: boolean
+}
+
 /**
  * The newest blocks that were followed: the chain up to the newest head without a gap, and blocks beside it that were fetched. Older ones go
  * where they are too many, or too much together.
@@ -15,9 +27,11 @@ const MOST_WEIGHT = 24_000
 export class KeptBlocks<B extends WithHeader> {
   readonly #blocks: LRUCache<Hash, B>
   readonly #chain = new Branch<BlockHeader>(MOST_BLOCKS)
+  readonly #weigh: (block: B) => number
 
   /** @param weigh of a block, at least 1 */
   constructor(weigh: (block: B) => number = () => 1) {
+    this.#weigh = weigh
     this.#blocks = new LRUCache({ max: 2 * MOST_BLOCKS, maxSize: MOST_WEIGHT, sizeCalculation: weigh })
   }
 
@@ -30,6 +44,11 @@ export class KeptBlocks<B extends WithHeader> {
   at(number: bigint): B | undefined {
     const header = this.#chain.at(number)
     return header && this.#blocks.get(header.hash)
+  }
+
+  /** The newest head that was taken up. */
+  get tip(): BlockHeader | undefined {
+    return this.#chain.tip
   }
 
   /** Of the chain, newest first, as far as they are kept. */
@@ -46,25 +65,47 @@ export class KeptBlocks<B extends WithHeader> {
   }
 
   /**
-   * The header is the newest head: the chain ends with it. What does not lead to it is beside the chain from now on.
-   * @returns whether that takes blocks back
+   * The blocks from the first whose parent is of the chain up to `head`, oldest first; undefined where there are too many, or one can't be had.
+   * Those below the oldest block of the chain are not looked for.
+   * @param most blocks before `head`
+   * @param byHash undefined where a block can't be had
+   * @throws Error where a parent has a number that it can't have; as `byHash`
    */
-  lead(header: BlockHeader): boolean {
-    const fresh = [header]
-    while (!this.#chain.has(fresh[0]!.parentHash) && fresh.length < MOST_BLOCKS) {
-      const parent = this.#blocks.get(fresh[0]!.parentHash)
-      if (parent === undefined) break
-      fresh.unshift(parent.header)
+  async bridge(head: B, most: number, byHash: (hash: Hash) => Promise<B | undefined>): Promise<B[] | undefined> {
+    const { oldest, tip } = this.#chain
+    const found = [head]
+    if (oldest === undefined || tip === undefined || this.#chain.has(head.header.hash)) return found
+    if (head.header.number - tip.number > most + 1) return undefined
+    let weight = this.#weigh(head)
+    for (;;) {
+      const { number, parentHash } = found[0]!.header
+      if (this.#chain.has(parentHash) || number <= oldest.number) return found
+      const parent = found.length > most ? undefined : await byHash(parentHash)
+      if (parent === undefined) return undefined
+      if (parent.header.number !== number - 1n)
+        throw new Error(`block ${parent.header.number} is named as the parent of ${number}`)
+      found.unshift(parent)
+      weight += this.#weigh(parent)
+      if (weight > MOST_WEIGHT) return undefined
     }
+  }
+
+  /**
+   * The chain ends with these blocks; what does not lead to them is beside it from now on.
+   * @param fresh as `bridge` found them, or the head alone
+   * @param isGap whether the head is alone because it could not be bridged
+   */
+  lead(fresh: readonly B[], isGap = false): ChainChange<B> {
+    const head = fresh.at(-1)!
     const before = this.#chain.tip
-    const { removed, isLinked } = this.#chain.extend(fresh)
+    const { removed, added } = this.#chain.extend(fresh.map(({ header }) => header))
     while (this.#chain.blocks.length < MOST_BLOCKS) {
       const older = this.#blocks.get(this.#chain.oldest!.parentHash)
       if (older === undefined) break
       this.#chain.prepend([older.header])
     }
-    if (before === undefined) return false
-    // Behind a gap that no block bridges, only a head that is no higher says so.
-    return isLinked ? removed.length > 0 : header.number <= before.number
+    // Behind a gap only a head that is no higher says so.
+    const reorganised = isGap ? head.header.number <= before!.number : removed.length > 0
+    return { head, removed, added: fresh.slice(fresh.length - added.length), isGap, reorganised }
   }
 }

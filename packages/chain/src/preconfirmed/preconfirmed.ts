@@ -55,6 +55,7 @@ export class Preconfirmed {
   #head: bigint | undefined
   #connected = false
   #closed = false
+  #retry: NodeJS.Timeout | undefined
   #leave: () => void = () => undefined
   readonly #listeners = new Set<(snapshot: PreconfirmedSnapshot) => void>()
   readonly #chain: Chain
@@ -77,13 +78,12 @@ export class Preconfirmed {
     if (this.#closed) return
     if (rules instanceof Error) {
       this.#observe({ kind: 'head-unknown', reason: rules.message })
-      setTimeout(() => void this.start(), START_RETRY_MS)
+      this.#retry = setTimeout(() => void this.start(), START_RETRY_MS).unref()
       return
     }
-    const onHead = (block: FollowedBlock, reorganised: boolean) => this.#onHead(block, reorganised, rules, urls)
-    const [known] = this.#chain.head.kept.newestFirst()
-    if (known !== undefined) onHead(known, false)
-    this.#leave = this.#chain.listen(onHead)
+    const { tip } = this.#chain
+    if (tip !== undefined) this.#onHead(tip, false, rules, urls)
+    this.#leave = this.#chain.listen(({ head, reorganised }) => this.#onHead(head, reorganised, rules, urls))
   }
 
   /** Whether a stream is followed at all: without one `pending` is the node's. */
@@ -120,6 +120,7 @@ export class Preconfirmed {
 
   close(): void {
     this.#closed = true
+    clearTimeout(this.#retry)
     this.#leave()
     this.#stream?.close()
     this.#state?.close()

@@ -26,6 +26,8 @@ const FEE = 10n ** 11n
 const FEE_RECIPIENT = pad('0xfee', { size: 20 })
 const DEPLOYING_INTERVAL_MS = 100
 const HOLDERS = 8
+/** Of the time between blocks. */
+const SENDING_PART = 0.8
 
 /**
  * Starts a geth that seals a block each `intervalMs`, with so many transactions: swaps in both pools, and transfers of tokens
@@ -46,7 +48,7 @@ export async function startMovingChain(intervalMs: number, transactions: number)
     await sealing.stop()
     const traffic = await Traffic.begin(geth, stage, trader)
     await seal(geth)
-    sealing = sealBlocks(geth, intervalMs, () => traffic.send(transactions))
+    sealing = sealBlocks(geth, intervalMs, () => traffic.send(transactions, SENDING_PART * intervalMs))
     const { rpcUrl, wsUrl } = geth
     const running = sealing
     return {
@@ -105,14 +107,16 @@ class Traffic {
     return traffic
   }
 
-  async send(count: number): Promise<void> {
-    const indices = Array.from({ length: count }, () => this.#sent++)
-    await Promise.all(
-      indices.map((index) => {
-        const from = this.#holders[index % HOLDERS]!
-        return this.#submit(from, this.#call(index, from))
-      }),
-    )
+  /** Sends so many, evenly over so many milliseconds: signed at once they would hold up the answers that this process measures. */
+  async send(count: number, overMs: number): Promise<void> {
+    const began = performance.now()
+    for (let sent = 0; sent < count; sent += 1) {
+      const left = began + (sent * overMs) / count - performance.now()
+      if (left > 0) await new Promise((resolve) => setTimeout(resolve, left))
+      const index = this.#sent++
+      const from = this.#holders[index % HOLDERS]!
+      await this.#submit(from, this.#call(index, from))
+    }
   }
 
   #call(index: number, { address }: PrivateKeyAccount): SimulatedCall {

@@ -17,7 +17,7 @@ export interface Answer {
 
 const BUNDLE = 20
 /** Accounts that tokens are sent to in the requests. */
-const RECIPIENTS = 500
+export const RECIPIENTS = 500
 
 /** The `index`-th request: swaps of many sizes, transfers to many accounts, and now and then a bundle of 20. */
 function requestOf(stage: Stage, index: number): SimulationPayload {
