@@ -60,6 +60,15 @@ export async function startRecordedNode(recorded: RecordedBlock, latencyMs: numb
     const transactions = found.transactions as { hash: Hex }[]
     return isFull === true ? found : { ...found, transactions: transactions.map((transaction) => transaction.hash) }
   }
+  const transactionOf = (hash: unknown): Block | null => {
+    const known = heads.slice(0, head + 1).flatMap(({ transactions, ...of }) =>
+      (transactions as Block[]).map((transaction, index) => ({
+        ...{ blockHash: of.hash, blockNumber: of.number, transactionIndex: numberToHex(index) },
+        ...transaction,
+      })),
+    )
+    return known.find((each) => (each as Block).hash === hash) ?? null
+  }
   const result = ({ method, params: [first, second, third] = [] }: Call): unknown => {
     const at = method === 'eth_getStorageAt' ? third : second
     if (method in READS && find(at) !== parent) throw new Error('missing trie node (state not available)')
@@ -71,6 +80,8 @@ export async function startRecordedNode(recorded: RecordedBlock, latencyMs: numb
       case 'eth_getBlockByNumber':
       case 'eth_getBlockByHash':
         return blockOf(first, second)
+      case 'eth_getTransactionByHash':
+        return transactionOf(first)
       case 'eth_getStorageAt':
         return state.storage(String(first), String(second))
       case 'eth_getBalance':
