@@ -1,6 +1,6 @@
 import { type Devnet, type FaultProxy, startDevnet, startFaultProxy, USDC_ADDRESS } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
-import { createTestClient, http } from 'viem'
+import { concatHex, createTestClient, http, numberToHex } from 'viem'
 import { runBilling } from './support/billing.js'
 import { sign } from './support/buyer.js'
 import { settlementPromise } from './support/on-chain.js'
@@ -9,6 +9,7 @@ import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
 const BASE_FEE = 1_000_000_000n
+const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000f'
 
 describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
@@ -113,6 +114,23 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
     } finally {
       await anvil().setAutomine(true)
       await anvil().mine({ blocks: 1 })
+    }
+  })
+
+  test('counts what an OP-stack chain asks for publishing each settlement', async () => {
+    await mineWithBaseFee(BASE_FEE / 100n)
+    const plain = await settlementPromise(devnet)
+    // As `getL1Fee` of the predeploy: as much as a settlement's gas, a quarter more for it to rise.
+    const code = concatHex(['0x7f', numberToHex(plain, { size: 32 }), '0x5f5260205ff3'])
+    await anvil().setCode({ address: GAS_PRICE_ORACLE, bytecode: code })
+    try {
+      // Two settlements at 2.25 of the plain price each; by gas alone it is five.
+      await run({ minSettlements: '1' }, { dailyGasBudget: (plain * 5n).toString() })
+      const outcomes = [await billing.authorize(await sign()), await billing.authorize(await sign())]
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(['authorized', 'authorized'])
+      expect(await billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
+    } finally {
+      await anvil().setCode({ address: GAS_PRICE_ORACLE, bytecode: '0x' })
     }
   })
 

@@ -1,4 +1,4 @@
-import type { Hash, Hex } from '@upfront/protocol'
+import { type Hash, type Hex, SETTLEMENT_MARGIN_SECONDS } from '@upfront/protocol'
 import type { Node } from './node.js'
 
 export interface HeadBlock {
@@ -13,6 +13,10 @@ const FRESH_MILLISECONDS = 2_000
 /** The pace of a chain is measured over so many blocks, once in this time. */
 const PACE_BLOCKS = 10n
 const PACE_MAX_AGE_MILLISECONDS = 60_000
+/** Ethereum's. A chain that makes blocks on demand has any. */
+const SLOWEST_PACE_SECONDS = 12
+/** A transaction that is sent so shortly before a block may miss it. */
+const SENDING_SECONDS = 2
 
 /** The chain's newest block as far as this process knows. */
 export class Head {
@@ -75,6 +79,22 @@ export class Head {
       this.#pace = { seconds: this.#readPace().catch(() => undefined), at: Date.now() }
     }
     return this.#pace.seconds
+  }
+
+  /** How far away a deadline is at least, in seconds, so that what is sent now is mined before it: not in the next block, perhaps, but in the one after. */
+  async settlementSeconds(): Promise<number> {
+    return Math.max(SETTLEMENT_MARGIN_SECONDS, Math.ceil(await this.#boundedPace()) + SENDING_SECONDS)
+  }
+
+  /** When the next block comes at the earliest, in seconds since 1970: nothing that is sent now is mined before. */
+  async nextTimestamp(): Promise<bigint> {
+    const pace = BigInt(Math.floor(await this.#boundedPace()))
+    const [due, now] = [(this.#block?.timestamp ?? 0n) + pace, this.now()]
+    return due > now ? due : now
+  }
+
+  async #boundedPace(): Promise<number> {
+    return Math.min((await this.blockSeconds()) ?? 0, SLOWEST_PACE_SECONDS)
   }
 
   async #readPace(): Promise<number | undefined> {

@@ -187,7 +187,7 @@ export class Authorizations {
     const { scheme, network } = request.requirements
     const accepted = (await this.signers.accepted()).get(network) ?? NO_SIGNERS
     const offered = scheme === 'exact' ? await this.signers.offered(network) : []
-    const read = readAuthorization(this.chains, { accepted, offered }, request, minimumValiditySeconds)
+    const read = await readAuthorization(this.chains, { accepted, offered }, request, minimumValiditySeconds)
     if (!read.valid) return refused(read, read.payer)
     const { payer, nonce } = read.authorization
     const { isUsed, isRefused } = await this.standings.call('all', { network: read.chain.network, payer, nonce })

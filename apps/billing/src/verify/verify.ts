@@ -5,7 +5,6 @@ import {
   GAS_SPONSORING,
   type Hex,
   RefusalReason,
-  SETTLEMENT_MARGIN_SECONDS,
   type SignedAuthorization,
   schemeOf,
   type TokenPermit,
@@ -53,15 +52,15 @@ export interface ReadAuthorization extends Omit<PaymentRequest, 'authorization'>
 }
 
 /**
- * Checks what needs no chain: network, token, facilitator, and that its deadline leaves
- * `minimumValiditySeconds` + {@link SETTLEMENT_MARGIN_SECONDS}.
+ * Checks what needs no state of the chain: network, token, facilitator, and that its deadline leaves `minimumValiditySeconds` and what a
+ * settlement takes at the chain's pace.
  */
-export function readAuthorization(
+export async function readAuthorization(
   chains: Chains,
   { accepted, offered }: { accepted: ReadonlySet<Address>; offered: readonly Address[] },
   request: PaymentRequest,
   minimumValiditySeconds: number,
-): ({ valid: true } & ReadAuthorization) | Invalid {
+): Promise<({ valid: true } & ReadAuthorization) | Invalid> {
   const { requirements } = request
   const authorization = assign(request.authorization, offered)
   const { payer } = authorization
@@ -90,7 +89,7 @@ export function readAuthorization(
       payer,
     )
   }
-  const needed = BigInt(minimumValiditySeconds + SETTLEMENT_MARGIN_SECONDS)
+  const needed = BigInt(minimumValiditySeconds + (await chain.head.settlementSeconds()))
   if (authorization.deadline < chain.head.now() + needed) {
     return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`, payer)
   }

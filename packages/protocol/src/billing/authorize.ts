@@ -13,7 +13,8 @@ import { decodePayment, encodePayment, type Payment } from './payment.js'
 import type { Refusal } from './reasons.js'
 
 /**
- * What billing adds to `minimumValiditySeconds`: the least time that it asks for between a charge and the deadline.
+ * What billing adds to `minimumValiditySeconds` at least: the time that it asks for between a charge and the deadline. Where blocks are further
+ * apart than that it is their distance and two seconds, on Ethereum 14.
  * A seller advertises `maxTimeoutSeconds` above its handler's time-out + this + the buyer's own delay.
  */
 export const SETTLEMENT_MARGIN_SECONDS = 6

@@ -25,7 +25,7 @@ export async function submit(signing: SigningQueue, chain: Chain, payment: Payme
 /** What would settle a charge; `null`: it looks as if it could not be settled. Throws `NodeFault`. */
 export async function prepare(chain: Chain, payment: PaymentRow): Promise<Settlement | null> {
   if (payment.charge === null) throw new Error(`payment ${payment.id} was not charged`)
-  if (payment.deadline < chain.head.now()) return null
+  if (payment.deadline < (await chain.head.nextTimestamp())) return null
   const call = encodeSettlement(payment, payment.charge)
   const { facilitator, settlementGas: gas } = payment
   // As much gas as was verified, and promised for it: what needs more is not what was verified.

@@ -1,0 +1,66 @@
+import { createPublicClient, createTestClient, http } from 'viem'
+import { runBilling } from './support/billing.js'
+import { makeRequirements, sign } from './support/buyer.js'
+import { facilitatorWallet, rpc } from './support/on-chain.js'
+import { useStand } from './support/stand.js'
+import { oneStore } from './support/stores.js'
+import { until } from './support/until.js'
+
+const IN_FLIGHT = 3
+
+describe.each(oneStore())('short deadlines where a block takes 12 s, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  const stand = useStand(store)
+  const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+  const chain = () => createPublicClient({ transport: http(stand.devnet.rpcUrl), cacheTime: 0 })
+
+  test('nothing is sent that would be mined too late, at the expense of the signer', async () => {
+    const { rpcUrl } = stand.devnet
+    // The blocks run ahead of the clock: their time is what counts.
+    await rpc(rpcUrl, 'anvil_setBlockTimestampInterval', [12])
+    await anvil().mine({ blocks: 12 })
+    await anvil().setAutomine(false)
+    const billing = await runBilling(rpcUrl, {
+      inFlightPerSigner: `${IN_FLIGHT}`,
+      recoveryMs: '200',
+      feeBumpMs: '60000',
+    })
+    try {
+      const { timestamp } = await chain().getBlock()
+      const endingIn = (seconds: number) => {
+        const maxTimeoutSeconds = Number(timestamp) + seconds - Math.floor(Date.now() / 1_000)
+        return sign(makeRequirements({ maxTimeoutSeconds }))
+      }
+      // The next block may come after that.
+      expect(await billing.authorize(await endingIn(8))).toMatchObject({ reason: 'permit2_deadline_expired' })
+
+      // Of a flood that ends before the second next block, the next takes as many as are sent at once.
+      const { address } = facilitatorWallet(stand.devnet).account
+      const before = await chain().getTransactionCount({ address })
+      const payments = await Promise.all(
+        Array.from({ length: IN_FLIGHT + 2 }, async () => {
+          const result = await billing.authorize(await endingIn(17))
+          if (result.outcome !== 'authorized') throw new Error(result.reason)
+          return result.payment.id
+        }),
+      )
+      for (const id of payments) await billing.charge(id, '1000', { waitMilliseconds: 0 })
+      const standings = async () =>
+        (await Promise.all(payments.map((id) => billing.payment(id)))).map(({ state }) => state)
+      const count = (states: string[], wanted: string) => states.filter((state) => state === wanted).length
+      const pending = async () => BigInt(((await rpc(rpcUrl, 'txpool_status', [])) as { pending: string }).pending)
+      await until(pending, (transactions) => transactions === BigInt(IN_FLIGHT))
+      await anvil().mine({ blocks: 1 })
+      await until(standings, (states) => count(states, 'settled') === IN_FLIGHT)
+      const ended = await until(
+        standings,
+        (states) => count(states, 'failed') === 2,
+        () => anvil().mine({ blocks: 1 }),
+      )
+      expect(count(ended, 'settled')).toBe(IN_FLIGHT)
+      expect((await chain().getTransactionCount({ address })) - before).toBe(IN_FLIGHT)
+    } finally {
+      await billing.close()
+    }
+  })
+})
