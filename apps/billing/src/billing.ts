@@ -1,6 +1,8 @@
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
+import type { BillingErrorBody } from '@upfront/protocol'
 import { type Logger, listen, nestLogger, requestId, type Tracing } from '@upfront/service'
+import type { FastifyReply } from 'fastify'
 import { AppModule } from './app.module.js'
 import type { Environment } from './environment/environment.js'
 import { BillingMetrics } from './metrics.js'
@@ -20,7 +22,12 @@ export interface Billing {
  * @throws Error where the ledger can't be opened, a node is of another chain, or the port is taken
  */
 export async function startBilling(environment: Environment, logger: Logger, tracing?: Tracing): Promise<Billing> {
-  const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT_BYTES, genReqId: requestId, logger: false })
+  const adapter = new FastifyAdapter({
+    bodyLimit: BODY_LIMIT_BYTES,
+    genReqId: requestId,
+    logger: false,
+    frameworkErrors: refuseUrl,
+  })
   // Who calls billing shows a service token: the gateway's decision holds for both.
   tracing?.serve(adapter.getInstance(), () => true)
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
@@ -39,6 +46,12 @@ export async function startBilling(environment: Environment, logger: Logger, tra
   const store = environment.DATABASE_URL === undefined ? 'pglite' : 'postgres'
   logger.info({ url, networks, signers, store }, 'billing listens')
   return { url, logger, close: () => app.close().finally(() => tracing?.close()) }
+}
+
+/** Of a path that is no URL, which Fastify would repeat: a seller's token may stand in it. */
+function refuseUrl(_error: Error, _request: unknown, reply: Pick<FastifyReply, 'status'>): void {
+  const body: BillingErrorBody = { error: { code: 'invalid_request', message: 'the path is not a valid URL' } }
+  void reply.status(400).send(body)
 }
 
 function logRequests(app: NestFastifyApplication, logger: Logger): void {

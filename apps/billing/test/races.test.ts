@@ -130,6 +130,35 @@ describe.each(stores())('races, on $name', (store) => {
       }
     })
 
+    test('one authorization is granted once by two billing processes, where it was pending at first', async () => {
+      const { devnet, billing, variables } = stand
+      const anvil = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+      const both = [
+        await runBilling(devnet.rpcUrl, { ...variables, receiptWaitMs: '500' }),
+        await runBilling(devnet.rpcUrl, { ...variables, receiptWaitMs: '500' }),
+      ] as const
+      const payload = await sign()
+      const settleEverywhere = async () => {
+        const answers = await inParallel(20, 20, (index) => both[index % 2]!.settle(payload, '7000'))
+        return answers.map(({ body }) => (body as { errorReason?: string }).errorReason ?? 'granted').sort()
+      }
+      const used = Array<string>(19).fill('permit2_invalid_nonce')
+      await anvil.setAutomine(false)
+      try {
+        expect(await settleEverywhere()).toEqual([...used, 'settlement_pending'])
+        await anvil.mine({ blocks: 1 })
+        const { nonce } = (payload.payload as { permit2Authorization: { nonce: string } }).permit2Authorization
+        await until(async () => {
+          const { body } = await billing.send(`/payments?nonce=${nonce}`)
+          return (body as { payments: { state: string }[] }).payments[0]?.state === 'settled'
+        })
+        expect(await settleEverywhere()).toEqual(['granted', ...used])
+      } finally {
+        await anvil.setAutomine(true)
+        for (const each of both) await each.close()
+      }
+    })
+
     test('50 settle with a block per second, through two billing processes with one key', async () => {
       const { devnet, billing, variables } = stand
       const other = await runBilling(devnet.rpcUrl, variables)

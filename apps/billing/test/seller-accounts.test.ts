@@ -168,8 +168,12 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
   })
 
   test('shows its token in no log and no error', async () => {
-    const wrong = await fetch(`${billing.url}/s/${bakery.token}/nothing`, { method: 'POST' })
-    expect(await wrong.text()).not.toContain(bakery.token)
+    for (const path of ['nothing', '%zz']) {
+      const wrong = await fetch(`${billing.url}/s/${bakery.token}/${path}`, { method: 'POST' })
+      const body = await wrong.text()
+      expect(body).toContain('"code":')
+      expect(body).not.toContain(bakery.token)
+    }
     const noJson = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }
     expect(await (await fetch(`${billing.url}/s/${bakery.token}/settle`, noJson)).text()).not.toContain(bakery.token)
     expect(logged).toContain('/s/:token/settle')
