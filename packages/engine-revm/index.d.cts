@@ -8,6 +8,8 @@ export declare class NativeEngine {
   take(): Array<Message>
   /** Bytes of cached state, estimated. */
   cachedBytes(): number
+  /** Keeps a piece of a plan that is too long to cross at once. `begin` is given the last one, `cancel` drops them. */
+  append(id: number, piece: string): void
   /**
    * Begins a simulation. A small one is carried out at once, and its result returned; a short outcome is its text alone. For
    * any other, null is returned and the result comes by mail. Where a small one lacks values of the state, the reads are

@@ -1,4 +1,4 @@
-import { type Awaitable, type Cancellation, type CancelSignal, onAbort } from '@upfront/node'
+import { type Awaitable, type Cancellation, type CancelSignal, inTurns, onAbort } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { Lacking, StateValue, Step } from '@upfront/simulation'
 import type { EngineCore, Message } from './addon.js'
@@ -32,6 +32,8 @@ export class EngineWork {
   readonly #work = new Map<number, Work>()
   /** Work that waits to be resumed. */
   readonly #lacking = new Set<number>()
+  /** Work whose text is not all here. */
+  readonly #arriving = new Set<number>()
   #lastId = 0
   #closed = false
   /** Neither the addon's call-back nor a worker does keep the process alive: this does while work is under way. */
@@ -67,6 +69,32 @@ export class EngineWork {
       cancellation,
       format,
     )
+  }
+
+  /**
+   * `begin`, with what is long given before, a piece in each turn of the event loop.
+   * @param pieces gives all but the last, which it returns for `start`
+   */
+  async beginInPieces<T>(
+    cancellation: Cancellation,
+    pieces: (id: number) => Generator<void, string>,
+    start: (id: number, last: string) => AtOnce,
+    format: Format<T>,
+  ): Promise<Step<T>> {
+    const id = this.#nextId()
+    this.#arriving.add(id)
+    let atOnce: AtOnce
+    try {
+      const last = await inTurns(pieces(id), cancellation)
+      if (this.#closed) throw closed()
+      atOnce = accepted(() => start(id, last))
+    } catch (error) {
+      this.core.cancel(id)
+      throw error
+    } finally {
+      this.#arriving.delete(id)
+    }
+    return this.#step(id, atOnce, cancellation, format)
   }
 
   #step<T>(id: number, atOnce: AtOnce, cancellation: Cancellation, format: Format<T>): Awaitable<Step<T>> {
@@ -151,7 +179,7 @@ export class EngineWork {
 
   #nextId(): number {
     do this.#lastId = (this.#lastId + 1) >>> 0
-    while (this.#work.has(this.#lastId) || this.#lacking.has(this.#lastId))
+    while ([this.#work, this.#lacking, this.#arriving].some((ids) => ids.has(this.#lastId)))
     return this.#lastId
   }
 

@@ -1,4 +1,4 @@
-import { type Awaitable, type Cancellation, inTurns } from '@upfront/node'
+import type { Awaitable, Cancellation } from '@upfront/node'
 import type { Hash, Hex } from '@upfront/protocol'
 import {
   type Answer,
@@ -35,7 +35,7 @@ import { readAnswer, readRejection } from './outcome-text.js'
 import { portableModule } from './portable/module.js'
 import { PortableEngine } from './portable/portable-engine.js'
 import { readValues, valuesText } from './values-text.js'
-import { isLongPlan, writePlanInParts } from './write-plan.js'
+import { isLongPlan, writePlanInPieces } from './write-plan.js'
 
 export interface RevmEngineOptions {
   /** Bound of the state kept between requests, estimated bytes. Default 64 MB. */
@@ -102,15 +102,12 @@ class CoreEngine implements RevmEngine {
   }
 
   begin(plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>> {
-    if (!isLongPlan(plan)) return this.#begin(writePlan(plan), plan, at, cancellation)
-    return inTurns(writePlanInParts(plan), cancellation).then((text) => this.#begin(text, plan, at, cancellation))
-  }
-
-  #begin(text: string, plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>> {
-    return this.#work.begin(cancellation, (id) => this.#work.core.begin(id, at.key, this.#layers.of(at.layers), text), {
-      outcome: readAnswer,
-      rejection: (rejection) => readRejection(rejection, plan),
-    })
+    const format = { outcome: readAnswer, rejection: (rejection: string) => readRejection(rejection, plan) }
+    const { core } = this.#work
+    const start = (id: number, text: string) => core.begin(id, at.key, this.#layers.of(at.layers), text)
+    if (!isLongPlan(plan)) return this.#work.begin(cancellation, (id) => start(id, writePlan(plan)), format)
+    const pieces = (id: number) => writePlanInPieces(plan, (piece) => core.append(id, piece))
+    return this.#work.beginInPieces(cancellation, pieces, start, format)
   }
 
   missing(key: Hash, reads: readonly StateRead[]): StateRead[] {

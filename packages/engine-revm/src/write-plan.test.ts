@@ -1,42 +1,49 @@
 import { NOBODY, planOf } from '@upfront/engine-conformance'
 import { writePlan } from './border/records.js'
-import { isLongPlan, writePlanInParts } from './write-plan.js'
+import { isLongPlan, writePlanInPieces } from './write-plan.js'
 
 const MANY = 4_000
-const PER_PART = 1_024
+const MOST = 262_144
 
 const slot = (n: number) => `0x${n.toString(16).padStart(64, '0')}`
 const address = (n: number) => `0x${n.toString(16).padStart(40, '0')}`
-const map = (key: (n: number) => string, value: unknown) =>
-  Object.fromEntries(Array.from({ length: MANY }, (_, n) => [key(n), value]))
+const map = (key: (n: number) => string, value: unknown, count = MANY) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [key(n), value]))
+const code = `0x${'60'.repeat(600_000)}`
+const authorization = { chainId: '0x1', address: NOBODY, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }
+const withdrawals = Array.from({ length: MANY }, (_, n) => ({
+  index: `0x${n.toString(16)}`,
+  validatorIndex: '0x1',
+  address: NOBODY,
+  amount: '0x1',
+}))
 
 it.each([
-  ['overrides', { stateOverrides: map(address, { balance: '0x1' }) }],
-  ['slots', { stateOverrides: { [NOBODY]: { stateDiff: map(slot, slot(1)) } } }],
-  ['calls', { calls: Array(MANY).fill({ to: NOBODY }) }],
-  ['keys', { calls: [{ accessList: [{ address: NOBODY, storageKeys: Array(MANY).fill(slot(1)) }] }] }],
-  ['access lists', { calls: [{ accessList: Array(MANY).fill({ address: NOBODY, storageKeys: [] }) }] }],
-])('writes many %s a part at a time, as they are written at once', (_, block) => {
-  const payload = { blockStateCalls: [block] }
-  const plan = planOf(payload)
+  ['overrides', [{ stateOverrides: map(address, { balance: '0x1' }) }]],
+  ['slots', [{ stateOverrides: { [NOBODY]: { stateDiff: map(slot, slot(1)) } } }]],
+  ['all slots of accounts', [{ stateOverrides: map(address, { state: map(slot, slot(1), 100) }, 100) }]],
+  ['calls', [{ calls: Array(MANY).fill({ to: NOBODY }) }]],
+  ['keys', [{ calls: [{ accessList: [{ address: NOBODY, storageKeys: Array(MANY).fill(slot(1)) }] }] }]],
+  ['access lists', [{ calls: [{ accessList: Array(MANY).fill({ address: NOBODY, storageKeys: [] }) }] }]],
+  ['authorizations', [{ calls: [{ to: NOBODY, authorizationList: Array(MANY).fill(authorization) }] }]],
+  ['withdrawals', [{ blockOverrides: { withdrawals } }]],
+  ['blocks with some of each', Array(20).fill({ stateOverrides: map(address, { code: '0x60' }, 200), calls: [{}] })],
+  ['bytes of code', [{ stateOverrides: { [NOBODY]: { code, nonce: '0x1' } }, calls: [{}] }]],
+  ['bytes of input', [{ calls: [{ input: code }, {}] }]],
+  ['inputs', [{ calls: Array(30).fill({ input: `0x${'60'.repeat(20_000)}` }) }]],
+])('writes many %s in pieces, as they are written at once', (_, blockStateCalls) => {
+  const plan = planOf({ blockStateCalls })
+  const whole = writePlan(planOf({ blockStateCalls }))
   expect(isLongPlan(plan)).toBe(true)
-  const work = writePlanInParts(plan)
-  let parts = 0
+  const pieces: string[] = []
+  const work = writePlanInPieces(plan, (piece) => pieces.push(piece))
+  let turns = 1
   let end = work.next()
-  for (; !end.done; end = work.next()) parts += 1
-  // One more for the addon's copy.
-  expect(parts).toBe(Math.ceil(MANY / PER_PART) + 1)
-  expect(end.value).toBe(writePlan(planOf(payload)))
-})
-
-it.each([
-  ['code', { stateOverrides: { [NOBODY]: { code: `0x${'60'.repeat(600_000)}` } } }],
-  ['input', { calls: [{ input: `0x${'60'.repeat(600_000)}` }] }],
-])('leaves copying long %s to the next turn', (_, block) => {
-  const plan = planOf({ blockStateCalls: [block] })
-  expect(isLongPlan(plan)).toBe(true)
-  const work = writePlanInParts(plan)
-  expect([work.next().done, work.next().value]).toEqual([false, writePlan(plan)])
+  for (; !end.done; end = work.next()) turns += 1
+  pieces.push(end.value)
+  expect(pieces.join('') === whole).toBe(true)
+  expect(turns).toBe(pieces.length)
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(1.2 * MOST)
 })
 
 it('writes what is short at once', () => {

@@ -1,53 +1,128 @@
-import type { AccessListEntry, Hash } from '@upfront/protocol'
+import type { Hash } from '@upfront/protocol'
 import type { SimulationPlan } from '@upfront/simulation'
-import { writeAccessListEntry, writePlan, writePlannedCall, writeStateOverride } from './border/records.js'
-import { isLongList, writeInParts } from './border/text.js'
+import {
+  writeAccessListEntry,
+  writeAuthorization,
+  writePlan,
+  writePlannedBlock,
+  writePlannedCall,
+  writeStateOverride,
+  writeWithdrawal,
+} from './border/records.js'
+import { count, standInFor } from './border/text.js'
 
-/** Characters: copying more is a turn of the event loop of its own. */
-const LONG_TEXT = 1_048_576
+/** Characters that are written, and cross the border, in one turn of the event loop. */
+const PIECE_LENGTH = 262_144
+
+/** Characters of an override or a call, of a slot and its value: what a plan's length is guessed by. */
+const ITEM_LENGTH = 128
 
 /** Whether writing the plan at once would hold the event loop for long. */
 export function isLongPlan({ blocks }: SimulationPlan): boolean {
-  for (const { stateOverrides, calls } of blocks) {
-    if (isLongList(stateOverrides) || isLongList(calls)) return true
-    for (const { state, stateDiff, code } of stateOverrides)
-      if (isLongList(state) || isLongList(stateDiff) || isLongText(code)) return true
-    for (const { accessList, input } of calls)
-      if (isLongList(accessList) || accessList.some(hasLongKeys) || isLongText(input)) return true
-  }
-  return false
-}
-
-/** `writePlan`, with long lists written in parts before. */
-export function* writePlanInParts(plan: SimulationPlan): Generator<void, string> {
-  for (const { stateOverrides, calls } of plan.blocks) {
-    for (const { state, stateDiff } of stateOverrides) {
-      if (isLongList(state)) yield* writeInParts(state!, writeSlot)
-      if (isLongList(stateDiff)) yield* writeInParts(stateDiff!, writeSlot)
+  let items = 0
+  let length = 0
+  for (const { withdrawals, stateOverrides, calls } of blocks) {
+    items += withdrawals.length + stateOverrides.length + calls.length
+    for (const { state, stateDiff, code } of stateOverrides) {
+      items += (state?.length ?? 0) + (stateDiff?.length ?? 0)
+      length += code?.length ?? 0
     }
-    yield* writeInParts(stateOverrides, writeStateOverride)
-    for (const { accessList } of calls) {
-      if (accessList.some(hasLongKeys))
-        for (const { storageKeys } of accessList) yield* writeInParts(storageKeys, (key) => `${key}\n`)
-      if (isLongList(accessList)) yield* writeInParts(accessList, writeAccessListEntry)
+    for (const { accessList, blobVersionedHashes, authorizationList, input, sealed } of calls) {
+      items += accessList.length + (blobVersionedHashes?.length ?? 0) + (authorizationList?.length ?? 0)
+      for (const { storageKeys } of accessList) items += storageKeys.length
+      length += input.length + (sealed?.raw.length ?? 0)
     }
-    yield* writeInParts(calls, writePlannedCall)
   }
-  const text = writePlan(plan)
-  // Looking at it makes V8 copy the parts that it has noted into one piece: the addon copies that in the next turn.
-  text.charCodeAt(0)
-  yield
-  return text
+  return length + items * ITEM_LENGTH > PIECE_LENGTH
 }
 
-function isLongText(text: string | undefined): boolean {
-  return text !== undefined && text.length > LONG_TEXT
+/**
+ * `writePlan`, a piece at a time.
+ * @param append is given each piece but the last, which is returned
+ */
+export function writePlanInPieces(plan: SimulationPlan, append: (piece: string) => void): Generator<void, string> {
+  return new PieceWriter(append).write(plan)
 }
 
-function writeSlot([slot, value]: [Hash, Hash]): string {
-  return `${slot}\n${value}\n`
+/** How the items of a list are written that may be long, by the field that holds it, and from how many on they are written by themselves. */
+const LISTS: Record<string, { write: (item: never) => string; from: number }> = {
+  blocks: { write: writePlannedBlock, from: 1 },
+  stateOverrides: { write: writeStateOverride, from: 1 },
+  calls: { write: writePlannedCall, from: 1 },
+  withdrawals: { write: writeWithdrawal, from: 64 },
+  state: { write: ([slot, value]: [Hash, Hash]) => `${slot}\n${value}\n`, from: 64 },
+  stateDiff: { write: ([slot, value]: [Hash, Hash]) => `${slot}\n${value}\n`, from: 64 },
+  accessList: { write: writeAccessListEntry, from: 64 },
+  storageKeys: { write: (key: Hash) => `${key}\n`, from: 64 },
+  blobVersionedHashes: { write: (hash: Hash) => `${hash}\n`, from: 64 },
+  authorizationList: { write: writeAuthorization, from: 64 },
 }
 
-function hasLongKeys({ storageKeys }: AccessListEntry): boolean {
-  return isLongList(storageKeys)
+/** Around the number of what is written by itself, where it belongs in the text. No value has it. */
+const MARK = '\0'
+
+class PieceWriter {
+  readonly #append: (piece: string) => void
+  #piece = ''
+  /** What is written by itself. */
+  readonly #apart: (() => Generator<void>)[] = []
+
+  constructor(append: (piece: string) => void) {
+    this.#append = append
+  }
+
+  *write(plan: SimulationPlan): Generator<void, string> {
+    yield* this.#marked(writePlan(this.#withMarks(plan)))
+    return this.#piece
+  }
+
+  /** The record with marks in place of what is long in it. */
+  #withMarks<T extends object>(record: T): T {
+    const marks: Record<string, unknown> = {}
+    for (const [name, value] of Object.entries(record) as [string, unknown][]) {
+      const list = LISTS[name]
+      if (typeof value === 'string' && value.length > PIECE_LENGTH) marks[name] = this.#mark(() => this.#long(value))
+      else if (name === 'sealed') marks[name] = value && this.#withMarks(value)
+      else if (list !== undefined && Array.isArray(value) && value.length >= list.from)
+        marks[name] = standInFor(this.#mark(() => this.#list(value, list.write)))
+    }
+    return { ...record, ...marks }
+  }
+
+  #mark(write: () => Generator<void>): string {
+    return `${MARK}${this.#apart.push(write) - 1}${MARK}`
+  }
+
+  *#list(items: readonly unknown[], write: (item: never) => string): Generator<void> {
+    yield* this.#short(count(items.length))
+    for (const item of items) {
+      const isRecord = typeof item === 'object' && !Array.isArray(item)
+      const text = write((isRecord ? this.#withMarks(item as object) : item) as never)
+      yield* isRecord ? this.#marked(text) : this.#short(text)
+    }
+  }
+
+  *#marked(text: string): Generator<void> {
+    for (const [index, part] of text.split(MARK).entries())
+      yield* index % 2 === 0 ? this.#short(part) : this.#apart[Number(part)]!()
+  }
+
+  *#short(text: string): Generator<void> {
+    this.#piece += text
+    if (this.#piece.length >= PIECE_LENGTH) yield* this.#end()
+  }
+
+  *#long(text: string): Generator<void> {
+    yield* this.#end()
+    for (let from = 0; from < text.length; from += PIECE_LENGTH) {
+      this.#piece = text.slice(from, from + PIECE_LENGTH)
+      if (this.#piece.length === PIECE_LENGTH) yield* this.#end()
+    }
+  }
+
+  *#end(): Generator<void> {
+    this.#append(this.#piece)
+    this.#piece = ''
+    yield
+  }
 }

@@ -9,22 +9,28 @@ function nextTurn(): Promise<void> {
   return last
 }
 
+/** What one piece of work may hold the event loop for, milliseconds. */
+const MOST_MS = 5
+
+/** What parts that are shorter than this are done together for, in one turn of the event loop, milliseconds. */
+const TOGETHER_MS = 2
+
 /**
- * Does one part of the work in each turn of the event loop, so that others are served between the parts. All work that is done so
- * shares the turns: one part of one of them in each.
+ * Does a part of the work, or as many as take 2 ms, in each turn of the event loop, so that others are served between them. All work that
+ * is done so shares the turns: parts of one of them in each.
  * @throws or rejects with what the work throws; the signal's reason once it aborts
  */
 export async function inTurns<T>(parts: Generator<void, T>, { signal }: Cancellation): Promise<T> {
   for (;;) {
     await nextTurn()
     signal.throwIfAborted()
-    const { done, value } = parts.next()
-    if (done) return value
+    const since = performance.now()
+    do {
+      const { done, value } = parts.next()
+      if (done) return value
+    } while (performance.now() - since < TOGETHER_MS)
   }
 }
-
-/** What one piece of work may hold the event loop for. */
-const MOST_MS = 5
 
 /**
  * Lets others have their turn of the event loop, every few milliseconds of a long piece of work. However many pieces are under way, one of

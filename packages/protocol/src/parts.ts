@@ -7,17 +7,25 @@ export const PART_ENTRIES = 1_024
 /** Work that is left until the rest of a request is decoded. */
 export type Later = Parts[]
 
-/** `values.map(map)`; where there are many and `later` is given, the array is filled by what is added to `later`. */
-export function mapped<T, R>(values: readonly T[], map: (value: T, index: number) => R, later: Later | undefined): R[] {
-  if (later === undefined || values.length <= PART_ENTRIES) return values.map(map)
+/**
+ * `values.map(map)`; where there are many and `later` is given, the array is filled by what is added to `later`.
+ * @param many of them are one part
+ */
+export function mapped<T, R>(
+  values: readonly T[],
+  map: (value: T, index: number) => R,
+  later: Later | undefined,
+  many = PART_ENTRIES,
+): R[] {
+  if (later === undefined || values.length <= many) return values.map(map)
   const made: R[] = []
-  later.push(fill(made, values, map))
+  later.push(fill(made, values, map, many))
   return made
 }
 
-function* fill<T, R>(made: R[], values: readonly T[], map: (value: T, index: number) => R): Parts {
+function* fill<T, R>(made: R[], values: readonly T[], map: (value: T, index: number) => R, many: number): Parts {
   for (const [index, value] of values.entries()) {
-    if (index > 0 && index % PART_ENTRIES === 0) yield
+    if (index > 0 && index % many === 0) yield
     made.push(map(value, index))
   }
 }

@@ -19,30 +19,19 @@ export function flag(value: boolean): string {
   return value ? '1\n' : '0\n'
 }
 
-/** Longer lists are written before the rest, in parts. */
+/** A length that few lists have: looking any other up would take time. */
 const LONG_LIST = 1_024
 const written = new WeakMap<readonly unknown[], string>()
 
-export function isLongList(items: readonly unknown[] | undefined): boolean {
-  return items !== undefined && items.length > LONG_LIST
-}
-
-/** Writes a list, if it is long, so many items at a time: `list` takes it as it is then. */
-export function* writeInParts<T>(items: readonly T[], write: (item: T) => string): Generator<void, void> {
-  if (!isLongList(items) || written.has(items)) return
-  let whole = count(items.length)
-  for (let from = 0; from < items.length; from += LONG_LIST) {
-    let part = ''
-    for (const item of items.slice(from, from + LONG_LIST)) part += write(item)
-    // Makes one string of the many that V8 has only noted as parts: doing that for all of them at once takes long.
-    whole += Buffer.from(part, 'latin1').toString('latin1')
-    yield
-  }
-  written.set(items, whole)
+/** What `list` writes as this text. */
+export function standInFor(text: string): readonly never[] {
+  const items = Array<never>(LONG_LIST + 1)
+  written.set(items, text)
+  return items
 }
 
 export function list<T>(items: readonly T[], write: (item: T) => string): string {
-  const before = isLongList(items) ? written.get(items) : undefined
+  const before = items.length > LONG_LIST ? written.get(items) : undefined
   if (before !== undefined) return before
   let out = count(items.length)
   for (const item of items) out += write(item)

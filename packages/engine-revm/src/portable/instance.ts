@@ -46,14 +46,22 @@ export class PortableInstance {
 
   /**
    * @param question a word, then what belongs to it, a value a line: crates/portable/src/instance.rs has all of them. ASCII.
+   * @param rest more of the same text
    * @throws Error where the question is refused, with a `code`; EngineEnded where the instance has ended: it answers no more
    */
-  ask(question: string): Said {
+  ask(question: string, rest: readonly Uint8Array[] = []): Said {
     const { room, ask } = this.#exports
     let kind: number
     try {
-      const at = room!(question.length)
-      encoder.encodeInto(question, new Uint8Array(this.#memory.buffer, at, question.length))
+      const length = rest.reduce((sum, { length }) => sum + length, question.length)
+      const start = room!(length)
+      const text = new Uint8Array(this.#memory.buffer, start, length)
+      encoder.encodeInto(question, text)
+      let at = question.length
+      for (const piece of rest) {
+        text.set(piece, at)
+        at += piece.length
+      }
       kind = ask!()
     } catch (error) {
       throw new EngineEnded(this.#said.trim() || String(error), { cause: error })

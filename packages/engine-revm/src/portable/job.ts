@@ -1,5 +1,5 @@
 import { count, list } from '../border/text.js'
-import type { FromWorker } from './worker.js'
+import type { FromWorker, Question } from './worker.js'
 import type { Errand, WorkerState } from './workers.js'
 
 export interface JobOptions {
@@ -10,6 +10,8 @@ export interface JobOptions {
   /** The layers on it, each with its number. */
   layers: ReadonlyMap<number, string>
   text: string
+  /** What comes after it. */
+  rest?: readonly Uint8Array[]
 }
 
 /** What all work is told apart from its own. */
@@ -49,11 +51,12 @@ export class Job implements Errand {
     this.#onAnswer = onAnswer
   }
 
-  questions(worker: WorkerState): string[] {
-    const { kind, text } = this.#options
+  questions(worker: WorkerState): Question[] {
+    const { kind, text, rest = [] } = this.#options
     const provided = this.#worker === worker ? this.#provided.slice(-1) : this.#provided
     this.#worker = worker
-    return [...this.#news(worker), ...provided, `perform\n${kind}\n${this.baseState}${text}`]
+    const before = [...this.#news(worker), ...provided].map((question): Question => [question])
+    return [...before, [`perform\n${kind}\n${this.baseState}${text}`, ...rest]]
   }
 
   answered(answer: FromWorker): void {
@@ -103,6 +106,13 @@ export class Job implements Errand {
       ...added.map(([number, layer]) => layerQuestion(number, layer)),
     ]
   }
+}
+
+/** ASCII in memory that is not copied when it is sent to a worker. */
+export function sharedBytes(text: string): Uint8Array {
+  const bytes = Buffer.from(new SharedArrayBuffer(text.length))
+  bytes.write(text, 'latin1')
+  return bytes
 }
 
 export function layerQuestion(number: number, layer: string): string {

@@ -2,7 +2,7 @@ import type { EngineCore, Message } from '../addon.js'
 import { count, list } from '../border/text.js'
 import { OUT_OF_MEMORY } from '../engine-work.js'
 import { EngineEnded, PortableInstance, type Said } from './instance.js'
-import { Job, type JobOptions, layerQuestion } from './job.js'
+import { Job, type JobOptions, layerQuestion, sharedBytes } from './job.js'
 import type { FromWorker } from './worker.js'
 import { Workers } from './workers.js'
 
@@ -36,6 +36,8 @@ export class PortableEngine implements EngineCore {
   readonly #jobs = new Map<number, Job>()
   /** What a simulation on the event loop was begun with, while it waits for values. */
   readonly #paused = new Map<number, Parameters<PortableEngine['begin']>>()
+  /** Plans of which more is to come. */
+  readonly #arriving = new Map<number, Uint8Array[]>()
   #mail: Message[] = []
   #desk: PortableInstance
 
@@ -58,8 +60,21 @@ export class PortableEngine implements EngineCore {
     return Number(this.#ask('bytes\n').text)
   }
 
+  append(id: number, piece: string): void {
+    const pieces = this.#arriving.get(id)
+    if (pieces === undefined) this.#arriving.set(id, [sharedBytes(piece)])
+    else pieces.push(sharedBytes(piece))
+  }
+
   begin(...asked: [id: number, key: string, layers: number[], plan: string]): string | Message | null {
     const [id, key, layers, plan] = asked
+    if (this.#arriving.has(id)) {
+      this.append(id, plan)
+      const rest = this.#arriving.get(id)!
+      this.#arriving.delete(id)
+      this.#start('simulate', id, key, layers, '', rest)
+      return null
+    }
     if (plan.length > SMALL_PLAN) {
       this.#start('simulate', ...asked)
       return null
@@ -114,6 +129,7 @@ export class PortableEngine implements EngineCore {
   }
 
   cancel(id: number): void {
+    this.#arriving.delete(id)
     if (this.#paused.delete(id)) this.#ask(`cancel\n${count(id)}`)
     const job = this.#jobs.get(id)
     if (job === undefined) return
@@ -146,6 +162,7 @@ export class PortableEngine implements EngineCore {
   }
 
   async close(): Promise<void> {
+    this.#arriving.clear()
     this.#jobs.clear()
     this.#paused.clear()
     await Promise.all([this.#workers.close(), this.#largeWorker?.close()])
@@ -190,9 +207,18 @@ export class PortableEngine implements EngineCore {
     }
   }
 
-  #start(kind: JobOptions['kind'], id: number, key: string, numbers: number[], text: string): void {
+  #start(
+    kind: JobOptions['kind'],
+    id: number,
+    key: string,
+    numbers: number[],
+    text: string,
+    rest?: readonly Uint8Array[],
+  ): void {
     const layers = new Map(numbers.map((number) => [number, this.#held.layers.get(number)!]))
-    const job = new Job({ id, kind, key, layers, text }, this.#held, (answer) => this.#hear(job, answer))
+    const job = new Job({ id, kind, key, layers, text, ...(rest && { rest }) }, this.#held, (answer) =>
+      this.#hear(job, answer),
+    )
     this.#workers.start(job)
     this.#jobs.set(id, job)
   }

@@ -8,6 +8,9 @@ export interface WorkerData {
   memoryBytes: number
 }
 
+/** Text, and more of it in memory that all threads have. */
+export type Question = readonly [text: string, ...rest: Uint8Array[]]
+
 /** What a worker says to the last of the questions that it was sent, or why it can't. */
 export type FromWorker = { bytes: number } & (
   | { said: Said }
@@ -21,9 +24,9 @@ const { module, memoryBytes } = workerData as WorkerData
 if (process.platform === 'linux') setPriority(5)
 const instance = new PortableInstance(module, memoryBytes)
 
-port.on('message', (questions: readonly string[]) => {
+port.on('message', (questions: readonly Question[]) => {
   try {
-    const [said] = questions.map((question) => instance.ask(question)).slice(-1)
+    const [said] = questions.map(([question, ...rest]) => instance.ask(question, rest)).slice(-1)
     post({ said: said!, bytes: instance.bytes })
   } catch (error) {
     const { message, isOutOfMemory = false } = error as { message: string; isOutOfMemory?: boolean }

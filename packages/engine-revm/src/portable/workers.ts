@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { FromWorker, WorkerData } from './worker.js'
+import type { FromWorker, Question, WorkerData } from './worker.js'
 
 /** Workers run compiled code: it is in dist where this file is TypeScript, as in tests. */
 const FILE = new URL(import.meta.url.endsWith('.ts') ? '../../dist/portable/worker.js' : './worker.js', import.meta.url)
@@ -10,7 +10,7 @@ const KEPT_BYTES = 96 * 1024 * 1024
 /** Work for one worker at a time. */
 export interface Errand {
   /** What to ask, in order; what the last one is answered is what counts. @param worker what it has: to be noted there */
-  questions(worker: WorkerState): string[]
+  questions(worker: WorkerState): Question[]
   /** Not called once it was given up. */
   answered(answer: FromWorker): void
 }

@@ -7,6 +7,8 @@ const HASH = /^0x[0-9a-f]{64}$/i
 const NOT_HEX = /[^0-9a-f]/gi
 /** Digits that are checked at a time, where there are more. */
 const PART_LENGTH = 262_144
+/** Characters of bytes that are a part of their own: an object may have many of them. */
+const LONG_BYTES = 16_384
 
 /** 20 bytes of hex in any case; checksums are not looked at, as in geth. */
 export function decodeAddress(value: unknown, parent: Place | undefined, key: string | number): Address {
@@ -42,7 +44,7 @@ export function decodeBytesLater(
   later: Later | undefined,
   set: (bytes: Hex) => void,
 ): void {
-  if (later === undefined || typeof value !== 'string' || value.length <= PART_LENGTH) {
+  if (later === undefined || typeof value !== 'string' || value.length <= LONG_BYTES) {
     set(decodeBytes(value, parent, key))
   } else {
     later.push(decodeBytesInParts(value, parent, key, set))

@@ -82,7 +82,7 @@ function decode(params: unknown, later?: Later): SimulationRequest {
 function decodeBlocks(value: unknown, later: Later | undefined): BlockStateCall[] {
   const place = new Place(undefined, 'blockStateCalls')
   const blocks = decodeArray(value, 'an array of blocks', undefined, 'blockStateCalls')
-  return mapped(blocks, (block, index) => decodeBlock(block, new Place(place, index), later), later)
+  return mapped(blocks, (block, index) => decodeBlock(block, new Place(place, index), later), later, 1)
 }
 
 function checkCounts(blocks: readonly BlockStateCall[], limits: SimulationLimits): void {

@@ -10,7 +10,7 @@ mod threads;
 use mailbox::{Kind, Mailbox, Message, Wake, latin1};
 use napi::bindgen_prelude::{Either, Latin1String};
 use napi_derive::napi;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 use threads::Threads;
 use upfront_engine::{
     pool::Pool,
@@ -48,6 +48,8 @@ pub struct NativeEngine {
     desk: Desk,
     mailbox: Arc<Mailbox>,
     threads: Threads,
+    /// Plans of which more is to come.
+    arriving: HashMap<u32, Vec<String>>,
 }
 
 /// A short outcome, or what to read first, is its text alone: making a JavaScript object takes longer than writing either. None:
@@ -65,7 +67,7 @@ impl NativeEngine {
         let mailbox = Arc::new(Mailbox::new(wake));
         let pool = Pool::new(options.threads as usize, options.queue as usize);
         let threads = Threads::new(pool, desk.cache.clone(), options.memory_bytes as usize, mailbox.clone());
-        Self { desk, mailbox, threads }
+        Self { desk, mailbox, threads, arriving: HashMap::new() }
     }
 
     /// Empties the mailbox.
@@ -80,6 +82,13 @@ impl NativeEngine {
         self.desk.cache.bytes() as f64
     }
 
+    /// Keeps a piece of a plan that is too long to cross at once. `begin` is given the last one, `cancel` drops them.
+    #[napi(catch_unwind)]
+    pub fn append(&mut self, id: u32, piece: Latin1String) -> Result<()> {
+        self.arriving.entry(id).or_default().push(ascii(&piece)?.to_owned());
+        Ok(())
+    }
+
     /// Begins a simulation. A small one is carried out at once, and its result returned; a short outcome is its text alone. For
     /// any other, null is returned and the result comes by mail. Where a small one lacks values of the state, the reads are
     /// returned after a line `paused`: call `resume` with their values, or `cancel`.
@@ -91,8 +100,9 @@ impl NativeEngine {
         layers: Vec<u32>,
         plan: Latin1String,
     ) -> Result<Option<Either<Latin1String, Message>>> {
-        if plan.len() > SMALL_PLAN {
-            self.start("simulate", id, &key, &layers, &plan)?;
+        let before = self.arriving.remove(&id).unwrap_or_default();
+        if plan.len() > SMALL_PLAN || !before.is_empty() {
+            self.start_with("simulate", id, &key, &layers, before, &plan)?;
             return Ok(None);
         }
         let (key, layers) = (key_of(&key)?, self.layers(&layers)?);
@@ -145,6 +155,7 @@ impl NativeEngine {
     /// Ends work that nobody waits for any more.
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: u32) {
+        self.arriving.remove(&id);
         self.desk.cancel(id);
         self.threads.stop(id);
     }
@@ -201,6 +212,7 @@ impl NativeEngine {
     /// Stops everything that runs; its threads end.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
+        self.arriving.clear();
         self.desk.clear();
         self.threads.close();
     }
@@ -225,7 +237,6 @@ impl NativeEngine {
         }))
     }
 
-    /// The text is read on the thread: for a long one that takes milliseconds.
     fn start(
         &self,
         kind: &'static str,
@@ -234,8 +245,23 @@ impl NativeEngine {
         layers: &[u32],
         text: &Latin1String,
     ) -> Result<()> {
-        let text = ascii(text)?.to_owned();
+        self.start_with(kind, id, key, layers, Vec::new(), text)
+    }
+
+    /// The text is joined and read on the thread: for a long one that takes milliseconds.
+    fn start_with(
+        &self,
+        kind: &'static str,
+        id: u32,
+        key: &Latin1String,
+        layers: &[u32],
+        mut pieces: Vec<String>,
+        last: &Latin1String,
+    ) -> Result<()> {
+        pieces.push(ascii(last)?.to_owned());
         let work = move |base: &_| {
+            let text = if pieces.len() == 1 { pieces.remove(0) } else { pieces.concat() };
+            drop(pieces);
             let work = Work::read(kind, &mut Tokens(&text));
             drop(text);
             work.map_err(|_| Ending::Failed)?.perform(base)
