@@ -23,9 +23,9 @@ const TOGETHER_MS = 2
 export async function inTurns<T>(parts: Generator<void, T>, { signal }: Cancellation): Promise<T> {
   for (;;) {
     await nextTurn()
-    signal.throwIfAborted()
     const since = performance.now()
     do {
+      signal.throwIfAborted()
       const { done, value } = parts.next()
       if (done) return value
     } while (performance.now() - since < TOGETHER_MS)
