@@ -4,7 +4,7 @@ import { WaitingTransactions } from './waiting-transactions.js'
 const hash = (at: number) => `0x${at.toString(16).padStart(64, '0')}` as const
 const slot = (at: number): ShownFact => ({ kind: 'slot', address: `0x${'aa'.repeat(20)}`, slot: hash(at) })
 const valuesOf = (waiting: WaitingTransactions, ...facts: ShownFact[]) =>
-  waiting.changing(facts).calls.map(({ value }) => value)
+  waiting.changing(facts).map(({ value }) => value)
 
 describe('WaitingTransactions', () => {
   it('finds those that change a fact, each once, until they wait no longer', () => {

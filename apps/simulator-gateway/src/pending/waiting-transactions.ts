@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common'
-import type { Call, Hash, WaitingCalls } from '@upfront/protocol'
+import type { Call, Hash } from '@upfront/protocol'
 import { type ShownFact, stateKey } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 
@@ -52,15 +52,15 @@ export class WaitingTransactions {
   }
 
   /** Those that change any of these, the first that were seen. */
-  changing(facts: readonly Pick<ShownFact, 'kind' | 'address' | 'slot'>[]): WaitingCalls {
+  changing(facts: readonly Pick<ShownFact, 'kind' | 'address' | 'slot'>[]): Call[] {
     const found = new Map<Hash, Call>()
     for (const fact of facts)
       for (const hash of this.byPlace.get(stateKey(fact)) ?? []) {
         const waiting = this.kept.get(hash)
         if (waiting !== undefined) found.set(hash, waiting.call)
-        if (found.size === MOST_TRIED) return { calls: [...found.values()], signed: [] }
+        if (found.size === MOST_TRIED) return [...found.values()]
       }
-    return { calls: [...found.values()], signed: [] }
+    return [...found.values()]
   }
 
   private forget(hash: Hash, { changes }: Waiting): void {

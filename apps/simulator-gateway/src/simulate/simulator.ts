@@ -104,7 +104,7 @@ export class Simulator {
             // A run before may have left its own.
             simulation.limits = limits
             return andThen(
-              countingRefused(limits, context, () => simulateGrowing(simulation, context, turn)),
+              countingRefused(limits, context, () => simulateGrowing(simulation, context, turn), simulation.isSpare),
               (answer) => {
                 taken.gasUsed += gasOf(answer)
                 return answer

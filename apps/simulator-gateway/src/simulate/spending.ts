@@ -66,11 +66,17 @@ export function spending<T>(
 /**
  * Does one run of a simulation. Where calls ran before one that is no valid transaction, it counts as what it can have taken in its time, whether
  * the request fails with it or goes on without it.
+ * @param isSpare the request goes on without it whatever it meets
  */
-export function countingRefused<T>({ gas }: { gas: bigint }, context: Spending, run: () => Awaitable<T>): Awaitable<T> {
+export function countingRefused<T>(
+  { gas }: { gas: bigint },
+  context: Spending,
+  run: () => Awaitable<T>,
+  isSpare = false,
+): Awaitable<T> {
   const startedAt = performance.now()
   return recovered(run, (error) => {
-    if (error instanceof RpcError && error.cause instanceof CallsRan)
+    if (isSpare || (error instanceof RpcError && error.cause instanceof CallsRan))
       context.spendInVain?.({ gasUsed: possibleSince(startedAt, gas) })
     throw error
   })

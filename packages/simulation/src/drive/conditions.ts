@@ -32,6 +32,8 @@ export interface Simulated {
   isForAll: boolean
   /** What it comes to once transactions that wait have come before. */
   afterWaiting: readonly AfterWaiting[]
+  /** What could not be tried, in words. */
+  leftOut: readonly string[]
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type Awaitable, inTurns } from '@upfront/node'
 import {
+  type Call,
   type Hex,
   type Inspection,
   type Parts,
@@ -103,14 +104,16 @@ async function inspectIn(
     ? await afterWaiting(
         simulation,
         waitingBefore(inspection, simulation, records, isForAll),
+        answer.gasUsed,
         run,
         comparison(inspected, records),
       )
-    : { tried: [], gas: 0n }
+    : { tried: [], leftOut: [], gas: 0n }
   furtherGas += after.gas
   if (inspection.depends) addDependencies(inspected, records, isForAll ? undefined : simulation, after.tried)
   if (inspection.outcome) {
-    const simulated = { simulation, blocks: inspected, records, isForAll, afterWaiting: after.tried }
+    const { tried, leftOut } = after
+    const simulated = { simulation, blocks: inspected, records, isForAll, afterWaiting: tried, leftOut }
     furtherGas += await addOutcomes(inspected, simulated, run)
   }
   if (inspection.guard) furtherGas += await addGuards(inspected, records, simulation, run)
@@ -184,16 +187,15 @@ function* wordsOf(decoder: AbiDecoder, data: Hex): Parts<string | undefined> {
   return error && (error.meaning ?? error.name)
 }
 
-/** Those that the request names, then those that are seen. */
+/** Those that the request names, and those that are seen. */
 function waitingBefore(
   { waiting = { calls: [], signed: [] } }: Inspection,
   { seenWaiting }: Simulation,
   records: readonly CallRecord[],
   isForAll: boolean,
-): WaitingCalls {
-  if (isForAll || seenWaiting === undefined) return waiting
-  const seen = seenWaiting(records.flatMap(({ dependencies }) => dependencies?.facts ?? []))
-  return { calls: [...waiting.calls, ...seen.calls], signed: waiting.signed }
+): { given: WaitingCalls; seen: Call[] } {
+  if (isForAll || seenWaiting === undefined) return { given: waiting, seen: [] }
+  return { given: waiting, seen: seenWaiting(records.flatMap(({ dependencies }) => dependencies?.facts ?? [])) }
 }
 
 /** @param simulation whose block under construction counts */

@@ -55,7 +55,12 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
   }
   // One place says enough.
   for (const condition of elsewhere) if (note(condition, await differences([condition]))) break
-  return { outcomes: records.map((record, at) => verdictOf(record, tried[at]!)), gas }
+  const { leftOut } = simulated
+  const outcomes = records.map((record, at) => ({
+    ...verdictOf(record, tried[at]!),
+    ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
+  }))
+  return { outcomes, gas }
 }
 
 /** Tells how calls differ that were simulated otherwise, in order; the first so many of the blocks are left out. @param records with frames */

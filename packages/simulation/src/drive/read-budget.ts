@@ -9,6 +9,7 @@ export class ReadBudget {
   readonly #startedAt = performance.now()
   /** Values at most. */
   readonly #limit: number
+  #whole: ReadBudget | undefined
 
   constructor(
     limit: number,
@@ -18,10 +19,20 @@ export class ReadBudget {
     this.#limit = limit
   }
 
+  /** One that has such a part of what is left of values and time; what is taken of it is taken of this one. */
+  part(divisor: number): ReadBudget {
+    const now = performance.now()
+    const left = Math.max(0, this.#limit - this.used)
+    const part = new ReadBudget(Math.floor(left / divisor), now + (this.deadline - now) / divisor)
+    part.#whole = this
+    return part
+  }
+
   /** @throws RpcError -32005 where that is too much */
   take(values: number): void {
     this.used += values
     this.#rounds += 1
+    if (this.#whole !== undefined) this.#whole.used += values
     if (this.used <= this.#limit) return
     throw new RpcError(
       ErrorCode.limitExceeded,

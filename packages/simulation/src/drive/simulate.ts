@@ -1,12 +1,12 @@
 import { type Awaitable, andThen, recovered, traced } from '@upfront/node'
 import {
   type BlockHeader,
+  type Call,
   type Dialect,
   type JsonText,
   RpcError,
   type SimulationLimits,
   type SimulationRequest,
-  type WaitingCalls,
 } from '@upfront/protocol'
 import type { OpeningBlock } from '../block/opening-block.js'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
@@ -44,7 +44,9 @@ export interface Simulation extends DriveLimits {
   /** Where it would stand at an earlier place; undefined where that is not held, or no other place. */
   inLastBlocks?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
   /** Transactions that are seen waiting and change any of these facts. */
-  seenWaiting?: (facts: readonly DecidingFact[]) => WaitingCalls
+  seenWaiting?: (facts: readonly DecidingFact[]) => Call[]
+  /** The answer can do without it: limits that it meets end nothing else. */
+  isSpare?: boolean
 }
 
 /** A place in the block that a simulation stands on, or so many blocks before that: before its transactions, or in their middle. */

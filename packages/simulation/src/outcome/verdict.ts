@@ -8,6 +8,8 @@ export interface Outcome {
   /** `watched`: it hangs on what only a simulation has. */
   verdict: 'holds' | 'changes' | 'watched'
   because: Because[]
+  /** Circumstances that were not tried, as they take too much, in words. */
+  leftOut?: string[]
 }
 
 export interface Because {

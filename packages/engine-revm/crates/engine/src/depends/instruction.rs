@@ -15,7 +15,8 @@ use alloy_primitives::{Address, B256, U256, b256};
 use revm::{
     bytecode::opcode::{self, *},
     interpreter::{
-        Interpreter, InterpreterAction,
+        Host, Interpreter, InterpreterAction,
+        instructions::{GasTable, InstructionTable},
         interpreter::EthInterpreter,
         interpreter_types::{InputsTr, Jumps, LegacyBytecode, LoopControl},
     },
@@ -46,26 +47,53 @@ pub struct Before {
 }
 
 impl Before {
-    pub fn of(interpreter: &Interpreter<EthInterpreter>) -> Self {
+    /// None where nothing is left to note once it ran.
+    #[inline]
+    pub fn of(tracker: &mut Tracker, interpreter: &Interpreter<EthInterpreter>) -> Option<Self> {
+        if tracker.moves(interpreter.bytecode.opcode()) {
+            return None;
+        }
         let pc = interpreter.bytecode.pc();
-        Self { pc, immediate: interpreter.bytecode.bytecode_slice().get(pc + 1).copied().unwrap_or_default() }
+        Some(Self { pc, immediate: interpreter.bytecode.bytecode_slice().get(pc + 1).copied().unwrap_or_default() })
     }
 }
 
 /// After a step ran.
-pub fn note(tracker: &mut Tracker, interpreter: &mut Interpreter<EthInterpreter>, before: Before, step: &LastStep) {
-    let halted = match interpreter.bytecode.action() {
-        Some(InterpreterAction::Return(result)) => !result.result.is_ok_or_revert(),
-        _ => false,
-    };
-    if !tracker.is_spent() && tracker.depth() > 0 {
-        let mut note = Note { tracker, interpreter, before, step };
-        if halted {
-            note.halt()
-        } else {
-            note.instruction()
+pub fn note(tracker: &mut Tracker, interpreter: &Interpreter<EthInterpreter>, before: Before, step: &LastStep) {
+    let mut note = Note { tracker, interpreter, before, step };
+    match interpreter.bytecode.action {
+        Some(InterpreterAction::Return(ref result)) if !result.result.is_ok_or_revert() => note.halt(),
+        _ => note.instruction(),
+    }
+    tracker.count_step();
+}
+
+/// Runs a frame until it ends or opens another.
+pub fn run<H: Host>(
+    tracker: &mut Tracker,
+    interpreter: &mut Interpreter<EthInterpreter>,
+    table: &InstructionTable<EthInterpreter, H>,
+    prices: &GasTable,
+    host: &mut H,
+) -> InterpreterAction {
+    let mut step = LastStep::default();
+    loop {
+        let before = Before::of(tracker, interpreter);
+        if before.is_some() {
+            step.update(interpreter);
         }
-        tracker.count_step();
+        let ended = interpreter.step(table, prices, host).err();
+        if let Some(ended) = ended
+            && interpreter.bytecode.action().is_none()
+        {
+            interpreter.halt(ended);
+        }
+        if let Some(before) = before {
+            note(tracker, interpreter, before, &step);
+        }
+        if ended.is_some() {
+            return interpreter.take_next_action();
+        }
     }
 }
 
@@ -80,15 +108,14 @@ impl Note<'_> {
     fn instruction(&mut self) {
         let opcode = self.step.opcode();
         match opcode {
-            PUSH0..=PUSH32 | ADDRESS | CODESIZE | PC | CHAINID | BLOBHASH => self.plain(opcode),
-            POP => self.pop(1),
-            DUP1..=DUP16 => self.dup(usize::from(opcode - DUP1)),
-            SWAP1..=SWAP16 => self.swap(0, usize::from(opcode - SWAP1) + 1),
-            DUPN => self.dup(nth(self.before.immediate) - 1),
-            SWAPN => self.swap(0, nth(self.before.immediate)),
+            DUPN => self.pushed(|note| note.at(nth(note.before.immediate) - 1)),
+            SWAPN => {
+                let second = nth(self.before.immediate);
+                self.shadow(|shadow| shadow.swap(0, second));
+            }
             EXCHANGE => {
                 let (first, second) = pair(self.before.immediate);
-                self.swap(first, second);
+                self.shadow(|shadow| shadow.swap(first, second));
             }
             OR | SIGNEXTEND => self.made(0),
             ADD | MUL | SUB | ADDMOD | MULMOD | NOT | XOR => self.made(COMPUTED),
@@ -106,11 +133,6 @@ impl Note<'_> {
             }
             LT | GT | SLT | SGT | EQ | ISZERO | BYTE | MOD | SMOD | EXP | CLZ => self.made(SELECTED),
             KECCAK256 => self.hash(),
-            CALLER => self.pushed(|note| note.shadow(|shadow| shadow.caller)),
-            CALLVALUE => self.pushed(|note| note.shadow(|shadow| shadow.value)),
-            CALLDATASIZE => self.pushed(|note| note.shadow(|shadow| shadow.input_size)),
-            RETURNDATASIZE => self.pushed(|note| note.shadow(|shadow| shadow.returned.size)),
-            MSIZE => self.pushed(|note| note.shadow(|shadow| shadow.memory_size)),
             ORIGIN => self.surroundings(FactKind::Origin),
             GASPRICE => self.surroundings(FactKind::GasPrice),
             COINBASE => self.surroundings(FactKind::Coinbase),
@@ -193,27 +215,6 @@ impl Note<'_> {
 
     fn top(&self) -> U256 {
         self.interpreter.stack.data().last().copied().unwrap_or_default()
-    }
-
-    fn plain(&mut self, opcode: u8) {
-        if opcode == BLOBHASH {
-            return self.made(SELECTED);
-        }
-        self.push(NONE);
-    }
-
-    fn dup(&mut self, depth: usize) {
-        let label = self.at(depth);
-        self.push(label);
-    }
-
-    fn swap(&mut self, first: usize, second: usize) {
-        self.shadow(|shadow| {
-            let height = shadow.stack.len();
-            if height > second {
-                shadow.stack.swap(height - 1 - first, height - 1 - second);
-            }
-        });
     }
 
     /// Words that are made of words.

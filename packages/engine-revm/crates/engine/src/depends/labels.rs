@@ -23,7 +23,8 @@ pub struct Labels {
     sets: Vec<Box<[Element]>>,
     numbers: HashMap<Box<[Element]>, Label>,
     unions: HashMap<(Label, Label), Label>,
-    raised: HashMap<(Label, How), Label>,
+    /// Of each set; `NONE`: not made yet.
+    raised: Vec<[Label; 1 << HOW_BITS]>,
     /// Of each fact alone.
     single: Vec<Option<Label>>,
     /// Since they were last taken: elements that were looked at, and those that were kept.
@@ -38,7 +39,7 @@ impl Default for Labels {
             sets: vec![empty.clone()],
             numbers: [(empty, NONE)].into_iter().collect(),
             unions: HashMap::default(),
-            raised: HashMap::default(),
+            raised: vec![[NONE; 1 << HOW_BITS]],
             single: Vec::new(),
             work: 0,
             kept: 0,
@@ -106,16 +107,17 @@ impl Labels {
 
     /// The same facts, made in this way too.
     pub fn raise(&mut self, label: Label, how: How) -> Label {
-        if label == NONE {
-            return NONE;
+        if label == NONE || how == 0 {
+            return label;
         }
-        if let Some(known) = self.raised.get(&(label, how)) {
-            return *known;
+        let known = self.raised[label as usize][usize::from(how)];
+        if known != NONE {
+            return known;
         }
         let made = self.sets[label as usize].iter().map(|element| element | u32::from(how)).collect();
         let made = self.intern(made);
         self.kept += 1;
-        self.raised.insert((label, how), made);
+        self.raised[label as usize][usize::from(how)] = made;
         made
     }
 
@@ -139,6 +141,7 @@ impl Labels {
         let number = self.sets.len() as Label;
         let set: Box<[Element]> = set.into();
         self.sets.push(set.clone());
+        self.raised.push([NONE; 1 << HOW_BITS]);
         self.numbers.insert(set, number);
         number
     }

@@ -14,5 +14,5 @@ mod tracker;
 
 pub use fact::{DecidingFact, Dependencies, FactKind};
 pub use frame::{enter, exit};
-pub use instruction::{Before, note};
+pub use instruction::{Before, note, run};
 pub use tracker::Tracker;

@@ -3,6 +3,7 @@ use super::{
     spans::Spans,
 };
 use alloy_primitives::Address;
+use revm::bytecode::opcode::*;
 use std::rc::Rc;
 
 /// The labels of a frame.
@@ -61,5 +62,66 @@ impl Shadow {
 
     pub fn push(&mut self, label: Label) {
         self.stack.push(label);
+    }
+
+    pub fn swap(&mut self, first: usize, second: usize) {
+        let height = self.stack.len();
+        if height > second {
+            self.stack.swap(height - 1 - first, height - 1 - second);
+        }
+    }
+
+    /// Does what an instruction does that moves words, or makes and takes words without labels: nearly all do.
+    /// @returns whether it is one
+    #[inline]
+    pub fn moves(&mut self, opcode: u8) -> bool {
+        match opcode {
+            JUMPDEST => {}
+            PUSH0..=PUSH32 | ADDRESS | CODESIZE | PC | CHAINID => self.push(NONE),
+            POP => self.pop(1),
+            DUP1..=DUP16 => self.push(self.at(usize::from(opcode - DUP1))),
+            SWAP1..=SWAP16 => self.swap(0, usize::from(opcode - SWAP1) + 1),
+            CALLER => self.push(self.caller),
+            CALLVALUE => self.push(self.value),
+            CALLDATASIZE => self.push(self.input_size),
+            RETURNDATASIZE => self.push(self.returned.size),
+            MSIZE => self.push(self.memory_size),
+            ADD | MUL | SUB | DIV | SDIV | MOD | SMOD | EXP | SIGNEXTEND | LT | GT | SLT | SGT | EQ | AND | OR | XOR
+            | BYTE | SHL | SHR | SAR => return self.makes_clean(2),
+            ISZERO | NOT | CLZ => return self.makes_clean(1),
+            ADDMOD | MULMOD => return self.makes_clean(3),
+            JUMP => return self.takes_clean(1),
+            JUMPI => return self.takes_clean(2),
+            MLOAD => return self.memory.is_empty() && self.makes_clean(1),
+            CALLDATALOAD => return self.input.is_empty() && self.makes_clean(1),
+            KECCAK256 => return self.memory.is_empty() && self.makes_clean(2),
+            MSTORE | MSTORE8 => return self.memory.is_empty() && self.takes_clean(2),
+            CALLDATACOPY => return self.copies_clean(self.input.is_empty()),
+            CODECOPY => return self.copies_clean(self.code.is_empty()),
+            RETURNDATACOPY => return self.copies_clean(self.returned.data.is_empty()),
+            _ => return false,
+        }
+        true
+    }
+
+    fn makes_clean(&mut self, words: usize) -> bool {
+        let is_clean = self.takes_clean(words);
+        if is_clean {
+            self.push(NONE);
+        }
+        is_clean
+    }
+
+    fn takes_clean(&mut self, words: usize) -> bool {
+        let from = self.stack.len().saturating_sub(words);
+        let is_clean = self.stack[from..].iter().all(|label| *label == NONE);
+        if is_clean {
+            self.stack.truncate(from);
+        }
+        is_clean
+    }
+
+    fn copies_clean(&mut self, is_clean: bool) -> bool {
+        is_clean && self.memory.is_empty() && self.takes_clean(3)
     }
 }

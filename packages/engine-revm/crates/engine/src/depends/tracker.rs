@@ -87,7 +87,18 @@ impl Tracker {
         self.work >= MOST_WORK || self.kept >= MOST_KEPT || self.facts.count() >= MOST_FACTS
     }
 
-    /// Counts a step.
+    /// A step is about to run. Whether nothing is left to note once it ran: it moves words, or nothing more is followed.
+    #[inline]
+    pub fn moves(&mut self, opcode: u8) -> bool {
+        if self.is_spent() {
+            return true;
+        }
+        let moved = self.frames.last_mut().is_none_or(|shadow| shadow.moves(opcode));
+        self.work += u64::from(moved);
+        moved
+    }
+
+    /// Counts a step that was noted.
     pub fn count_step(&mut self) {
         self.work += 1 + self.labels.take_work();
         self.kept += self.labels.take_kept();
@@ -102,10 +113,6 @@ impl Tracker {
     pub fn keep(&mut self, pieces: usize) {
         self.work += pieces as u64;
         self.kept += pieces as u64;
-    }
-
-    pub fn depth(&self) -> usize {
-        self.frames.len()
     }
 
     /// Works on the innermost frame.

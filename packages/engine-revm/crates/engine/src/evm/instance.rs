@@ -136,7 +136,8 @@ fn run_stepwise(
         let recorder = context.chain.recorder.as_ref().filter(|_| !is_empty);
         let steps = recorder.and_then(|recorder| recorder.steps.as_ref());
         let before = steps.and_then(|steps| steps.before(interpreter));
-        let followed = context.chain.tracker.is_some().then(|| depends::Before::of(interpreter));
+        let tracker = context.chain.tracker.as_mut();
+        let followed = tracker.and_then(|tracker| depends::Before::of(tracker, interpreter));
         if let Err(ended) = interpreter.step(table, prices, context)
             && interpreter.bytecode.action().is_none()
         {
@@ -429,8 +430,12 @@ impl EvmTr for Evm {
         ctx.chain.run_from = counts.then(|| frame.interpreter.gas.remaining());
         let (table, prices) = (instruction.instruction_table(), instruction.gas_table());
         let recorded = ctx.chain.recorder.is_some();
-        let action = if recorded {
+        let action = if ctx.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_steps()) {
             run_stepwise(&mut frame.interpreter, table, prices, ctx, frame.depth).map_err(ContextError::Db)?
+        } else if recorded && let Some(mut tracker) = ctx.chain.tracker.take() {
+            let action = depends::run(&mut tracker, &mut frame.interpreter, table, prices, ctx);
+            ctx.chain.tracker = Some(tracker);
+            action
         } else {
             frame.interpreter.run_plain(table, prices, ctx)
         };

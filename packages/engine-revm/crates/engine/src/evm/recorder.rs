@@ -157,6 +157,11 @@ impl Recorder {
         self.recording.state
     }
 
+    /// Whether it has to be told of each instruction.
+    pub fn watches_steps(&self) -> bool {
+        self.recording.state || self.recording.uses || self.recording.steps.is_some()
+    }
+
     pub fn shows_code(&self) -> bool {
         !self.recording.without_code
     }
