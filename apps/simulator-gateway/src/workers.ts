@@ -7,6 +7,7 @@ import { type Environment, readGatewayEnvironment } from './environment/environm
 import { shareOf } from './environment/share-of.js'
 import type { Gateway } from './gateway.js'
 import type { ToPrimary, ToWorker } from './ops/workers-metrics.js'
+import { placeOfWorker, SCORER, type TruthMessage } from './truth/scored-truth.js'
 
 const RESTART_AFTER_MS = 1_000
 
@@ -26,26 +27,36 @@ export async function startWorkers(environment: Environment): Promise<Workers> {
   const metrics = new AggregatorRegistry()
   let ending = false
   new RateLimiterClusterMaster()
+  const workers = new Map<number, Worker>()
 
-  const start = async (): Promise<string> => {
-    const worker = cluster.fork()
+  /** In the place of one that ended, where one did. */
+  const start = async (place: number): Promise<string> => {
+    const worker = cluster.fork({ GATEWAY_WORKER: String(place) })
+    workers.set(place, worker)
     const greeting = await greetingOf(worker)
-    worker.on('message', (message: ToPrimary) => {
+    worker.on('message', (message: ToPrimary | TruthMessage) => {
       if (message.kind === 'metrics') void answer(worker, message.id)
+      if (message.kind === 'truthAsked') pass(message, SCORER)
+      if (message.kind === 'truthTold') pass(message, message.to)
+      if (message.kind === 'waiting') for (const other of workers.keys()) if (other !== place) pass(message, other)
     })
     worker.once('exit', (code, signal) => {
       if (ending) return
       logger.error({ code, signal }, 'a worker ended: another is started')
-      setTimeout(restart, RESTART_AFTER_MS)
+      setTimeout(restart, RESTART_AFTER_MS, place)
     })
     return greeting
   }
-  const restart = () => {
+  const restart = (place: number) => {
     if (ending) return
-    start().catch((error) => {
+    start(place).catch((error) => {
       logger.error({ reason: errorText(error) }, 'a worker did not start')
-      setTimeout(restart, RESTART_AFTER_MS)
+      setTimeout(restart, RESTART_AFTER_MS, place)
     })
+  }
+  const pass = (message: TruthMessage, place: number) => {
+    const worker = workers.get(place)
+    if (worker?.isConnected()) worker.send(message)
   }
   const answer = async (worker: Worker, id: number) => {
     // A worker that ends meanwhile does not answer.
@@ -53,12 +64,13 @@ export async function startWorkers(environment: Environment): Promise<Workers> {
     if (worker.isConnected()) worker.send({ kind: 'metrics', id, text } satisfies ToWorker)
   }
 
-  const greetings = await Promise.all(Array.from({ length: environment.GATEWAY_WORKERS }, start))
+  const greetings = await Promise.all(
+    Array.from({ length: environment.GATEWAY_WORKERS }, (_, index) => start(index + 1)),
+  )
   const close = async () => {
     ending = true
-    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
     await Promise.all(
-      workers.map(async (worker) => {
+      Array.from(workers.values(), async (worker) => {
         worker.process.kill('SIGTERM')
         if (worker.process.exitCode === null) await once(worker, 'exit')
       }),
@@ -80,7 +92,7 @@ function greetingOf(worker: Worker): Promise<string> {
 export async function runWorker(start: (environment: Environment) => Promise<Gateway>): Promise<void> {
   process.on('SIGINT', () => undefined)
   try {
-    const gateway = await start(shareOf(readGatewayEnvironment(process.env), cluster.worker!.id))
+    const gateway = await start(shareOf(readGatewayEnvironment(process.env), placeOfWorker()!))
     process.on('unhandledRejection', (error) =>
       gateway.logger.error({ reason: errorText(error) }, 'unhandled rejection'),
     )

@@ -42,7 +42,7 @@ export interface TruthStand {
   traders: PrivateKeyAccount[]
   mine(): Promise<unknown>
   /** @param priority gwei: who pays more comes before; @param nonce the next one where absent */
-  send(account: PrivateKeyAccount, to: Hex, data: Hex, priority?: bigint, nonce?: number): Promise<Hex>
+  send(account: PrivateKeyAccount, to: Hex, data: Hex, priority?: bigint, nonce?: number, gas?: bigint): Promise<Hex>
   /** Calldata of a swap with the pool that all traders share. */
   swap(account: PrivateKeyAccount, least?: bigint): Hex
   /** What a swap would bring now. */
@@ -100,7 +100,7 @@ export async function startTruthStand(count: number, variables: Variables, geth?
   const reader = createPublicClient({ transport, pollingInterval: 20 })
   const request = (
     account: PrivateKeyAccount,
-    more: { to: Hex; data?: Hex; value?: bigint; nonce?: number },
+    more: { to: Hex; data?: Hex; value?: bigint; nonce?: number; gas?: bigint },
     priority = 1n,
   ) =>
     createWalletClient({ account, transport }).sendTransaction({
@@ -134,8 +134,12 @@ export async function startTruthStand(count: number, variables: Variables, geth?
   const summary = async (query = '') => (await fetch(`${gateway.url}/v1/truth${query}`)).json() as Promise<Summary>
   return {
     ...{ uniswap, gateway, traders, summary, mine },
-    send: (account, to, data, priority, nonce) =>
-      request(account, { to, data, ...(nonce !== undefined && { nonce }) }, priority),
+    send: (account, to, data, priority, nonce, gas) =>
+      request(
+        account,
+        { to, data, ...(nonce !== undefined && { nonce }), ...(gas !== undefined && { gas }) },
+        priority,
+      ),
     swap: (account, least = 0n) =>
       encodeFunctionData({ abi: swapRouterAbi, functionName: 'swapV2', args: swapArgs(account, least) }),
     async quote(account) {

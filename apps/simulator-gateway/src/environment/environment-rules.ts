@@ -43,19 +43,12 @@ interface Seeing {
   UPSTREAM_WS_URL?: string[]
   FLASHBLOCKS_WS_URL?: string[]
   FOLLOW_HEAD: string
-  GATEWAY_WORKERS: number
 }
 
-function lackingToSee({
-  UPSTREAM_WS_URL,
-  FLASHBLOCKS_WS_URL,
-  FOLLOW_HEAD,
-  GATEWAY_WORKERS,
-}: Seeing): string | undefined {
+function lackingToSee({ UPSTREAM_WS_URL, FLASHBLOCKS_WS_URL, FOLLOW_HEAD }: Seeing): string | undefined {
   if (UPSTREAM_WS_URL === undefined && FLASHBLOCKS_WS_URL === undefined)
     return 'UPSTREAM_WS_URL or FLASHBLOCKS_WS_URL, where transactions are seen'
-  if (FOLLOW_HEAD === 'off') return 'blocks, which FOLLOW_HEAD=off leaves out'
-  return GATEWAY_WORKERS > 1 ? 'GATEWAY_WORKERS=1: give it a replica of its own' : undefined
+  return FOLLOW_HEAD === 'off' ? 'blocks, which FOLLOW_HEAD=off leaves out' : undefined
 }
 
 /** `EVM_ENGINE`, with the names that its values had before. @throws Error that says what it may be */

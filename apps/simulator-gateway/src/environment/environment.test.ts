@@ -85,7 +85,6 @@ describe('readGatewayEnvironment', () => {
   it.each([
     [{}, 'UPSTREAM_WS_URL or FLASHBLOCKS_WS_URL, where transactions are seen'],
     [{ UPSTREAM_WS_URL: 'ws://a', FOLLOW_HEAD: 'off' }, 'blocks, which FOLLOW_HEAD=off leaves out'],
-    [{ FLASHBLOCKS_WS_URL: 'ws://a', GATEWAY_WORKERS: '2' }, 'GATEWAY_WORKERS=1: give it a replica of its own'],
   ])('says what a score of predictions lacks: %j', (others, lacking) => {
     expect(problems({ ...valid, ...others, TRUTH_SCORE: 'on' })).toEqual([`TRUTH_SCORE: needs ${lacking} (got "on")`])
   })

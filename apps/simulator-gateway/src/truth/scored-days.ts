@@ -32,10 +32,6 @@ export class ScoredDays {
   readonly #days = new Map<string, TruthCounts>()
   readonly #judged = new Map<Hash, Judged>()
 
-  get days(): string[] {
-    return [...this.#days.keys()]
-  }
-
   count(what: 'seen' | 'predicted', day = today()): void {
     this.#of(day)[what] += 1
   }

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { type AnnouncedBlock, Chain, type FollowedBlock, indexesOf, Preconfirmed } from '@upfront/chain'
-import { decodeWaitingCalls, type Hash, RpcError, toQuantity } from '@upfront/protocol'
+import { type Hash, RpcError, toQuantity } from '@upfront/protocol'
 import { errorText } from '@upfront/service'
 import { LRUCache } from 'lru-cache'
 import { Environment } from '../environment/environment.js'
@@ -11,6 +11,14 @@ import { type Explanation, explanationOf, isExplained, partsOf } from './explana
 import { type Found, proofOf } from './proof.js'
 import type { ChangingRun, Result, Run } from './run.js'
 import { type Miss, ScoredDays } from './scored-days.js'
+import {
+  keepWaiting,
+  placeOfWorker,
+  type ScoredDay,
+  ScoredTruth,
+  type TruthMessage,
+  type WaitingNews,
+} from './scored-truth.js'
 import type { SeenTransaction } from './seen-transaction.js'
 import { SpareTime } from './spare-time.js'
 import { TruthRunner } from './truth-runner.js'
@@ -39,8 +47,8 @@ const UNKNOWN: Explanation = { why: 'unknown', because: [] }
  * wrong is explained by the same transaction run at the place where it was mined.
  */
 @Injectable()
-export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown {
-  readonly days = new ScoredDays()
+export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly days = new ScoredDays()
   private readonly seen = new LRUCache<Hash, true>({ max: MOST_SEEN })
   private readonly predictions = new LRUCache<Hash, Prediction>({
     maxSize: MOST_KEPT_BYTES,
@@ -60,6 +68,7 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
     private readonly waiting: WaitingTransactions,
     turns: Turns,
   ) {
+    super()
     this.spare = new SpareTime({
       idle: () => turns.idle(),
       mostWaiting: MOST_WAITING,
@@ -68,7 +77,12 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
     telemetry.show('truth', () => this.spare)
   }
 
+  override async of(day: string): Promise<ScoredDay | undefined> {
+    return this.days.of(day)
+  }
+
   onApplicationBootstrap(): void {
+    if (placeOfWorker() !== undefined) process.on('message', this.answer)
     const { environment, chain, preconfirmed, telemetry } = this
     this.sources = new TruthSources({
       ...{ environment, blocks: chain.announced, preconfirmed, telemetry },
@@ -78,8 +92,22 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   onApplicationShutdown(): void {
+    process.off('message', this.answer)
     this.sources?.end()
     this.spare.end()
+  }
+
+  /** Another process asks. */
+  private readonly answer = (message: TruthMessage): void => {
+    if (message.kind !== 'truthAsked') return
+    const { id, from: to, day } = message
+    process.send?.({ kind: 'truthTold', id, to, found: this.days.of(day) ?? null } satisfies TruthMessage)
+  }
+
+  /** Here, and in the other processes. */
+  private keep(news: WaitingNews): void {
+    keepWaiting(this.waiting, news)
+    if (placeOfWorker() !== undefined) process.send?.({ kind: 'waiting', news } satisfies TruthMessage)
   }
 
   private onSeen(transaction: SeenTransaction): void {
@@ -101,15 +129,12 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
     }
     const { changes, ...run } = found
     this.days.count('predicted')
-    if (seen.source === 'waiting' && typeof call === 'object') {
-      const [decoded] = decodeWaitingCalls([call], 'waiting').calls
-      if (decoded !== undefined) this.waiting.add(seen.hash, decoded, changes)
-    }
+    if (seen.source === 'waiting' && typeof call === 'object') this.keep({ hash: seen.hash, call, changes })
     this.predictions.set(seen.hash, { seen: { ...seen, call }, run })
     // It may have been mined meanwhile.
     const block = this.minedIn(seen.hash)
     if (block === undefined) return
-    this.waiting.remove(seen.hash)
+    this.keep({ hash: seen.hash })
     this.judgeLater(block, [seen.hash])
   }
 
@@ -122,7 +147,7 @@ export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown
     const block = await this.chain.sealed(hash, { signal }).catch(() => undefined)
     if (block === undefined) return
     this.blocks = [block, ...this.blocks].slice(0, MOST_BLOCKS)
-    for (const mined of indexesOf(block).keys()) this.waiting.remove(mined)
+    for (const hash of indexesOf(block).keys()) this.keep({ hash })
     const predicted = [...indexesOf(block).keys()].filter((each) => this.predictions.has(each))
     if (predicted.length > 0) this.judgeLater(block, predicted)
   }

@@ -8,7 +8,7 @@ import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { today } from './scored-days.js'
-import { TruthScore } from './truth-score.js'
+import { ScoredTruth } from './scored-truth.js'
 
 /** What is answered may be so old: signing takes a millisecond. */
 const LASTS_MS = 1_000
@@ -20,7 +20,7 @@ export class TruthController {
   private readonly made = new Map<string, { at: number; text: Promise<string> }>()
 
   constructor(
-    private readonly score: TruthScore,
+    private readonly scored: ScoredTruth,
     private readonly chain: Chain,
     private readonly free: FreeBudget,
     { RECEIPT_KEYS_FILE: keys }: Environment,
@@ -35,7 +35,6 @@ export class TruthController {
     await this.free.take(callerOf(request))
     if (typeof day !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(day))
       throw refused(400, 'day: expected a day such as 2026-11-24')
-    if (day !== today() && !this.score.days.days.includes(day)) throw refused(404, `day: nothing is kept of ${day}`)
     const known = this.made.get(day)
     if (known !== undefined && performance.now() - known.at < LASTS_MS) return known.text
     const text = this.summaryOf(day)
@@ -46,7 +45,9 @@ export class TruthController {
 
   private async summaryOf(day: string): Promise<string> {
     const chainId = await this.chain.chainId()
-    const counts = this.score.days.of(day) ?? { seen: 0, predicted: 0, judged: 0, hits: 0, explained: 0, misses: [] }
+    const found = await this.scored.of(day)
+    if (found === undefined && day !== today()) throw refused(404, `day: nothing is kept of ${day}`)
+    const counts = found ?? { seen: 0, predicted: 0, judged: 0, hits: 0, explained: 0, misses: [] }
     const summary: TruthSummary = {
       chainId: Number(chainId),
       day,

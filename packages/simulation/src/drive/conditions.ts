@@ -2,6 +2,7 @@ import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from '../outcome/circumstances.js'
+import type { Comparison } from './outcomes.js'
 import type { Place, Simulation } from './simulate.js'
 import type { AfterWaiting } from './waiting.js'
 
@@ -28,6 +29,8 @@ export interface Simulated {
   blocks: readonly SimulatedBlock[]
   /** Of all calls, in order. */
   records: readonly CallRecord[]
+  /** With these. */
+  compare: Comparison
   /** Whoever has the state of one block comes to the same: nothing is tried that takes another. */
   isForAll: boolean
   /** What it comes to once transactions that wait have come before. */

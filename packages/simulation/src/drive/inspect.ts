@@ -100,20 +100,21 @@ async function inspectIn(
     furtherGas += await addAccountCalls(inspected, made, { records, questions, inspection, simulation })
   if (isDecoded) await decode(inspected, { records, questions, inspection, simulation })
   const isForAll = layouts === undefined
+  const compare = comparison(inspected, records)
   const after = inspection.outcome
     ? await afterWaiting(
         simulation,
         waitingBefore(inspection, simulation, records, isForAll),
         answer.gasUsed,
         run,
-        comparison(inspected, records),
+        compare,
       )
     : { tried: [], leftOut: [], gas: 0n }
   furtherGas += after.gas
   if (inspection.depends) addDependencies(inspected, records, isForAll ? undefined : simulation, after.tried)
   if (inspection.outcome) {
     const { tried, leftOut } = after
-    const simulated = { simulation, blocks: inspected, records, isForAll, afterWaiting: tried, leftOut }
+    const simulated = { simulation, blocks: inspected, records, compare, isForAll, afterWaiting: tried, leftOut }
     furtherGas += await addOutcomes(inspected, simulated, run)
   }
   if (inspection.guard) furtherGas += await addGuards(inspected, records, simulation, run)

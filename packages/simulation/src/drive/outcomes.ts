@@ -1,4 +1,6 @@
+import { UpstreamError } from '@upfront/node'
 import type { SimulatedBlock, SimulatedCall } from '@upfront/protocol'
+import { BlockMoved } from '../block/block-moved.js'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Circumstances } from '../outcome/circumstances.js'
 import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
@@ -6,7 +8,7 @@ import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
 import { NO_RECORDING } from '../plan/recording.js'
 import { alone, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
 import type { Run } from './inspect.js'
-import type { Simulation } from './simulate.js'
+import type { Simulation, SimulationAnswer } from './simulate.js'
 import { unlessRefused } from './unless-refused.js'
 
 /**
@@ -17,16 +19,23 @@ import { unlessRefused } from './unless-refused.js'
  * @throws or rejects with what `run` does
  */
 export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outcomes: Outcome[]; gas: bigint }> {
-  const { simulation, blocks, records } = simulated
-  const compare = comparison(blocks, records)
+  const { simulation, records, compare } = simulated
   const tried: Tried[][] = records.map(() => [])
+  const leftOut = [...simulated.leftOut]
   let gas = 0n
   const differences = async (conditions: readonly Condition[]): Promise<(Difference | undefined)[] | undefined> => {
     let changed: Simulation | undefined = simulation
     for (const condition of conditions) changed = changed && (await condition.applied(changed))
     if (changed === undefined) return undefined
     const asked = { ...changed, request: { ...changed.request, traceTransfers: true }, recording: NO_RECORDING }
-    const answer = await unlessRefused(() => run(asked))
+    let answer: SimulationAnswer | undefined
+    try {
+      answer = await unlessRefused(() => run(asked))
+    } catch (error) {
+      simulation.cancellation.signal.throwIfAborted()
+      if (!(error instanceof UpstreamError || error instanceof BlockMoved)) throw error
+      leftOut.push(`${joint(conditions).under}: ${error.message}`)
+    }
     if (answer === undefined) return undefined
     gas += answer.gasUsed
     return compare(JSON.parse(answer.json.toString()))
@@ -55,25 +64,27 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
   }
   // One place says enough.
   for (const condition of elsewhere) if (note(condition, await differences([condition]))) break
-  const { leftOut } = simulated
   const outcomes = records.map((record, at) => ({
     ...verdictOf(record, tried[at]!),
-    ...(leftOut.length > 0 && { leftOut: [...leftOut] }),
+    ...(leftOut.length > 0 && { leftOut }),
   }))
   return { outcomes, gas }
 }
 
 /** Tells how calls differ that were simulated otherwise, in order; the first so many of the blocks are left out. @param records with frames */
-export function comparison(
-  blocks: readonly SimulatedBlock[],
-  records: readonly CallRecord[],
-): (found: readonly SimulatedBlock[], leftOut?: number) => (Difference | undefined)[] {
-  const reference = blocks.flatMap(({ calls, miner }) => calls.map((call) => ({ call, miner })))
-  const expected = reference.map(({ call, miner }, at) => recordedEffects(call, records[at]!, miner))
-  return (found, leftOut = 0) =>
-    effectsIn(found)
+export type Comparison = (found: readonly SimulatedBlock[], leftOut?: number) => (Difference | undefined)[]
+
+/** @param blocks as they were simulated first */
+export function comparison(blocks: readonly SimulatedBlock[], records: readonly CallRecord[]): Comparison {
+  let expected: Effects[] | undefined
+  return (found, leftOut = 0) => {
+    expected ??= blocks
+      .flatMap(({ calls, miner }) => calls.map((call) => ({ call, miner })))
+      .map(({ call, miner }, at) => recordedEffects(call, records[at]!, miner))
+    return effectsIn(found)
       .slice(leftOut)
-      .map((effects, at) => differenceOf(expected[at]!, effects))
+      .map((effects, at) => differenceOf(expected![at]!, effects))
+  }
 }
 
 function effectsIn(blocks: readonly SimulatedBlock[]): Effects[] {

@@ -1,4 +1,4 @@
-import { type Call, ErrorCode, MOST_WAITING_CALLS, RpcError, type SimulatedBlock, type WaitingCalls } from '@upfront/protocol'
+import { type Call, MOST_WAITING_CALLS, RpcError, type SimulatedBlock, type WaitingCalls } from '@upfront/protocol'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Difference } from '../outcome/effects.js'
 import { changedFacts, stateKey } from '../outcome/shown-dependencies.js'
@@ -44,26 +44,29 @@ export async function afterWaiting(
   const calls = [...given.calls]
   for (const { call, raw, place } of given.signed) calls[call] = await readSigned(raw, simulation.rules.chainId, place)
   let gas = 0n
-  const after = (on: Simulation) => async (first: readonly Call[], under: string): Promise<AfterWaiting[]> => {
-    const asked = withFirst(on, first)
-    const answer = await unlessRefused(() => run(asked))
-    if (answer === undefined) return []
-    gas += answer.gasUsed
-    // At once, rather than keep the answers of all runs.
-    const differences = compare(JSON.parse(answer.json.toString()), first.length)
-    const changed = countsOf(answer.records.slice(0, first.length))
-    return [{ under, differences, changesOf: (fact) => changed.get(stateKey(fact)) ?? 0 }]
-  }
+  const after =
+    (on: Simulation) =>
+    async (first: readonly Call[], under: string): Promise<AfterWaiting[]> => {
+      const asked = withFirst(on, first)
+      const answer = await unlessRefused(() => run(asked))
+      if (answer === undefined) return []
+      gas += answer.gasUsed
+      // At once, rather than keep the answers of all runs.
+      const differences = compare(JSON.parse(answer.json.toString()), first.length)
+      const changed = countsOf(answer.records.slice(0, first.length))
+      return [{ under, differences, changesOf: (fact) => changed.get(stateKey(fact)) ?? 0 }]
+    }
   const tried = await together(calls.slice(0, MOST_WAITING_CALLS), after(simulation))
   const { limits, budget, cancellation } = simulation
-  const affordable = affordableOf(seen, limits.gas - gasUsed < limits.gas / PART ? limits.gas - gasUsed : limits.gas / PART)
+  const [left, most] = [limits.gas - gasUsed, limits.gas / BigInt(PART)]
+  const affordable = affordableOf(seen, left < most ? left : most)
   const leftOut = seen.length - affordable.length
   try {
     const spare = { ...simulation, budget: budget.part(PART), isSpare: true }
     tried.push(...(await together(affordable, after(spare))))
   } catch (error) {
     cancellation.signal.throwIfAborted()
-    if (!(error instanceof RpcError) || error.code !== ErrorCode.limitExceeded) throw error
+    if (!(error instanceof RpcError)) throw error
     return { tried, leftOut: [leftOutOf(seen.length)], gas }
   }
   return { tried, leftOut: leftOut === 0 ? [] : [leftOutOf(leftOut)], gas }
@@ -95,7 +98,8 @@ function affordableOf(calls: readonly Call[], most: bigint): Call[] {
 }
 
 function leftOutOf(count: number): string {
-  const [what, takes] = count === 1 ? ['a waiting transaction', 'it takes'] : [`${count} waiting transactions`, 'they take']
+  const [what, takes] =
+    count === 1 ? ['a waiting transaction', 'it takes'] : [`${count} waiting transactions`, 'they take']
   return `${what}: ${takes} more than is spared of the request's limits`
 }
 

@@ -1,0 +1,68 @@
+import { type Call, ErrorCode, RpcError, type SimulatedBlock } from '@upfront/protocol'
+import { ReadBudget } from './read-budget.js'
+import type { Simulation, SimulationAnswer } from './simulate.js'
+import { afterWaiting } from './waiting.js'
+
+const GAS = 1_000_000n
+const FRIEND = '0xf000000000000000000000000000000000000001'
+const given = { calls: [{ from: FRIEND, gas: GAS }] as Call[], signed: [] }
+const seen = (...gas: bigint[]) => gas.map((gas): Call => ({ from: FRIEND, gas }))
+
+const simulation = () =>
+  ({
+    request: { blockStateCalls: [{ blockOverrides: {}, stateOverrides: [], calls: [{ to: FRIEND }] }] },
+    limits: { gas: GAS },
+    budget: new ReadBudget(100, performance.now() + 60_000),
+    cancellation: { signal: new AbortController().signal },
+  }) as unknown as Simulation
+
+/** What is tried, by what comes before the calls: so much gas each. */
+async function tried(
+  waiting: { given?: typeof given; seen?: Call[] },
+  run: (simulation: Simulation) => void = () => undefined,
+  gasUsed = 0n,
+) {
+  const runs: bigint[][] = []
+  const answered = (asked: Simulation): SimulationAnswer => {
+    const [block] = asked.request.blockStateCalls
+    runs.push(block!.calls.slice(0, -1).map(({ gas }) => gas!))
+    run(asked)
+    return { json: '[]', gasUsed: 1n, records: [] } as unknown as SimulationAnswer
+  }
+  const all = { given: { calls: [], signed: [] }, seen: [], ...waiting }
+  const compare = (_: readonly SimulatedBlock[]) => []
+  const { tried, leftOut, gas } = await afterWaiting(simulation(), all, gasUsed, answered, compare)
+  return { runs, under: tried.map(({ under }) => under), leftOut, gas }
+}
+
+const limited = () => {
+  throw new RpcError(ErrorCode.limitExceeded, 'too much')
+}
+
+describe('afterWaiting', () => {
+  it('tries what the request names whatever it takes, and of strangers those that together have a quarter of its gas', async () => {
+    const { runs, leftOut } = await tried({ given, seen: seen(200_000n, 100_000n, 50_000n) })
+    expect(runs).toEqual([[GAS], [200_000n, 50_000n]])
+    expect(leftOut).toEqual(["a waiting transaction: it takes more than is spared of the request's limits"])
+  })
+
+  it('leaves the calls what they took', async () => {
+    const { runs, leftOut } = await tried({ seen: seen(200_000n, 50_000n) }, undefined, GAS - 60_000n)
+    expect(runs).toEqual([[50_000n]])
+    expect(leftOut).toHaveLength(1)
+  })
+
+  it("names a stranger's run that meets a limit as left out, where one of the request's own ends it", async () => {
+    const spare = ({ isSpare }: Simulation) => isSpare && limited()
+    const { under, leftOut } = await tried({ given, seen: seen(100n, 200n) }, spare)
+    expect(under).toEqual(['a place after a waiting transaction'])
+    expect(leftOut).toEqual(["2 waiting transactions: they take more than is spared of the request's limits"])
+    await expect(tried({ given }, limited)).rejects.toThrow('too much')
+  })
+
+  it('gives strangers a part of what may be read', async () => {
+    const reading = ({ isSpare, budget }: Simulation) => isSpare && budget.take(26)
+    expect((await tried({ seen: seen(100n) }, reading)).leftOut).toHaveLength(1)
+    expect((await tried({ seen: seen(100n) }, ({ budget }) => budget.take(25))).leftOut).toEqual([])
+  })
+})
