@@ -8,6 +8,8 @@ import {
   decodeTracerParams,
   ErrorCode,
   type Hash,
+  type JsonText,
+  joinJson,
   mismatch,
   Place,
   RpcError,
@@ -124,22 +126,24 @@ async function traceAll(
   tracer: Tracer,
   tracing: BlockTracing,
   context: RpcContext,
-): Promise<string> {
+): Promise<JsonText> {
   const { answerBytes } = narrowed(context.limits, MOST_BLOCK_BYTES)
   return spending(context.limits, context, async (taken) => {
-    const traces: string[] = []
+    const traces: JsonText[] = []
     let bytes = 0
     const turn = new Turn()
     for (const [index, { hash }] of opened.transactions.entries()) {
       await turn.pass()
       context.signal.throwIfAborted()
       const result = await trace(opened, index, tracer, tracing, context, taken)
-      traces.push(`{"txHash":"${hash}","result":${result}}`)
-      bytes += result.length
+      // As bytes: strings that live as long as this would be given back by V8 only once they are several hundred megabytes.
+      const json = Buffer.from(result)
+      traces.push(`${index === 0 ? '[' : ','}{"txHash":"${hash}","result":`, json, '}')
+      bytes += json.length
       if (bytes > answerBytes) throw new AnswerTooLong(answerBytes)
       context.reserve?.(COPIES * bytes)
     }
-    return `[${traces.join(',')}]`
+    return joinJson(traces.length === 0 ? ['[]'] : [...traces, ']'])
   })
 }
 
