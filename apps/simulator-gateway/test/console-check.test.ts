@@ -28,6 +28,9 @@ describe('/console/check', () => {
     await page.locator('input[type=file]').setInputFiles(EXAMPLE)
     await page.getByText('The bill is right').waitFor()
     await page.getByRole('row', { name: /^execution ✓ right portable: [\d]+ gas/ }).waitFor()
+    // Where the reader is.
+    const signedAt = page.getByRole('row', { name: /^signature/ }).locator('time')
+    expect(await signedAt.textContent()).not.toMatch(/\dT\d/)
     await page.close()
   })
 

@@ -10,6 +10,11 @@ import { startGatewayProcess } from './gateway-process.js'
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 const LIAR = '0x0000000000000000000000000000000000011a50'
 
+/** As far as a test looks into an element of the page: the types of the DOM are not here. */
+interface Group {
+  querySelector(selector: 'rect' | 'title'): { getAttribute(name: string): string | null; textContent: string }
+}
+
 describe('/console', () => {
   const stand = consoleOnDevnet()
   const { pages } = stand
@@ -73,7 +78,7 @@ describe('/console', () => {
     const [honest, lying] = [0, 1].map((at) => page.locator('.calls > li').nth(at))
     const picture = honest!.getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' })
     await picture.getByText('1.5 USDC').nth(1).waitFor()
-    expect(await picture.locator('.signer').textContent()).toContain(buyer.address.toLowerCase())
+    expect(await picture.locator('.signer').textContent()).toContain(buyer.address)
     expect(await honest!.getByText('⚠').count()).toBe(0)
 
     const doubted = lying!.getByRole('img', { name: 'What changes hands: 4 arrows between 3 addresses' })
@@ -103,10 +108,10 @@ describe('/console', () => {
     await page.getByRole('button', { name: 'A swap that fails', exact: true }).click()
     await result(page).getByText('✗ Fails: the allowance is too low: 0 allowed, 1.5 needed').waitFor()
     await result(page)
-      .getByText(/^In .*\.transferFrom, called by .*\.swap\.$/)
+      .getByText(/^In WETH\.transferFrom, called by .*\.swap\.$/)
       .waitFor()
     await result(page)
-      .locator('.frame', { hasText: /amountIn 1\.5, / })
+      .locator('.frame', { hasText: /amountIn 1\.5 WETH, tokenOut TUSD, amountOut 4485\.6 TUSD/ })
       .waitFor()
     await result(page)
       .getByRole('button', { name: /^Allow .* to take what it needs first$/ })
@@ -119,6 +124,16 @@ describe('/console', () => {
     await page.getByRole('button', { name: 'Clear' }).click()
     await result(page).getByRole('button', { name: 'A swap', exact: true }).click()
     await result(page).getByText('You send 1.5 WETH and receive 4485.6 TUSD. Nobody gains an allowance.').waitFor()
+    await page.close()
+  })
+
+  inBrowser('counts only what of an allowance the calls leave', async () => {
+    const page = await pages.open()
+    await page.getByRole('button', { name: 'Approve and swap', exact: true }).click()
+    await result(page).getByText('You send 1.5 WETH and receive 4485.6 TUSD. Nobody gains an allowance.').waitFor()
+    await result(page)
+      .getByRole('heading', { name: /^1\. approve\(spender .*, value 1\.5 WETH\)$/ })
+      .waitFor()
     await page.close()
   })
 
@@ -210,10 +225,31 @@ describe('/console', () => {
     for (const name of ['swap', 'transferFrom', 'transfer']) await tree.getByText(name, { exact: true }).waitFor()
     const state = await open(/^State changes/)
     await state.getByRole('row', { name: /balance of .* 3 WETH 1\.5 WETH/ }).waitFor()
-    await (await open(/^Gas/)).getByRole('img', { name: /^Gas by frame: 3 frames, [\d,]+ gas in all$/ }).waitFor()
+    const flames = (await open(/^Gas/)).getByRole('img', { name: /^Gas by frame: 3 frames, [\d,]+ gas in all$/ })
+    await flames.waitFor()
+    await expectFlames(flames)
     await (await open(/logs$/)).getByText('Transfer').first().waitFor()
     await page.close()
   })
+
+  /** Frames stand below the one that called them, side by side, as wide as their share of its gas. */
+  async function expectFlames(flames: Locator): Promise<void> {
+    const bars = await flames.locator('g').evaluateAll((groups: Group[]) =>
+      groups.map((group) => {
+        const rectangle = group.querySelector('rect')
+        const [x, y, width] = ['x', 'y', 'width'].map((name) => Number(rectangle.getAttribute(name)))
+        const [, label, gas] = /^(.*): ([\d,]+) gas$/.exec(group.querySelector('title').textContent) ?? []
+        return { x: x!, y: y!, width: width!, label, gas: Number(gas?.replaceAll(',', '')) }
+      }),
+    )
+    const [swap, pays, gets] = bars
+    expect(bars.map(({ label }) => label?.split('.').at(-1))).toEqual(['swap', 'transferFrom', 'transfer'])
+    expect(pays!.y).toBeGreaterThan(swap!.y)
+    expect([gets!.y, pays!.x]).toEqual([pays!.y, swap!.x])
+    expect(gets!.x).toBeGreaterThanOrEqual(pays!.x + pays!.width)
+    for (const { width, gas } of [pays!, gets!])
+      expect(Math.abs(width / swap!.width - gas / swap!.gas)).toBeLessThan(0.01)
+  }
 
   inBrowser('takes blocks, overrides and a function of an ABI by form, and names what the ABI decodes', async () => {
     const data = encodeErrorResult({ abi: parseAbi(['error Late(uint256 by)']), errorName: 'Late', args: [7n] })
@@ -233,7 +269,7 @@ describe('/console', () => {
     await second.getByLabel('Block number').fill('100')
     await page.getByRole('button', { name: 'Simulate' }).press('Enter')
     await result(page).getByText('✗ Call 1 of 2 fails: Late(by: 7)').waitFor()
-    await result(page).getByText('1. arrive(when: 12)').waitFor()
+    await result(page).getByRole('heading', { name: '1. arrive(when 12)' }).waitFor()
     await result(page)
       .getByText(/^As block \d+, 100/)
       .waitFor()

@@ -28,7 +28,7 @@ export function Answered({
   const last = calls.at(-1)?.outcome
   const first = calls[0]
   const holding = holdingOf(calls.map((one) => one.outcome))
-  const nameOf = nameOfFor(joinedChanges(calls.map((one) => one.outcome.assetChanges)))
+  const nameOf = nameOfFor(joinedChanges(calls.map((one) => one.outcome.assetChanges)), outcome.units)
   const warnings = summary.subject
     ? warningsOf(
         calls.map((one) => one.outcome),

@@ -20,6 +20,9 @@ export interface Approval {
   amount?: Hex
   tokenId?: Hex
   approved?: boolean
+  permit2?: Address
+  /** What the contract says is left afterwards. */
+  after?: Hex
   confirmation: Confirmation
 }
 
@@ -81,10 +84,18 @@ export function approvalText(approval: Approval, amountIn = amountText): string 
   return `take ${amountIn(token, amount)}`
 }
 
+/** What of an allowance is left after the calls: they may have spent a part. */
+export function leftOf({ amount, after }: Approval): Hex | undefined {
+  if (amount === undefined || after === undefined) return amount
+  return hexToBigInt(after) < hexToBigInt(amount) ? after : amount
+}
+
 /** Whether it lets its spender take everything, for ever. */
-export function isEndless({ amount, tokenId, approved }: Approval): boolean {
+export function isEndless(approval: Approval): boolean {
+  const { tokenId, approved } = approval
+  const left = leftOf(approval)
   if (approved === false || tokenId !== undefined) return false
-  return amount === undefined || hexToBigInt(amount) >= ENDLESS
+  return left === undefined || hexToBigInt(left) >= ENDLESS
 }
 
 /** Whether it takes an allowance back. */

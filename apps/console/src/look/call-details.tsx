@@ -1,5 +1,6 @@
 import { useId, useMemo } from 'react'
 import { hexToBigInt } from 'viem'
+import { shortAddress } from '../address-text.js'
 import { Json } from '../parts/code.js'
 import { Details } from '../parts/details.js'
 import { actorOf } from './account-call.js'
@@ -10,21 +11,23 @@ import { FlameGraph } from './flame-graph.js'
 import type { NameOf } from './name-of.js'
 import { type Frame, failedPath, reasonOf, type SimulatedCall } from './outcome.js'
 import { slotMeanings } from './slots.js'
-import { unitsOfFor } from './token-units.js'
+import { type TokenUnits, unitsOfFor } from './token-units.js'
 import { TransferPicture } from './transfer-picture.js'
 
 interface Props {
   outcome: SimulatedCall
   nameOf: NameOf
+  /** Of tokens that nothing moves, by their addresses. */
+  units: ReadonlyMap<string, TokenUnits>
 }
 
 /** The picture of one call, then everything about it as tables; JSON one press away. */
-export function CallDetails({ outcome, nameOf }: Props) {
+export function CallDetails({ outcome, nameOf, units }: Props) {
   const { trace, assetChanges, stateDiff, logs, gasUsed, error } = outcome
   const id = useId()
   const actor = actorOf(outcome)
   const slots = useMemo(() => slotMeanings(assetChanges, actor), [assetChanges, actor])
-  const unitsOf = useMemo(() => unitsOfFor(assetChanges, trace), [assetChanges, trace])
+  const unitsOf = useMemo(() => unitsOfFor(assetChanges, trace, units), [assetChanges, trace, units])
   const hasChanges = assetChanges.transfers.length + assetChanges.approvals.length > 0
   const changed = Object.keys(stateDiff).length
   return (
@@ -62,13 +65,13 @@ export function CallDetails({ outcome, nameOf }: Props) {
 
 /** `WETH.transfer`, as short as a bar needs it. */
 function frameLabel({ type, to, input, decoded }: Frame, nameOf: NameOf): string {
-  const contract = to === undefined ? type : (nameOf(to) ?? `${to.slice(0, 6)}…${to.slice(-4)}`)
+  const contract = to === undefined ? type : (nameOf(to) ?? shortAddress(to))
   if (decoded?.call !== undefined) return `${contract}.${decoded.call.name}`
   return input !== undefined && input.length >= 10 ? `${contract} ${input.slice(0, 10)}` : contract
 }
 
 /** `Succeeds · 21,000 gas`, or why not and where. */
-export function Verdict({ outcome, nameOf }: Props) {
+export function Verdict({ outcome, nameOf }: Omit<Props, 'units'>) {
   const reason = reasonOf(outcome)
   const gas = <span className="quiet">{hexToBigInt(outcome.gasUsed).toLocaleString('en')} gas</span>
   if (reason === undefined) {

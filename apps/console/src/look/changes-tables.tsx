@@ -36,13 +36,10 @@ export function AssetTables({ changes, nameOf, id }: { changes: AssetChanges; na
               cell: (transfer) => (
                 <>
                   {contradicted.has(transfer) && <span className="bad">⚠ contradicted by the token’s balances: </span>}
-                  {amountText(transfer, transfer.amount)}
+                  <span className="whole">{amountText(transfer, transfer.amount)}</span>{' '}
+                  {transfer.address && <Address value={transfer.address} />}
                 </>
               ),
-            },
-            {
-              head: 'Token',
-              cell: ({ address }) => (address ? <Address value={address} name={nameOf(address)} /> : 'ether'),
             },
             { head: 'From', cell: ({ from }) => <Address value={from} name={nameOf(from)} /> },
             { head: 'To', cell: ({ to }) => <Address value={to} name={nameOf(to)} /> },

@@ -1,7 +1,6 @@
 import { Button, CopyButton, Loader, VisuallyHidden } from '@mantine/core'
-import { useEffect, useMemo, useState } from 'react'
+import { type ComponentProps, useEffect, useMemo, useState } from 'react'
 import { addressName } from '../address-text.js'
-import { namedText } from '../names/decode.js'
 import { Code } from '../parts/code.js'
 import { Details } from '../parts/details.js'
 import { Notice } from '../parts/notice.js'
@@ -11,13 +10,14 @@ import { snippetsOf } from '../request/snippets.js'
 import { Answered } from './answered.js'
 import { delegationsOf, delegationWarnings, type Warning } from './beware.js'
 import { CallDetails, Verdict } from './call-details.js'
+import { Called } from './call-tree.js'
 import { nameOfFor } from './name-of.js'
-import type { SimulatedCall } from './outcome.js'
 import { Difference, Help, WarningNotice } from './outcome-notices.js'
 import { failureIn, type Remedy, remedyFor } from './remedies.js'
 import { joinedChanges } from './sentence.js'
 import { callsOf, type Outcome, outcomeOn, type Request } from './simulation.js'
 import type { AnsweredOutcome } from './summary.js'
+import { unitsOfFor } from './token-units.js'
 
 interface Props {
   request: Request
@@ -115,27 +115,30 @@ function LinkButton({ outcomes }: { outcomes: (Outcome | undefined)[] }) {
 function Calls({ request, outcome }: { request: Request; outcome: AnsweredOutcome }) {
   const calls = callsOf(request, outcome.blocks)
   const nameOf = useMemo(
-    () => nameOfFor(joinedChanges(callsOf(request, outcome.blocks).map((one) => one.outcome.assetChanges))),
+    () =>
+      nameOfFor(joinedChanges(callsOf(request, outcome.blocks).map((one) => one.outcome.assetChanges)), outcome.units),
     [request, outcome],
   )
-  if (calls.length === 1) return <CallDetails outcome={calls[0]!.outcome} nameOf={nameOf} />
+  const { units } = outcome
+  if (calls.length === 1) return <CallDetails outcome={calls[0]!.outcome} nameOf={nameOf} units={units} />
   return (
     <ol className="calls">
       {calls.map(({ outcome: one }, at) => (
         <li key={at}>
           <h3>
-            {at + 1}. {titleOf(one)}
+            {at + 1}. <Title outcome={one} nameOf={nameOf} units={units} />
           </h3>
           <Verdict outcome={one} nameOf={nameOf} />
-          <CallDetails outcome={one} nameOf={nameOf} />
+          <CallDetails outcome={one} nameOf={nameOf} units={units} />
         </li>
       ))}
     </ol>
   )
 }
 
-function titleOf({ trace }: SimulatedCall): string {
-  const named = trace.decoded?.call
-  if (named !== undefined) return namedText(named)
-  return /CREATE/.test(trace.type) ? 'Creates a contract' : `Calls ${addressName(trace.to ?? '0x')}`
+function Title({ outcome: { trace, assetChanges }, nameOf, units }: ComponentProps<typeof CallDetails>) {
+  const { decoded, type, to } = trace
+  if (decoded?.call === undefined)
+    return /CREATE/.test(type) ? 'Creates a contract' : `Calls ${addressName(to ?? '0x')}`
+  return <Called named={decoded.call} to={to} nameOf={nameOf} unitsOf={unitsOfFor(assetChanges, trace, units)} />
 }

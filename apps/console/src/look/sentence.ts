@@ -7,6 +7,7 @@ import {
   contradictedTransfers,
   isEndless,
   isRevocation,
+  leftOf,
 } from './assets.js'
 
 /** What an account gives or gets of one asset in all. */
@@ -58,27 +59,33 @@ export function sentenceOf(
   return `${hands} ${allowances(gainedApprovals(changes, address), isYou ? 'your' : 'its', nameOf)}`
 }
 
-/** What the account lets others take that they might not take before: the last approval of each spender. */
+/** What the account lets others take afterwards that they might not take before: the last approval of each spender. */
 export function gainedApprovals({ approvals }: AssetChanges, owner: Address): Approval[] {
   const last = new Map<string, Approval>()
   for (const approval of approvals) {
     const { token, spender, tokenId } = approval
     if (approval.owner === owner) last.set([token.address, spender, tokenId].join(), approval)
   }
-  return [...last.values()].filter((approval) => !isRevocation(approval))
+  return [...last.values()].filter((approval) => !isRevocation(approval) && !isSpent(approval))
+}
+
+/** Whether nothing of it is left: the calls took all that they were allowed to. */
+function isSpent(approval: Approval): boolean {
+  const left = leftOf(approval)
+  return left !== undefined && hexToBigInt(left) === 0n
 }
 
 function allowances(gained: Approval[], your: string, nameOf: (address: Address) => string): string {
   if (gained.length === 0) return 'Nobody gains an allowance.'
   const lines = gained.map((approval) => {
-    const { token, spender, amount, tokenId } = approval
+    const { token, spender, tokenId } = approval
     const name = token.symbol ?? (token.address ? nameOf(token.address) : 'tokens')
     const what =
       tokenId !== undefined
         ? `${your} ${name} no. ${hexToBigInt(tokenId)}`
         : isEndless(approval)
           ? `all of ${your} ${name}, now and later`
-          : `up to ${amountText(token, amount as Hex)}`
+          : `up to ${amountText(token, leftOf(approval) as Hex)}`
     return `${nameOf(spender)} may take ${what}.`
   })
   return lines.join(' ')

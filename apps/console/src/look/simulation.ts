@@ -4,6 +4,7 @@ import type { Draft } from '../request/draft.js'
 import { type Call, callsBefore, payloadOf, type SimulatePayload } from '../request/payload.js'
 import { call, RpcFault, type RpcReply } from '../rpc.js'
 import { asAccountCall } from './account-call.js'
+import { answersAfter, askedAfter, questionsAfter, type TokenAnswers } from './afterwards.js'
 import type { SimulatedBlock, SimulatedCall } from './outcome.js'
 
 /** A draft as it was sent. */
@@ -20,7 +21,14 @@ export interface Request {
 /** What became of it on one state. */
 export type Outcome =
   | { kind: 'refused'; code: number; why: string }
-  | { kind: 'answered'; blocks: SimulatedBlock[]; state: string | undefined; link: string | undefined }
+  | {
+      kind: 'answered'
+      blocks: SimulatedBlock[]
+      state: string | undefined
+      link: string | undefined
+      /** Of tokens that arguments name and nothing moves, by their addresses. */
+      units: TokenAnswers['units']
+    }
 
 /** Asked for beside the outcome of each call. */
 const SHOWN = { trace: true, stateDiff: true, assetChanges: true, decode: true, outcome: true, link: true }
@@ -41,12 +49,11 @@ export function requestOf(draft: Draft): Request {
 export async function outcomeOn(request: Request, state: string, signal?: AbortSignal): Promise<Outcome> {
   try {
     const { result, link, state: stoodOn } = await simulate(request, state, SHOWN, signal)
-    return {
-      kind: 'answered',
-      blocks: result.map((block, at) => shownOf(block, request.before[at] ?? 0)),
-      state: stoodOn,
-      link,
-    }
+    const shown = result.map((block, at) => shownOf(block, request.before[at] ?? 0))
+    const { units, left } = await tokensAfter(request, shown, state, signal)
+    const blocks =
+      left.size === 0 ? shown : shown.map((block) => ({ ...block, calls: block.calls.map(withLeft(left)) }))
+    return { kind: 'answered', blocks, state: stoodOn, link, units }
   } catch (error) {
     if (signal?.aborted) throw error
     return { kind: 'refused', code: error instanceof RpcFault ? error.code : 0, why: (error as Error).message }
@@ -64,6 +71,39 @@ export async function simulate(
   const answer = await call<SimulatedBlock[]>('upfront_simulate', params, signal)
   const link = answer.result[0]?.link
   return { ...answer, link, result: answer.result.filter(({ calls }) => calls.length > 0) }
+}
+
+/** What tokens say afterwards, as far as something is to be asked. */
+async function tokensAfter(
+  { payload, abi }: Request,
+  blocks: readonly SimulatedBlock[],
+  state: string,
+  signal?: AbortSignal,
+): Promise<TokenAnswers> {
+  const questions = questionsAfter(blocks.flatMap(({ calls }) => calls))
+  const asked = askedAfter(payload, questions)
+  if (asked === undefined) return answersAfter(questions, [])
+  try {
+    const { result } = await simulate({ payload: asked, abi }, state, {}, signal)
+    return answersAfter(questions, result.at(-1)?.calls ?? [])
+  } catch (error) {
+    // It only adds to an outcome that is known.
+    if (error instanceof RpcFault) return answersAfter(questions, [])
+    throw error
+  }
+}
+
+function withLeft(left: TokenAnswers['left']) {
+  return (call: SimulatedCall): SimulatedCall => ({
+    ...call,
+    assetChanges: {
+      ...call.assetChanges,
+      approvals: call.assetChanges.approvals.map((approval) => {
+        const after = left.get(approval)
+        return after === undefined ? approval : { ...approval, after }
+      }),
+    },
+  })
 }
 
 function shownOf(block: SimulatedBlock, before: number): SimulatedBlock {

@@ -19,11 +19,11 @@ interface Summary {
 }
 
 /** One line each of whether it succeeds and of what it does for whoever signs it. */
-export function summaryOf(request: Request, { blocks }: AnsweredOutcome): Summary {
+export function summaryOf(request: Request, { blocks, units }: AnsweredOutcome): Summary {
   const calls = callsOf(request, blocks)
   const changes = joinedChanges(calls.map(({ outcome }) => outcome.assetChanges))
   const [first] = calls
-  const nameOf = nameOfFor(changes)
+  const nameOf = nameOfFor(changes, units)
   const subject = first && subjectOf(first.asked, first.outcome)
   const at = calls.findIndex(({ outcome }) => outcome.error !== undefined)
   const failed = at < 0 ? undefined : reasonOf(calls[at]!.outcome)

@@ -12,11 +12,18 @@ export interface TokenUnits {
 /** The units of a token; undefined where they are not known. */
 export type UnitsOf = (address: string) => TokenUnits | undefined
 
-/** @param trace of the call, where it failed: its error may name the decimals of the token that it is of */
-export function unitsOfFor({ transfers, approvals }: AssetChanges, trace?: Frame): UnitsOf {
-  const units = new Map<string, TokenUnits>()
+/**
+ * @param trace of the call, where it failed: its error may name the decimals of the token that it is of
+ * @param asked of tokens that said them when they were asked
+ */
+export function unitsOfFor(
+  { transfers, approvals }: AssetChanges,
+  trace?: Frame,
+  asked: ReadonlyMap<string, TokenUnits> = new Map(),
+): UnitsOf {
+  const units = new Map(asked)
   const failed = trace && failedToken(trace)
-  if (failed !== undefined) units.set(failed.address, { decimals: failed.decimals })
+  if (failed !== undefined && !units.has(failed.address)) units.set(failed.address, { decimals: failed.decimals })
   for (const { address, decimals, symbol } of [...transfers, ...approvals.map(({ token }) => token)])
     if (address !== undefined && decimals !== undefined)
       units.set(address, { decimals, ...(symbol !== undefined && { symbol }) })

@@ -75,6 +75,6 @@ describe('shortTexts', () => {
 
   it('shows more of addresses that look alike', () => {
     const [one, other] = [`0xabcd${'1'.repeat(32)}1234`, `0xabcd${'2'.repeat(32)}1234`] as const
-    expect([...shortTexts([one, other]).values()]).toEqual(['0xabcd1111…11111234', '0xabcd2222…22221234'])
+    expect([...shortTexts([one, other]).values()]).toEqual(['0xaBcD1111…11111234', '0xAbcD2222…22221234'])
   })
 })

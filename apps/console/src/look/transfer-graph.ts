@@ -1,5 +1,5 @@
 import { Graph, layout } from '@dagrejs/dagre'
-import type { Address } from 'viem'
+import { type Address, checksumAddress } from 'viem'
 import {
   type Approval,
   type AssetChanges,
@@ -163,13 +163,17 @@ function widthOf(text: string): number {
 }
 
 /**
- * The addresses, cut to as few digits at both ends as tell all of them apart, at least four: addresses made to look like another one
+ * The addresses with their checksums, cut to as few digits at both ends as tell all of them apart, at least four: addresses made to look like another one
  * agree with it at both ends.
  */
 export function shortTexts(addresses: readonly Address[]): Map<Address, string> {
   const distinct = [...new Set(addresses)]
-  const cut = (digits: number) => (address: Address) => `${address.slice(0, 2 + digits)}…${address.slice(-digits)}`
+  const cut = (digits: number) => (address: Address) => {
+    const whole = checksumAddress(address)
+    return `${whole.slice(0, 2 + digits)}…${whole.slice(-digits)}`
+  }
   let digits = 4
-  while (digits < 20 && new Set(distinct.map(cut(digits))).size < distinct.length) digits += 4
-  return new Map(distinct.map((address) => [address, digits < 20 ? cut(digits)(address) : address]))
+  while (digits < 20 && new Set(distinct.map((address) => cut(digits)(address).toLowerCase())).size < distinct.length)
+    digits += 4
+  return new Map(distinct.map((address) => [address, digits < 20 ? cut(digits)(address) : checksumAddress(address)]))
 }

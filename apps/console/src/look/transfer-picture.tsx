@@ -1,5 +1,5 @@
 import { useId, useMemo } from 'react'
-import type { Address } from 'viem'
+import { type Address, checksumAddress } from 'viem'
 import { Wide } from '../parts/wide.js'
 import type { AssetChanges } from './assets.js'
 import { transferGraph } from './transfer-graph.js'
@@ -12,8 +12,8 @@ interface Props {
   nameOf(address: Address): string | undefined
 }
 
-/** Of the picture's own units on the screen. */
-const SCALE = 1.2
+/** Of the picture's own units on the screen: what it has room for between these two; below, it scrolls. */
+const SCALE = { least: 0.75, most: 1.2 }
 
 /** What changes hands between addresses. */
 export function TransferPicture({ changes, signer, tableId, nameOf }: Props) {
@@ -28,7 +28,7 @@ export function TransferPicture({ changes, signer, tableId, nameOf }: Props) {
     <figure className="transfers">
       <Wide label="Picture of what changes hands">
         <svg
-          style={{ width: width * SCALE, minWidth: width, maxWidth: '100%' }}
+          style={{ width: width * SCALE.most, minWidth: width * SCALE.least, maxWidth: '100%' }}
           viewBox={`0 0 ${width} ${height}`}
           role="img"
           aria-label={`What changes hands: ${shown} between ${plural(places.length, 'address')}`}
@@ -73,7 +73,7 @@ export function TransferPicture({ changes, signer, tableId, nameOf }: Props) {
           ))}
           {places.map(({ address, text, isSigner, x, y, ...size }) => (
             <g key={address} className={isSigner ? 'place signer' : 'place'}>
-              <title>{address}</title>
+              <title>{checksumAddress(address)}</title>
               <rect x={x - size.width / 2} y={y - size.height / 2} {...size} rx="6" />
               <text x={x} y={isSigner ? y - 2 : y + 4}>
                 {text}

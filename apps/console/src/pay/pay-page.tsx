@@ -2,6 +2,7 @@ import { Button, Loader } from '@mantine/core'
 import type { ClientEvmSigner } from '@x402/evm'
 import { useState } from 'react'
 import { type Hex, toHex } from 'viem'
+import { chainName } from '../chain/chain-names.js'
 import { handBill, saveBill } from '../check/bill.js'
 import { CallForm } from '../look/call-form.js'
 import { Fault, reveal } from '../look/field.js'
@@ -124,12 +125,12 @@ interface OfferProps {
 
 function Offer({ price, busy, signed, onPay }: OfferProps) {
   const wallets = useWallets()
-  const { chainId, terms, maximum, payTo, network, required } = price
+  const { chainId, terms, maximum, payTo, required } = price
   return (
     <section aria-labelledby="price" className="stack">
       <h2 id="price">Before: at most {terms.inWords(maximum)}</h2>
       <p>
-        To <Address value={payTo} /> on {network}
+        To <Address value={payTo} /> on {chainName(chainId)}
         {required.resource?.description && `: ${required.resource.description}`}
       </p>
       {signed ? (
@@ -139,12 +140,18 @@ function Offer({ price, busy, signed, onPay }: OfferProps) {
       ) : (
         <div className="row">
           {wallets.map((wallet) => (
-            <Button key={wallet.id} disabled={busy} onClick={() => onPay(() => walletPayer(wallet, chainId))}>
+            <Button
+              key={wallet.id}
+              className="wraps"
+              disabled={busy}
+              onClick={() => onPay(() => walletPayer(wallet, chainId))}
+            >
               Sign and pay with {wallet.name}
             </Button>
           ))}
           {chainId === LOCAL_CHAIN && (
             <Button
+              className="wraps"
               disabled={busy}
               variant={wallets.length > 0 ? 'default' : 'filled'}
               onClick={() => onPay(async () => testPayer())}

@@ -39,7 +39,7 @@ function EarnedIn({ terms, totals }: { terms: TokenTerms; totals: Total[] }) {
         <Figure name="Failed" value={terms.inWords(sum('failed'))} look={sum('failed') > 0n ? 'bad' : undefined} />
         {margin && (
           <Figure
-            name="Left after gas"
+            name={margin.isLoss ? 'Lost to gas' : 'Left after gas'}
             value={`${margin.left} ${terms.symbol}`}
             look={margin.isLoss ? 'bad' : 'good'}
           />
@@ -55,7 +55,8 @@ function EarnedIn({ terms, totals }: { terms: TokenTerms; totals: Total[] }) {
       </div>
       {margin && (
         <p className={margin.isLoss ? 'bad' : 'good'}>
-          Gas took {margin.shareOfGas} of what was earned: {margin.left} {terms.symbol} are left
+          Gas took {margin.shareOfGas} {margin.isLoss ? 'what' : 'of what'} was earned: {margin.left} {terms.symbol} are{' '}
+          {margin.isLoss ? 'lost' : 'left'}
         </p>
       )}
       <EarningsChart totals={totals} terms={terms} />

@@ -3,7 +3,7 @@ import { marginOf } from './margin.js'
 describe('marginOf', () => {
   it.each([
     ['2000', { shareOfGas: '20.0 %', left: '0.8', isLoss: false }],
-    ['12000', { shareOfGas: '120.0 %', left: '-0.2', isLoss: true }],
+    ['12000', { shareOfGas: '1.2 times', left: '0.2', isLoss: true }],
     ['0.5', { shareOfGas: '0.0 %', left: '0.99995', isLoss: false }],
   ])('sets 0.0001 ETH at %s USDC against 1 USDC', (price, margin) =>
     expect(marginOf(1_000_000n, 6, 100_000_000_000_000n, price)).toEqual(margin),

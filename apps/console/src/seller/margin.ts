@@ -1,9 +1,9 @@
 import { formatUnits, parseUnits } from 'viem'
 
 export interface Margin {
-  /** `12.3 %` */
+  /** `12.3 %`, or `12.3 times` */
   shareOfGas: string
-  /** In tokens, decimal. */
+  /** In tokens, decimal; what is lost where it is a loss. */
   left: string
   isLoss: boolean
 }
@@ -17,10 +17,11 @@ export interface Margin {
 export function marginOf(settled: bigint, decimals: number, fees: bigint, price: string): Margin | undefined {
   if (!/^\d+(\.\d+)?$/.test(price.trim()) || settled === 0n) return undefined
   const cost = (fees * parseUnits(price.trim(), decimals)) / 10n ** 18n
-  const tenths = (cost * 1_000n) / settled
+  const isLoss = cost > settled
+  const tenths = (cost * (isLoss ? 10n : 1_000n)) / settled
   return {
-    shareOfGas: `${tenths / 10n}.${tenths % 10n} %`,
-    left: formatUnits(settled - cost, decimals),
-    isLoss: cost > settled,
+    shareOfGas: `${tenths / 10n}.${tenths % 10n} ${isLoss ? 'times' : '%'}`,
+    left: formatUnits(isLoss ? cost - settled : settled - cost, decimals),
+    isLoss,
   }
 }

@@ -1,13 +1,24 @@
 import { Drawer } from '@mantine/core'
-import { Hash } from '../parts/address.js'
+import { formatEther } from 'viem'
+import { Address, Hash } from '../parts/address.js'
 import { Json } from '../parts/code.js'
 import { Notice } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/time.js'
+import type { TokenTerms } from '../pay/token-terms.js'
 import type { PaymentHistory } from './ledger.js'
 
 /** Everything that happened to one payment, in a drawer beside the table. */
-export function History({ history, onClose }: { history: PaymentHistory | undefined; onClose(): void }) {
+export function History({
+  history,
+  tokens,
+  onClose,
+}: {
+  history: PaymentHistory | undefined
+  /** By the token's address. */
+  tokens: ReadonlyMap<string, TokenTerms>
+  onClose(): void
+}) {
   return (
     <Drawer
       opened={history !== undefined}
@@ -21,12 +32,18 @@ export function History({ history, onClose }: { history: PaymentHistory | undefi
       attributes={{ header: { role: 'presentation' } }}
       title={history && `Payment ${history.payment.id}: ${history.payment.state}`}
     >
-      {history && <Events {...history} />}
+      {history && <Events {...history} terms={tokens.get(history.payment.asset)} />}
     </Drawer>
   )
 }
 
-function Events({ payment, events, transactions, waitsFor }: PaymentHistory) {
+function Events({
+  payment,
+  events,
+  transactions,
+  waitsFor,
+  terms,
+}: PaymentHistory & { terms: TokenTerms | undefined }) {
   return (
     <div className="stack wider">
       {waitsFor && (
@@ -39,7 +56,7 @@ function Events({ payment, events, transactions, waitsFor }: PaymentHistory) {
           <li key={id}>
             <Time at={at} /> · <strong>{kind}</strong>
             {fromState === toState ? '' : ` (${fromState ?? 'new'} → ${toState})`}
-            {reason && `, ${reason}`} <Data data={data} />
+            {reason && `, ${reason}`} <Data data={data} terms={terms} />
           </li>
         ))}
       </ol>
@@ -61,7 +78,7 @@ function Events({ payment, events, transactions, waitsFor }: PaymentHistory) {
   )
 }
 
-function Data({ data }: { data: object }) {
+function Data({ data, terms }: { data: object; terms: TokenTerms | undefined }) {
   const shown = Object.entries(data).filter(([, value]) => value !== null)
   if (shown.length === 0) return null
   return (
@@ -69,9 +86,22 @@ function Data({ data }: { data: object }) {
       {shown.map(([name, value], at) => (
         <span key={name}>
           {at > 0 && ', '}
-          {name} {String(value).length > 20 ? <Hash value={String(value)} /> : String(value)}
+          {WORDS[name] ?? name} <Value name={name} text={String(value)} terms={terms} />
         </span>
       ))}
     </span>
   )
+}
+
+const WORDS: Record<string, string> = { feePaid: 'gas paid', gasUsed: 'gas used', logIndex: 'log' }
+const AMOUNTS = new Set(['maximum', 'charge', 'transferred'])
+
+function Value({ name, text, terms }: { name: string; text: string; terms: TokenTerms | undefined }) {
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return <Address value={text} />
+  if (/^0x[0-9a-f]{64}$/i.test(text)) return <Hash value={text} />
+  if (!/^\d+$/.test(text)) return text
+  if (name === 'deadline') return <Time at={new Date(Number(text) * 1_000).toISOString()} />
+  if (name === 'feePaid') return `${formatEther(BigInt(text))} ETH`
+  if (AMOUNTS.has(name) && terms) return terms.inWords(BigInt(text))
+  return name === 'gasUsed' ? BigInt(text).toLocaleString('en') : text
 }

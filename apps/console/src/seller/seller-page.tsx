@@ -73,7 +73,7 @@ export function SellerPage() {
             {...opened}
             onChosen={({ id }) => attempt(async () => setHistory(await opened.ledger.history(id)))}
           />
-          <History history={history} onClose={() => setHistory(undefined)} />
+          <History history={history} tokens={opened.tokens} onClose={() => setHistory(undefined)} />
           <section aria-labelledby="differences" className="card stack">
             <h2 id="differences">Differences with the chain</h2>
             <div>

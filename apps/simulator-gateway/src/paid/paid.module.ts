@@ -86,7 +86,7 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
   })
   const limits = envelopeLimits(environment)
   const preview = route(
-    'What a call would do now and why it fails, charged by gas of all runs that this takes and touched state',
+    'What a call would do now, and why it fails. Charged by the gas of all runs that this takes, and by the state that they touch',
   )
   const simulate: PaidRouteOptions = {
     ...route(
