@@ -10,10 +10,10 @@ import {
   type Geth,
   HALT_REQUESTS,
   HANDMADE_REQUESTS,
+  inOurWords,
   LOG_REQUESTS,
   RandomRequest,
   startGeth,
-  withoutReasons,
 } from '@upfront/engine-conformance'
 import { ErrorCode } from '@upfront/protocol'
 import type { Engine } from '@upfront/simulation'
@@ -55,8 +55,7 @@ describe('the builds and geth answer alike', () => {
     }
     const [between] = others.flatMap((other) => differences(other, ours))
     if (between !== undefined) return `one build or the other at ${between}`
-    const [fromGeth] =
-      reference === undefined ? [] : differencesFromNode(withoutReasons(reference), withoutReasons(ours))
+    const [fromGeth] = reference === undefined ? [] : differencesFromNode(inOurWords(reference, ours), ours)
     return fromGeth === undefined ? undefined : `geth or ours at ${fromGeth}`
   }
 

@@ -6,13 +6,13 @@ import {
   type Geth,
   HALT_REQUESTS,
   HANDMADE_REQUESTS,
+  inOurWords,
   LOG_REQUESTS,
   RandomRequest,
   RecordedChain,
   recordedExchanges,
   startGeth,
   tracesOf,
-  withoutReasons,
 } from '@upfront/engine-conformance'
 import type { Engine } from '@upfront/simulation'
 import { BUILDS } from './builds.js'
@@ -228,16 +228,16 @@ function hasAccessListAsGeth(call: object, stateOverrides: object): boolean {
 }
 
 /**
- * What may differ where an instruction can't be paid for or finds too little: its price and its words, and the account that such a CREATE
- * would have made.
+ * What may differ where an instruction can't be paid for or finds too few operands: its words (`inOurWords`) and its price. Where a CREATE
+ * can't pay for state (EIP-8037), geth has looked at the account that it would have made, and its step has no error.
  */
 function comparedUnlessUnpaid(theirs: Answers[number], ours: Answers[number]): string[] {
-  const [their, our] = [theirs, ours].map((answer) => withoutReasons(answer).result as Traced | undefined)
+  const their = inOurWords(theirs.result, ours.result) as Traced | undefined
+  const our = ours.result as Traced | undefined
   for (const [index, step] of (their?.structLogs ?? []).entries()) {
-    const next = their?.structLogs?.[index + 1]
-    if (step.error === undefined && next !== undefined && next.depth >= step.depth) continue
-    for (const each of [step, our?.structLogs?.[index]])
-      Object.assign(each ?? {}, { gasCost: 'unpaid', error: 'unpaid' })
+    const { error, gasCost } = our?.structLogs?.[index] ?? {}
+    if (error === 'out of gas' && step.error === undefined && /^CREATE2?$/.test(step.op)) step.error = error
+    if (error === step.error && /^(out of gas|stack underflow)/.test(error ?? '')) Object.assign(step, { gasCost })
   }
   for (const accounts of [their, their?.post] as Record<string, object>[])
     for (const [address, account] of Object.entries(accounts ?? {})) {
@@ -245,7 +245,7 @@ function comparedUnlessUnpaid(theirs: Answers[number], ours: Answers[number]): s
       const held = accounts === their ? our : our?.post
       if (isNothing && held !== undefined && !(address in held)) delete accounts[address]
     }
-  return compared({ ...theirs, result: their }, { ...ours, result: our })
+  return compared({ ...theirs, result: their }, ours)
 }
 
 type Step = { op: string; depth: number; gasCost?: number; error?: string }

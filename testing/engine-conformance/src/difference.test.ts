@@ -1,4 +1,4 @@
-import { differences, differencesFromNode } from './difference.js'
+import { differences, differencesFromNode, inOurWords } from './difference.js'
 
 const block = (hash: string, stateRoot: string, more: object = {}) => ({ hash: `0x${hash}`, stateRoot, ...more })
 
@@ -27,4 +27,24 @@ describe('differencesFromNode', () => {
     expect(differencesFromNode({ error }, { error: { code: -32000, message: 'base fee too low' } })).toHaveLength(1)
     expect(differencesFromNode({ error }, { result: [] })).toHaveLength(2)
   })
+})
+
+describe('inOurWords', () => {
+  const halted = (message: string) => ({ result: [{ calls: [{ error: { message } }] }] })
+
+  it.each(['gas uint64 overflow', 'out of gas: gas uint64 overflow', 'out of gas: out of gas'])(
+    'takes %j for a shorter word of ours, and for no other',
+    (message) => {
+      expect(inOurWords(halted(message), halted('out of gas'))).toEqual(halted('out of gas'))
+      expect(inOurWords(halted(message), halted('write protection'))).toEqual(halted(message))
+      expect(inOurWords(halted(message), { result: [] })).toEqual(halted(message))
+    },
+  )
+
+  it.each(['stack underflow (1 <=> 2)', 'out of gas: write protection', 'invalid input length'])(
+    'leaves %j as it is',
+    (message) => {
+      expect(inOurWords(halted(message), halted('out of gas'))).toEqual(halted(message))
+    },
+  )
 })

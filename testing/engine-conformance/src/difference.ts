@@ -21,16 +21,23 @@ export function differencesFromNode(node: RpcAnswer, { result, error }: RpcAnswe
 }
 
 /**
- * Where an instruction can't be paid for, may not run or finds too little, geth's words tell in which order it looks at that; ours do
- * not. The same holds of DUPN, SWAPN and EXCHANGE (EIP-8024) with an operand that is none, on a stack that is too short, and of a
- * precompile's input of a wrong length.
+ * Which words of ours stand for which of geth's: the list in `packages/simulation/README.md`, "Where this differs from geth". Where gas is
+ * short geth adds why a price could not be computed, and ours do not.
  */
-const UNPAID =
-  /"(message|error)":"(out of gas(?!: not enough)[^"(]*|gas uint64 overflow|write protection|stack underflow \(\d+ <=> \d+\)|invalid opcode: (DUPN|SWAPN|EXCHANGE)|invalid input length|bad elliptic curve pairing size|one or more of base[^"(]*)/g
+const SHORTER: readonly (readonly [theirs: RegExp, ours: RegExp])[] = [
+  [/^(gas uint64 overflow|out of gas: (out of gas|gas uint64 overflow|max initcode size exceeded.*))$/, /^out of gas$/],
+]
 
-/** An answer with one word for all of these. */
-export function withoutReasons<T>(answer: T): T {
-  return JSON.parse(JSON.stringify(answer).replace(UNPAID, '"$1":"unpaid'))
+/** geth's answer with our words where those may be others. Both are left as they are. */
+export function inOurWords<T>(theirs: T, ours: unknown): T {
+  if (typeof theirs === 'string')
+    return SHORTER.some(([their, our]) => their.test(theirs) && our.test(String(ours))) ? (ours as T) : theirs
+  if (typeof theirs !== 'object' || theirs === null || typeof ours !== 'object' || ours === null) return theirs
+  const entries = Object.entries(theirs).map(([key, value]) => [
+    key,
+    inOurWords(value, (ours as Record<string, unknown>)[key]),
+  ])
+  return (Array.isArray(theirs) ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as T
 }
 
 /** Without `data`. */

@@ -47,6 +47,8 @@ describe('structLogJson', () => {
     [{ kind: 'outOfGas' }, ',"error":"out of gas"'],
     [{ kind: 'stackUnderflow', height: 1, inputs: 2 }, ',"error":"stack underflow (1 <=> 2)"'],
     [{ kind: 'returnDataOutOfBounds' }, ''],
+    [{ kind: 'writeProtection', isPriced: true }, ',"error":"out of gas: write protection"'],
+    [{ kind: 'writeProtection', isPriced: false }, ''],
   ])('shows what the step took that halted, and what was found before it ran: %j', (halt, error) => {
     const halted = { at: 0, depth: 1, halt, cost: 3n, rest: ',"stack":[]}' }
     const record = recordOf(['{"pc":0,"op":"X","gas":9'], [halted], { halt, output: '0x' })

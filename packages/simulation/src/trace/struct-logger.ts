@@ -4,8 +4,12 @@ import type { Halt } from '../engine/halt.js'
 import type { StepOptions } from '../plan/recording.js'
 import { haltMessage } from '../present/halt-message.js'
 
-/** What geth finds before an instruction runs: only then has its step an error. */
+/** What geth always finds before an instruction runs: only then has its step an error. */
 const FOUND_BEFORE: readonly Halt['kind'][] = ['outOfGas', 'reentrancySentry', 'stackUnderflow', 'stackOverflow']
+
+function isFoundBefore(halt: Halt): boolean {
+  return halt.kind === 'writeProtection' ? halt.isPriced : FOUND_BEFORE.includes(halt.kind)
+}
 
 export function stepOptionsOf({
   enableMemory = false,
@@ -38,7 +42,7 @@ export function structLogJson({ steps, haltedSteps, frames, gasUsed }: CallRecor
 }
 
 function endOfHalted({ halt, depth, cost, rest }: RecordedHalt): string {
-  const said = FOUND_BEFORE.includes(halt.kind) ? `,"error":${JSON.stringify(haltMessage(halt))}` : ''
+  const said = isFoundBefore(halt) ? `,"error":${JSON.stringify(haltMessage(halt))}` : ''
   return `,"gasCost":${cost},"depth":${depth}${said}${rest}`
 }
 

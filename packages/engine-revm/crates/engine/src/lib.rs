@@ -8,8 +8,9 @@
 //! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
 //! | [`seal`] | transactions, receipts, roots and headers |
 //! | `depends` | what decides a call's outcome, followed while it runs |
-//! | `last_step`, `code_end` | what an instruction finds, and where code leads to |
+//! | `last_step`, `frame_end`, `code_end` | what an instruction finds, how it ends its frame, and where code leads to |
 //! | `access_list` | the list of what a block accesses (EIP-7928) |
+//! | `precompile_price` | what precompiled contracts cost for input that they refuse |
 //! | [`answer`] | outcomes as the JSON of an answer |
 //! | [`op`] | what OP-stack chains add |
 //! | [`execution`] | signed transactions of a block under construction |
@@ -22,11 +23,13 @@ mod code_end;
 mod depends;
 pub mod evm;
 pub mod execution;
+mod frame_end;
 mod last_step;
 pub mod op;
 pub mod outcome;
 pub mod plan;
 pub mod pool;
+mod precompile_price;
 pub mod rejection;
 pub mod seal;
 pub mod simulate;

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     code_end::{end_of, is_error},
+    frame_end,
     last_step::LastStep,
 };
 use alloy_primitives::{Address, B256, U256, b256};
@@ -18,7 +19,7 @@ use revm::{
         Host, Interpreter, InterpreterAction,
         instructions::{GasTable, InstructionTable},
         interpreter::EthInterpreter,
-        interpreter_types::{InputsTr, Jumps, LegacyBytecode, LoopControl},
+        interpreter_types::{InputsTr, Jumps, LegacyBytecode},
     },
 };
 use std::rc::Rc;
@@ -83,10 +84,8 @@ pub fn run<H: Host>(
             step.update(interpreter);
         }
         let ended = interpreter.step(table, prices, host).err();
-        if let Some(ended) = ended
-            && interpreter.bytecode.action().is_none()
-        {
-            interpreter.halt(ended);
+        if let Some(ended) = ended {
+            frame_end::end(interpreter, ended);
         }
         if let Some(before) = before {
             note(tracker, interpreter, before, &step);

@@ -86,8 +86,8 @@ impl Shadow {
             CALLDATASIZE => self.push(self.input_size),
             RETURNDATASIZE => self.push(self.returned.size),
             MSIZE => self.push(self.memory_size),
-            ADD | MUL | SUB | DIV | SDIV | MOD | SMOD | EXP | SIGNEXTEND | LT | GT | SLT | SGT | EQ | AND | OR | XOR
-            | BYTE | SHL | SHR | SAR => return self.makes_clean(2),
+            ADD | MUL | SUB | DIV | SDIV | MOD | SMOD | EXP | SIGNEXTEND | LT | GT | SLT | SGT | EQ | AND | OR
+            | XOR | BYTE | SHL | SHR | SAR => return self.makes_clean(2),
             ISZERO | NOT | CLZ => return self.makes_clean(1),
             ADDMOD | MULMOD => return self.makes_clean(3),
             JUMP => return self.takes_clean(1),

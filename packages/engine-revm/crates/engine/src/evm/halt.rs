@@ -1,14 +1,13 @@
 //! Why the EVM halted. TypeScript words it (packages/simulation/src/present/halt-message.ts).
 
 use super::opcode_name;
-use crate::outcome::{Halt, PrecompileFault};
+use crate::{
+    frame_end::{last_opcode, wrong_height},
+    outcome::{Halt, PrecompileFault},
+};
 use revm::{
-    bytecode::opcode::{LOG0, LOG4, OPCODE_INFO, TSTORE},
-    interpreter::{
-        InstructionResult, Interpreter,
-        interpreter::EthInterpreter,
-        interpreter_types::{Jumps, LegacyBytecode},
-    },
+    bytecode::opcode::{LOG0, LOG4, TSTORE},
+    interpreter::{InstructionResult, Interpreter, interpreter::EthInterpreter},
     precompile::PrecompileHalt,
 };
 
@@ -42,21 +41,13 @@ pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpre
     if result.is_ok_or_revert() {
         return None;
     }
-    let code = interpreter.bytecode.bytecode_slice();
-    let opcode = interpreter.bytecode.pc().checked_sub(1).and_then(|at| code.get(at)).map_or(0, |byte: &u8| *byte);
+    let opcode = last_opcode(interpreter);
     Some(match result {
         R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode | R::InvalidImmediateEncoding => {
             Halt::InvalidOpcode { opcode: opcode_name::of(opcode).into() }
         }
         // revm takes a DUP that finds too little for one that finds too much.
-        R::StackUnderflow | R::StackOverflow => {
-            match OPCODE_INFO[usize::from(opcode)].map_or(0, |info| info.inputs()) {
-                inputs if interpreter.stack.len() < usize::from(inputs) => {
-                    Halt::StackUnderflow { height: interpreter.stack.len() as u64, inputs: inputs.into() }
-                }
-                _ => Halt::StackOverflow,
-            }
-        }
+        R::StackUnderflow | R::StackOverflow => wrong_height(interpreter).unwrap_or(Halt::StackOverflow),
         R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => {
             Halt::WriteProtection { is_priced: !matches!(opcode, LOG0..=LOG4 | TSTORE) }
         }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     access_list::AccessList,
-    depends,
+    depends, frame_end,
     last_step::LastStep,
     state::{ReadError, SimulationState},
 };
@@ -117,6 +117,22 @@ impl Evm {
     }
 }
 
+/// Runs a frame.
+fn run(
+    interpreter: &mut Interpreter<EthInterpreter>,
+    table: &InstructionTable<EthInterpreter, Context>,
+    prices: &GasTable,
+    context: &mut Context,
+) -> InterpreterAction {
+    let ended = loop {
+        if let Err(ended) = interpreter.step(table, prices, context) {
+            break ended;
+        }
+    };
+    frame_end::end(interpreter, ended);
+    interpreter.take_next_action()
+}
+
 /// Runs a frame and has each of its instructions written down.
 fn run_stepwise(
     interpreter: &mut Interpreter<EthInterpreter>,
@@ -138,10 +154,10 @@ fn run_stepwise(
         let before = steps.and_then(|steps| steps.before(interpreter));
         let tracker = context.chain.tracker.as_mut();
         let followed = tracker.and_then(|tracker| depends::Before::of(tracker, interpreter));
-        if let Err(ended) = interpreter.step(table, prices, context)
-            && interpreter.bytecode.action().is_none()
-        {
-            interpreter.halt(ended);
+        let ended = interpreter.step(table, prices, context);
+        let taken = step.gas().wrapping_sub(interpreter.gas.remaining());
+        if let Err(ended) = ended {
+            frame_end::end(interpreter, ended);
         }
         if !is_empty && context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_uses()) {
             record_uses::note(context, interpreter, &step)?;
@@ -150,7 +166,7 @@ fn run_stepwise(
             depends::note(tracker, interpreter, before, &step);
         }
         if let Some(before) = before {
-            log_step(interpreter, context, &step, before, depth)?;
+            log_step(interpreter, context, &step, before, depth, taken)?;
         }
         if context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_state())
             && let Some(named) = Named::by(&step)
@@ -170,6 +186,7 @@ fn log_step(
     step: &LastStep,
     before: StepBefore,
     depth: usize,
+    taken: u64,
 ) -> Result<(), ReadError> {
     let result = match interpreter.bytecode.action() {
         Some(InterpreterAction::Return(result)) => Some(result.result),
@@ -179,7 +196,7 @@ fn log_step(
         return Ok(());
     }
     let halt = result.and_then(|result| halt::of_frame(result, interpreter));
-    let bytes = record_step::after(context, interpreter, step, before, depth + 1, halt)?;
+    let bytes = record_step::after(context, interpreter, step, before, depth + 1, taken, halt)?;
     if let Some(recorder) = &mut context.chain.recorder
         && !recorder.take(bytes.div_ceil(2))
     {
@@ -437,7 +454,7 @@ impl EvmTr for Evm {
             ctx.chain.tracker = Some(tracker);
             action
         } else {
-            frame.interpreter.run_plain(table, prices, ctx)
+            run(&mut frame.interpreter, table, prices, ctx)
         };
         if let Some(allowance) = ctx.journaled_state.database.allowance_mut() {
             let left = frame.interpreter.gas.remaining();

@@ -1,6 +1,7 @@
 use super::{context::Context, halt};
 use crate::{
     plan::{BlockRules, OpFork},
+    precompile_price,
     state::ReadError,
 };
 use alloy_primitives::{
@@ -67,9 +68,16 @@ impl PrecompileProvider<Context> for PrecompileSet {
         };
         let allowance = context.journaled_state.database.allowance();
         let gas = allowance.map_or(u64::MAX, |allowance| allowance.precompile_gas).min(inputs.gas_limit);
-        let mut output = precompile
-            .execute(&inputs.input.as_bytes(context), gas, inputs.reservoir)
-            .map_err(|error| error.to_string())?;
+        let mut output = {
+            let input = inputs.input.as_bytes(context);
+            let output = precompile.execute(&input, gas, inputs.reservoir).map_err(|error| error.to_string())?;
+            match output.halt_reason() {
+                Some(reason) if precompile_price::of_refused(reason, &input) > gas => {
+                    PrecompileOutput::halt(PrecompileHalt::OutOfGas, inputs.reservoir)
+                }
+                _ => output,
+            }
+        };
         if gas < inputs.gas_limit && output.halt_reason().is_some_and(|reason| reason.is_oog()) {
             context.error = Err(ContextError::Db(ReadError::TooMuch));
             output = PrecompileOutput::halt(PrecompileHalt::OutOfGas, inputs.reservoir);

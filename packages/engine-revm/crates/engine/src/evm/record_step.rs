@@ -20,7 +20,7 @@ use revm::{
 };
 use std::fmt::Write;
 
-/// After a step ran. `halt`: why, where it ended the frame.
+/// After a step ran. `taken`: gas; `halt`: why, where it ended the frame.
 /// Returns the bytes that were written down.
 pub fn after(
     context: &mut Context,
@@ -28,6 +28,7 @@ pub fn after(
     step: &LastStep,
     StepBefore { pc, spilled, seen }: StepBefore,
     depth: usize,
+    taken: u64,
     halt: Option<Halt>,
 ) -> Result<usize, ReadError> {
     let account = frame.input.target_address();
@@ -38,7 +39,7 @@ pub fn after(
     };
     // Nor does it show what state takes of the gas to execute with (EIP-8037).
     let hidden = created + frame.gas.state_gas_spilled().saturating_sub(spilled);
-    let cost = step.gas().saturating_sub(frame.gas.remaining()).saturating_sub(hidden);
+    let cost = taken.saturating_sub(hidden);
     let loaded = match (step.opcode(), &halt) {
         (SLOAD, None) => frame.stack.data().last().copied().unwrap_or_default(),
         (SLOAD, Some(_)) if step.height() >= 1 => present(context, account, step.operand(0))?,

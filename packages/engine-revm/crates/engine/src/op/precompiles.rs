@@ -2,6 +2,7 @@
 //! (https://specs.optimism.io/protocol/precompiles.html), P256VERIFY before Ethereum had it.
 
 use super::OpFork;
+use crate::precompile_price;
 use revm::precompile::{
     EthPrecompileResult, Precompile, PrecompileHalt, PrecompileId, PrecompileOutput, PrecompileResult, Precompiles,
     bls12_381,
@@ -31,7 +32,7 @@ pub fn of(fork: OpFork) -> Precompiles {
 
 fn pairing<const MOST: usize>() -> Precompile {
     Precompile::new(PrecompileId::Bn254Pairing, bn254::pair::ADDRESS, |input, gas, reservoir| {
-        bounded::<MOST>(PrecompileHalt::Bn254PairLength, pair, input, gas, reservoir)
+        bounded::<MOST>(PrecompileHalt::Bn254PairLength, pair_price, pair, input, gas, reservoir)
     })
 }
 
@@ -39,13 +40,20 @@ fn pairing<const MOST: usize>() -> Precompile {
 fn bls<const G1: usize, const G2: usize, const PAIRING: usize>() -> [Precompile; 3] {
     [
         Precompile::new(PrecompileId::Bls12G1Msm, G1_MSM_ADDRESS, |input, gas, reservoir| {
-            bounded::<G1>(too_long(), bls12_381::g1_msm::g1_msm, input, gas, reservoir)
+            bounded::<G1>(too_long(), precompile_price::g1_msm, bls12_381::g1_msm::g1_msm, input, gas, reservoir)
         }),
         Precompile::new(PrecompileId::Bls12G2Msm, G2_MSM_ADDRESS, |input, gas, reservoir| {
-            bounded::<G2>(too_long(), bls12_381::g2_msm::g2_msm, input, gas, reservoir)
+            bounded::<G2>(too_long(), precompile_price::g2_msm, bls12_381::g2_msm::g2_msm, input, gas, reservoir)
         }),
         Precompile::new(PrecompileId::Bls12Pairing, PAIRING_ADDRESS, |input, gas, reservoir| {
-            bounded::<PAIRING>(too_long(), bls12_381::pairing::pairing, input, gas, reservoir)
+            bounded::<PAIRING>(
+                too_long(),
+                precompile_price::bls_pairing,
+                bls12_381::pairing::pairing,
+                input,
+                gas,
+                reservoir,
+            )
         }),
     ]
 }
@@ -54,19 +62,26 @@ fn pair(input: &[u8], gas: u64) -> EthPrecompileResult {
     bn254::run_pair(input, bn254::pair::ISTANBUL_PAIR_PER_POINT, bn254::pair::ISTANBUL_PAIR_BASE, gas)
 }
 
+fn pair_price(input: &[u8]) -> u64 {
+    (input.len() / bn254::PAIR_ELEMENT_LEN) as u64 * bn254::pair::ISTANBUL_PAIR_PER_POINT
+        + bn254::pair::ISTANBUL_PAIR_BASE
+}
+
 fn too_long() -> PrecompileHalt {
     PrecompileHalt::Other("input too long for this chain".into())
 }
 
 fn bounded<const MOST: usize>(
     refusal: PrecompileHalt,
+    price: fn(&[u8]) -> u64,
     run: fn(&[u8], u64) -> EthPrecompileResult,
     input: &[u8],
     gas: u64,
     reservoir: u64,
 ) -> PrecompileResult {
     if input.len() > MOST {
-        return Ok(PrecompileOutput::halt(refusal, reservoir));
+        let halt = if price(input) > gas { PrecompileHalt::OutOfGas } else { refusal };
+        return Ok(PrecompileOutput::halt(halt, reservoir));
     }
     Ok(call_eth_precompile(run, input, gas, reservoir))
 }

@@ -56,7 +56,7 @@ impl PinnedState {
         }
     }
 
-    /// How many of the last blocks that are held changed the value, and how many those are.
+    /// Of the last blocks whose changes are known, how many changed the value, and how many those are.
     pub fn recent_changes(&self, read: &Read) -> (u64, u64) {
         self.history.recent_changes(read)
     }

@@ -122,7 +122,7 @@ impl SimulationState {
         }
     }
 
-    /// How many of the last blocks that are held changed the value, and how many those are.
+    /// Of the last blocks whose changes are known, how many changed the value, and how many those are.
     pub fn recent_changes(&self, read: &Read) -> (u64, u64) {
         self.pinned.recent_changes(read)
     }
