@@ -1,6 +1,6 @@
 // `npm run test:compose`: infra/compose.yaml up, a purchase, down, and both once more, as it would be begun anew.
 //   npm run test:compose -- --no-build     with images that are there already
-// COMPOSE: another command than `docker compose`.
+// COMPOSE: another command than `docker compose`. An engine other than Docker's own: infra/README.md.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './install.mjs'
@@ -24,7 +24,7 @@ if (running.stdout.trim() !== '') throw new Error('the stand is running already:
 const [build = '--build'] = process.argv.slice(2)
 for (const time of ['first', 'second']) {
   try {
-    run('up', '--detach', '--wait', build)
+    run('up', '--detach', '--wait', time === 'first' ? build : '--no-build')
     // Whom the gateway runs as has to be able to write where charges wait.
     run('exec', '-T', 'gateway', 'sh', '-c', 'mkdir -p "$CHARGE_JOURNAL_DIR" && test -w "$CHARGE_JOURNAL_DIR"')
     const demo = spawnSync(process.execPath, [join(root, 'examples/paying-buyer/dist/main.js')], { encoding: 'utf8' })

@@ -41,8 +41,14 @@ export function AssetTables({ changes, nameOf, id }: { changes: AssetChanges; na
                 </>
               ),
             },
-            { head: 'From', cell: ({ from }) => <Address value={from} name={nameOf(from)} /> },
-            { head: 'To', cell: ({ to }) => <Address value={to} name={nameOf(to)} /> },
+            {
+              head: 'From → to',
+              cell: ({ from, to }) => (
+                <span className="row">
+                  <Address value={from} name={nameOf(from)} /> → <Address value={to} name={nameOf(to)} />
+                </span>
+              ),
+            },
           ]}
         />
       )}
