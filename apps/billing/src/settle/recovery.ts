@@ -43,7 +43,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Begins the first round, and waits for it as long as the nodes answer soon: a node that hangs keeps nobody waiting. */
   async onApplicationBootstrap(): Promise<void> {
     const first = this.chains.all().map((chain) => this.round(chain))
-    await Promise.race([Promise.all(first), sleep(FIRST_ROUND_MILLISECONDS)])
+    await Promise.race([Promise.all(first), sleep(FIRST_ROUND_MILLISECONDS, undefined, { ref: false })])
     // Each chain has a loop of its own: a node that hangs keeps no other chain waiting.
     const rounds = this.chains.all().map((chain) => this.every('a recovery round', () => this.round(chain)))
     this.loops = [
