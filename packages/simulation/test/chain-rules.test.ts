@@ -48,6 +48,22 @@ describe('chain rules of a local node', () => {
     expect(rulesAt(rules, 1n, NOW)?.fork).toBe('cancun')
   })
 
+  it('by debug_chainConfig before eth_config, which is silent about earlier forks', async () => {
+    const proxy = await start('osaka')
+    const config = {
+      chainId: 31337,
+      terminalTotalDifficulty: 0,
+      shanghaiTime: 0,
+      cancunTime: 0,
+      pragueTime: 1_000,
+      osakaTime: 2_000,
+    }
+    proxy.lies = ({ method }) => (method === 'debug_chainConfig' ? config : undefined)
+    const rules = await rulesOf(proxy.url)
+    expect(rules).toMatchObject({ stack: 'ethereum', source: 'debug_chainConfig' })
+    expect([999n, 1_000n, 2_000n].map((time) => rulesAt(rules, 1n, time)?.fork)).toEqual(['cancun', 'prague', 'osaka'])
+  })
+
   it('by the chain id where that is known, with another block time where one is asked for', async () => {
     const proxy = await start('osaka', 8453)
     const rules = await rulesOf(proxy.url, { blockTime: 7n })
