@@ -6,6 +6,7 @@ import { assemble } from './assemble.js'
 import { inBrowser } from './chromium.js'
 import { consoleOnDevnet, expectAccessible, LOOKS, paste, result, tabTo } from './console-page.js'
 import { startGatewayProcess } from './gateway-process.js'
+import { until } from './preconfirmed-stand.js'
 
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 const LIAR = '0x0000000000000000000000000000000000011a50'
@@ -284,7 +285,7 @@ describe('/console', () => {
       })`),
     )
     await page.getByRole('button', { name: 'As my account in Tried' }).click()
-    await page.waitForFunction(`document.getElementById('blocks.0.calls.0.from').value === '${NOBODY}'`)
+    await until(async () => (await page.getByLabel('From').inputValue()) === NOBODY)
     await page.close()
   })
 

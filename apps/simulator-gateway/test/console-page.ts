@@ -2,6 +2,7 @@ import { type Devnet, startDevnet } from '@upfront/devnet'
 import type { Browser, Page } from 'playwright-core'
 import { axeViolations, launchBrowser } from './chromium.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { until } from './preconfirmed-stand.js'
 
 export type PageOptions = NonNullable<Parameters<Browser['newPage']>[0]>
 
@@ -44,7 +45,7 @@ export function consolePages(start: () => Promise<string>, stop: () => Promise<u
     await page.goto(`${url}/console/${path}`)
     await page.locator('.chain').getByText(/^#\d+/).waitFor()
     // Set once the gateway has named its chain.
-    await page.waitForFunction("document.title.split(' · ').length === 3")
+    await titled(page, /^.+ · .+ · Upfront$/)
     return page
   }
   return { open }
@@ -65,6 +66,11 @@ export function consoleOnDevnet() {
     await stand.devnet?.stop()
   }
   return Object.assign(stand, { pages: consolePages(start, stop) })
+}
+
+/** Waits for the title. (`waitForFunction` polls by `eval`, which the page's policy forbids.) */
+export function titled(page: Page, title: RegExp): Promise<void> {
+  return until(async () => title.test(await page.title()))
 }
 
 /** What the page says of a request. */

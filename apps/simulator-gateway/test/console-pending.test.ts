@@ -11,7 +11,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { STATE_HEADER } from '../src/pending/answer-state.js'
 import { inBrowser } from './chromium.js'
-import { consolePages, expectAccessible, LOOKS, paste, result } from './console-page.js'
+import { consolePages, expectAccessible, LOOKS, paste, result, titled } from './console-page.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { until } from './preconfirmed-stand.js'
 
@@ -102,7 +102,7 @@ describe('/console, where pending is not latest', () => {
     for (const [view, title] of VIEWS) {
       await page.getByRole('link', { name: view, exact: true }).click()
       await page.getByRole('heading', { name: title, level: 1 }).waitFor()
-      await page.waitForFunction(`document.title === '${title} · Local chain · Upfront'`)
+      await titled(page, new RegExp(`^${title} · Local chain · Upfront$`))
       await page.locator('.chain').getByText('Local chain').waitFor()
     }
     await page.close()

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await once(server, 'listening')
   client = new UpstreamClient({
     urls: [`http://127.0.0.1:${(server.address() as AddressInfo).port}/${KEY}`],
-    callTimeoutMs: 300,
+    callTimeoutMs: 30_000,
   })
 })
 afterAll(async () => {
