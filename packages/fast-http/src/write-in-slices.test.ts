@@ -14,7 +14,10 @@ describe('writeInSlices', () => {
         isDone = true
       },
     )
-    expect([isDone, String(stream.read())]).toEqual([true, 'ab'])
+    // From Node 26 on a read gives one part, before it all of them.
+    let written = ''
+    for (let part = stream.read(); part !== null; part = stream.read()) written += part
+    expect([isDone, written]).toEqual([true, 'ab'])
   })
 
   it('writes a slice of a long part only when there is room, and says which is the last', async () => {
