@@ -69,8 +69,11 @@ describe('filters over HTTP', () => {
 
   it('refuse as geth does', async () => {
     const refusal = async (method: string, params: unknown[]) => (await gateway.call(method, params)).error
-    for (const id of ['0x1', '__proto__', 7, null])
+    for (const id of ['0x1', '__proto__'])
       expect(await refusal('eth_getFilterChanges', [id])).toEqual({ code: -32000, message: 'filter not found' })
+    for (const id of [7, null])
+      for (const method of ['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'])
+        expect(await refusal(method, [id])).toMatchObject({ code: -32602 })
     expect(await refusal('eth_newFilter', [{ address: '0x12' }])).toMatchObject({
       code: -32602,
       message: expect.stringContaining('params[0].address'),

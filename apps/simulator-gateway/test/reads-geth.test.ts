@@ -320,6 +320,62 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     60_000 + 50 * QUESTIONS,
   )
 
+  it('where a parameter is left out or is none: the same answer, or refused with the same code', async () => {
+    await knowsTheChain()
+    let recent = await held()
+    while (recent === undefined) recent = await held()
+    const { hash, block: number } = recent.at(-2)!
+    const block = numberToHex(BigInt(number))
+    // Of these nothing changes from block to block.
+    const account = uniswap.token0
+    const call = { from: developer.address, to: account, data: '0x18160ddd' }
+    const questions: [string, ...unknown[]][] = [
+      ...['eth_getBalance', 'eth_getCode', 'eth_getTransactionCount'].flatMap((method): [string, ...unknown[]][] => [
+        [method, account],
+        [method, account, null],
+        [method],
+        [method, account, {}],
+      ]),
+      ['eth_getStorageAt', account, '0x0'],
+      ['eth_getStorageAt', account],
+      ...[{ blockHash: hash }, hash, { blockNumber: block }, 5, null].flatMap((at): [string, ...unknown[]][] => [
+        ['eth_getBlockByNumber', at, false],
+        ['eth_getBlockTransactionCountByNumber', at],
+        ['eth_getTransactionByBlockNumberAndIndex', at, '0x0'],
+        ['eth_feeHistory', '0x1', at, []],
+        ...(at === null ? [] : [['eth_getLogs', { fromBlock: at, toBlock: at }] as [string, unknown]]),
+      ]),
+      ...[block, 'latest', { blockHash: hash }, null].flatMap((at): [string, ...unknown[]][] => [
+        ['eth_getBlockByHash', at, false],
+        ['eth_getBlockTransactionCountByHash', at],
+        ['eth_getTransactionByBlockHashAndIndex', at, '0x0'],
+      ]),
+      ...[undefined, null, 'true', 1].flatMap((whole): [string, ...unknown[]][] => [
+        ['eth_getBlockByNumber', block, whole],
+        ['eth_getBlockByHash', hash, whole],
+      ]),
+      ...['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'].flatMap(
+        (method): [string, ...unknown[]][] => [[method], [method, 5], [method, '0x12']],
+      ),
+      ['eth_newFilter'],
+      ['eth_createAccessList', { ...call, gasPrice: '0x0' }, block],
+      ['eth_createAccessList', { ...call, maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x0' }, block],
+      ['eth_createAccessList', { ...call, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' }, block],
+    ]
+    const both = await Promise.all(
+      questions.map(async ([method, ...params]) => {
+        const [ours, theirs] = await Promise.all([ofOurs({ method, params }), ofGeth({ method, params })])
+        const outcome = ({ result, error }: { result?: unknown; error?: { code?: number } }) =>
+          error === undefined ? sorted(result) : error.code
+        return [
+          { method, params, answer: outcome(ours) },
+          { method, params, answer: outcome(theirs) },
+        ] as const
+      }),
+    )
+    expect(both.map(([ours]) => ours)).toEqual(both.map(([, theirs]) => theirs))
+  })
+
   const batch = async (calls: Question[]) => {
     const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
     const answers = (await (await gateway.post(JSON.stringify(body))).json()) as { result?: unknown; error?: unknown }[]

@@ -68,6 +68,13 @@ export function decodeBlockParameter(value: unknown, place: Place): BlockParamet
   return { kind: 'number', number: decodeNumber(value, place.parent, place.key) }
 }
 
+/** A number or a tag alone, where a block can't be named by its hash. @throws DecodeError with `place` */
+export function decodeBlockNumber(value: unknown, place: Place): BlockParameter {
+  const block = typeof value === 'string' ? decodeBlockParameter(value, place) : undefined
+  if (block === undefined || block.kind === 'hash') throw mismatch(place, 'a block number or tag', value)
+  return block
+}
+
 function decodeObjectForm(value: object, place: Place): BlockParameter {
   const fields = decodeObject(value, 'an EIP-1898 object', place)
   for (const key of Object.keys(fields)) {

@@ -1,5 +1,5 @@
 import { type BlockReceipts, type FollowedBlock, newestBlock, transactionHashes } from '@upfront/chain'
-import { decodeQuantity, type Hash, toQuantity } from '@upfront/protocol'
+import { DecodeError, decodeQuantity, type Hash, toQuantity } from '@upfront/protocol'
 import {
   type PendingBlock,
   presentPendingBlock,
@@ -10,7 +10,15 @@ import {
 } from '@upfront/simulation'
 import { answerStateOf } from '../pending/answer-state.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
+import {
+  blockHashParameter,
+  blockNumberParameter,
+  blockParameter,
+  decoding,
+  onHeadOf,
+  type Reading,
+  timeOf,
+} from './reading.js'
 
 /** JSON of what a block holds; undefined where only the node can tell. */
 type Shown = string | undefined
@@ -41,12 +49,13 @@ export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
   }
   const shown = shownOf(chain.receipts)
   for (const [byNumber, byHash, what] of BY_NUMBER_OR_HASH)
-    for (const name of new Set([byNumber, byHash]))
+    for (const [name, decode] of decodersOf(byNumber, byHash))
       serve(name, (pass) =>
         decoding(async (params, context) => {
           const { ofUnsealed, ofSealed } = shown[what]
           const { view } = context
-          const block = blockParameter(params, 0)
+          const block = decode(params, 0)
+          if (what === 'block') requireBoolean(params, 1)
           const unsealed = block.kind === 'hash' ? preconfirmed.snapshotFor(view) : bases.snapshotFor(block, view)
           const found =
             block.kind === 'hash'
@@ -89,6 +98,14 @@ export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
   return methods
 }
 
+function decodersOf(byNumber: string, byHash: string): [string, typeof blockParameter][] {
+  if (byNumber === byHash) return [[byHash, blockParameter]]
+  return [
+    [byNumber, blockNumberParameter],
+    [byHash, blockHashParameter],
+  ]
+}
+
 function shownOf(receipts: BlockReceipts): Record<(typeof BY_NUMBER_OR_HASH)[number][2], BlockMethod> {
   return {
     block: {
@@ -126,6 +143,12 @@ function receiptAt(receipts: BlockReceipts): BlockMethod['ofSealed'] {
 
 function hashOf(params: unknown): Hash | undefined {
   return Array.isArray(params) && typeof params[0] === 'string' ? (params[0].toLowerCase() as Hash) : undefined
+}
+
+/** Whether transactions are wanted whole has to be said, as of geth. @throws DecodeError */
+function requireBoolean(params: unknown[], at: number): void {
+  if (params[at] == null) throw new DecodeError(undefined, `missing value for required argument ${at}`)
+  if (typeof params[at] !== 'boolean') throw new DecodeError(undefined, `params[${at}]: expected true or false`)
 }
 
 /** @throws DecodeError where the second parameter is no index */

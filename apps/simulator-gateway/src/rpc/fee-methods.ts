@@ -4,7 +4,7 @@ import { type BlockHeader, type BlockParameter, type Hash, toQuantity } from '@u
 import { blobFeeIn, type PaidTip, presentFeeHistory } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
+import { blockNumberParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
 import { suggestTip } from './suggest-tip.js'
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
@@ -73,7 +73,7 @@ async function feeHistory(reading: Reading, params: unknown[], context: RpcConte
   const percentiles = percentilesOf(given ?? [])
   if (count < 1 || percentiles === undefined || params.length < 2) return undefined
   if (percentiles.length > 0 && count > MOST_REWARDED_BLOCKS) return undefined
-  const newest = await bases.held(blockParameter(params, 1), context.view, timeOf(context))
+  const newest = await bases.held(blockNumberParameter(params, 1), context.view, timeOf(context))
   const rules = newest && (await chain.rules(context))
   if (newest === undefined || rules?.stack !== 'ethereum') return undefined
   const headers = [newest.header]

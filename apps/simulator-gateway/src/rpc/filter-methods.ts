@@ -39,7 +39,7 @@ export function filterMethods({ blocks, follows, nodeUrls, getLogs }: FilterSour
     [
       'eth_newFilter',
       async (params, context) => {
-        const [given] = positional(params)
+        const given = required(params)
         const passes = liveFilter(given, 0)
         return JSON.stringify(
           await filters.make(
@@ -52,16 +52,16 @@ export function filterMethods({ blocks, follows, nodeUrls, getLogs }: FilterSour
                 notify: note,
                 ended,
               }),
-            (given ?? {}) as object,
+            given as object,
           ),
         )
       },
     ],
-    ['eth_getFilterChanges', (params) => filters.changes(positional(params)[0])],
-    ['eth_uninstallFilter', (params) => JSON.stringify(filters.end(positional(params)[0]))],
+    ['eth_getFilterChanges', (params) => filters.changes(idOf(params))],
+    ['eth_uninstallFilter', (params) => JSON.stringify(filters.end(idOf(params)))],
   ]
   if (getLogs !== undefined)
-    methods.push(['eth_getFilterLogs', (params, context) => getLogs([filters.logs(positional(params)[0])], context)])
+    methods.push(['eth_getFilterLogs', (params, context) => getLogs([filters.logs(idOf(params))], context)])
   if (nodeUrls.length > 0)
     methods.push([
       'eth_newPendingTransactionFilter',
@@ -76,7 +76,15 @@ export function filterMethods({ blocks, follows, nodeUrls, getLogs }: FilterSour
   return new Map(methods)
 }
 
-function positional(params: unknown): unknown[] {
-  if (Array.isArray(params)) return params
-  throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
+/** @throws RpcError where there is no first parameter */
+function required(params: unknown): unknown {
+  if (!Array.isArray(params)) throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
+  if (params[0] == null) throw new RpcError(ErrorCode.invalidParams, 'missing value for required argument 0')
+  return params[0]
+}
+
+function idOf(params: unknown): string {
+  const id = required(params)
+  if (typeof id === 'string') return id
+  throw new RpcError(ErrorCode.invalidParams, 'params[0]: expected the id of a filter')
 }

@@ -1,5 +1,5 @@
 import type { RpcMethod } from '../requests/rpc-method.js'
-import { decoding, onHeadOf, type Reading } from './reading.js'
+import { decoding, onHeadOf, orLatest, type Reading } from './reading.js'
 
 const BLOCK_AT = 2
 
@@ -7,8 +7,9 @@ const BLOCK_AT = 2
 export function proofMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const pass = passed.get('eth_getProof')
   if (pass === undefined) return new Map()
-  const method = decoding(async (params, context) =>
-    pass(params.length > BLOCK_AT ? await onHeadOf(reading, params, BLOCK_AT, context) : params, context),
-  )
+  const method = decoding(async (given, context) => {
+    const params = given.length < BLOCK_AT ? given : orLatest(given, BLOCK_AT)
+    return pass(params.length > BLOCK_AT ? await onHeadOf(reading, params, BLOCK_AT, context) : params, context)
+  })
   return new Map([['eth_getProof', method]])
 }

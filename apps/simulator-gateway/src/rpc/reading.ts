@@ -3,7 +3,9 @@ import type { UpstreamClient } from '@upfront/node'
 import {
   type BlockParameter,
   DecodeError,
+  decodeBlockNumber,
   decodeBlockParameter,
+  decodeBytes32,
   decodeStateParameter,
   Place,
   type StateParameter,
@@ -44,6 +46,21 @@ export async function onHeadOf(
   const head = await bases.head(context.view, timeOf(context))
   bases.standsOn(head, context.view)
   return params.with(at, toQuantity(head.header.number))
+}
+
+/** The parameters with `latest` where the block at this place is left out. */
+export function orLatest(params: unknown[], at: number): unknown[] {
+  return params[at] == null ? [...params.slice(0, at), 'latest', ...params.slice(at + 1)] : params
+}
+
+/** A number or a tag alone. @throws DecodeError with the place */
+export function blockNumberParameter(params: unknown[], at: number): BlockParameter {
+  return decodeBlockNumber(params[at], new Place(undefined, `params[${at}]`))
+}
+
+/** A hash alone. @throws DecodeError with the place */
+export function blockHashParameter(params: unknown[], at: number): BlockParameter {
+  return { kind: 'hash', hash: decodeBytes32(params[at], undefined, `params[${at}]`), requireCanonical: false }
 }
 
 /** @throws DecodeError with the place */

@@ -29,14 +29,12 @@ import { type SimulationBase, tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing } from '../simulate/growing-answer.js'
 import { readUntil } from '../simulate/simulation-context.js'
-import { decoding, onHeadOf, type Reading, stateParameter, timeOf } from './reading.js'
+import { decoding, onHeadOf, orLatest, type Reading, stateParameter, timeOf } from './reading.js'
 
 /** @throws RpcError, DecodeError */
 interface StateMethod {
   /** Where the block parameter stands. */
   at: number
-  /** Whether it may be left out: then it is `latest`. */
-  isOptional?: boolean
   /** Reads the state of one block, sealed or under construction. */
   reads?: (params: unknown[], base: SimulationBase, context: RpcContext) => Promise<unknown>
   /** Executes on it. */
@@ -50,17 +48,15 @@ interface StateMethod {
 export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases } = reading
   const methods = new Map<string, RpcMethod>()
-  for (const [name, { at, isOptional, reads, calls }] of answers(reading)) {
+  for (const [name, { at, reads, calls }] of answers(reading)) {
     const pass = passed.get(name)
     if (pass === undefined) continue
     methods.set(
       name,
       decoding(async (given, context) => {
         const { view } = context
-        const params =
-          isOptional && given[at] == null ? [...given.slice(0, at), 'latest', ...given.slice(at + 1)] : given
-        if (params.length <= at)
-          throw new DecodeError(undefined, `missing value for required argument ${params.length}`)
+        if (given.length < at) throw new DecodeError(undefined, `missing value for required argument ${given.length}`)
+        const params = orLatest(given, at)
         const block = stateParameter(params, at)
         const time = timeOf(context)
         const isAnsweredHere =
@@ -144,7 +140,6 @@ function answers(reading: Reading): [string, StateMethod][] {
       'eth_call',
       {
         at: 1,
-        isOptional: true,
         calls: calling(async (request, site) => {
           const { failed, returnData } = await executeCall(request, site).catch((error) => {
             if (!(error instanceof SimulationRejected)) throw error
@@ -159,7 +154,6 @@ function answers(reading: Reading): [string, StateMethod][] {
       'eth_estimateGas',
       {
         at: 1,
-        isOptional: true,
         calls: calling(async (request, site) => {
           const estimate = await estimateGas(request, site)
           if ('failed' in estimate) throw refusal(estimate.failed)

@@ -62,7 +62,7 @@ export class Filters {
   }
 
   /** What came since it was asked last, as a JSON list. @throws RpcError -32000 where there is no such filter */
-  changes(id: unknown): string {
+  changes(id: string): string {
     const filter = this.#find(id)
     filter.timer.refresh()
     const { changes } = filter
@@ -73,7 +73,7 @@ export class Filters {
   }
 
   /** What a filter of logs was made with. @throws RpcError -32000 where there is no such filter */
-  logs(id: unknown): object {
+  logs(id: string): object {
     const { logs, timer } = this.#find(id)
     timer.refresh()
     if (logs === undefined) throw noFilter()
@@ -81,10 +81,10 @@ export class Filters {
   }
 
   /** False where there is no such filter. */
-  end(id: unknown): boolean {
-    const filter = this.#filters.get(id as string)
+  end(id: string): boolean {
+    const filter = this.#filters.get(id)
     if (filter === undefined) return false
-    this.#filters.delete(id as string)
+    this.#filters.delete(id)
     clearTimeout(filter.timer)
     this.#length -= filter.length
     const left = this.#ofClient.get(filter.client)! - 1
@@ -105,8 +105,8 @@ export class Filters {
     if (filter.length > MOST_WAITING || this.#length > MOST_WAITING_OF_ALL) this.end(id)
   }
 
-  #find(id: unknown): Filter {
-    const filter = typeof id === 'string' ? this.#filters.get(id) : undefined
+  #find(id: string): Filter {
+    const filter = this.#filters.get(id)
     if (filter === undefined) throw noFilter()
     return filter
   }

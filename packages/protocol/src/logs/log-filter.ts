@@ -1,4 +1,4 @@
-import { type BlockParameter, decodeBlockParameter } from '../block-parameter.js'
+import { type BlockParameter, decodeBlockNumber } from '../block-parameter.js'
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeObject } from '../decode/structure.js'
@@ -32,8 +32,8 @@ export function decodeLogFilter(value: unknown, place: Place): LogFilter {
       throw new DecodeError(place, '`blockHash` can not stand beside `fromBlock` or `toBlock`')
     filter.blockHash = decodeBytes32(blockHash, place, 'blockHash')
   }
-  if (fromBlock != null) filter.fromBlock = decodeBlockParameter(fromBlock, new Place(place, 'fromBlock'))
-  if (toBlock != null) filter.toBlock = decodeBlockParameter(toBlock, new Place(place, 'toBlock'))
+  if (fromBlock != null) filter.fromBlock = decodeBlockNumber(fromBlock, new Place(place, 'fromBlock'))
+  if (toBlock != null) filter.toBlock = decodeBlockNumber(toBlock, new Place(place, 'toBlock'))
   return filter
 }
 

@@ -1,4 +1,13 @@
-import { type AccessListEntry, type Address, type CallRequest, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
+import {
+  type AccessListEntry,
+  type Address,
+  type Call,
+  type CallRequest,
+  ErrorCode,
+  type Hash,
+  RpcError,
+  toQuantity,
+} from '@upfront/protocol'
 import type { Answer } from '../engine/engine.js'
 import { presentFailure } from '../present/present-failure.js'
 import { accessListOf, byAddress } from '../trace/access-list.js'
@@ -19,14 +28,14 @@ const MOST_RUNS = 16
  * The access list with which a call accesses just what the list has: the call runs with the list of the run before until the two are the
  * same, as in geth.
  * @param run runs the call, with its state recorded
- * @throws RpcError -32000 for a legacy transaction with authorizations, which geth makes for no other method
+ * @throws RpcError -32000 for prices and a legacy transaction with authorizations that geth refuses by no other method
  */
 export async function createAccessList(
   request: CallRequest,
   run: (request: CallRequest) => Promise<Answer>,
 ): Promise<CreatedAccessList> {
-  if (request.call.gasPrice !== undefined && request.call.authorizationList !== undefined)
-    throw new RpcError(ErrorCode.serverError, 'both gasPrice and authorizationList specified')
+  const refused = refusalOf(request.call)
+  if (refused !== undefined) throw new RpcError(ErrorCode.serverError, refused)
   let accessList = await givenList(request, run)
   for (let runs = 1; ; runs += 1) {
     const { records, failures, gasUsed } = await run({ ...request, call: { ...request.call, accessList } })
@@ -38,6 +47,16 @@ export async function createAccessList(
     }
     accessList = accessed
   }
+}
+
+/** As geth fills in a transaction to be sent (`setFeeDefaults`). */
+function refusalOf({ gasPrice, maxFeePerGas, maxPriorityFeePerGas, authorizationList }: Call): string | undefined {
+  if (gasPrice !== undefined && authorizationList !== undefined) return 'both gasPrice and authorizationList specified'
+  if (gasPrice === 0n) return 'gasPrice must be non-zero after london fork'
+  if (maxFeePerGas === undefined || maxPriorityFeePerGas === undefined) return undefined
+  if (maxFeePerGas === 0n) return 'maxFeePerGas must be non-zero'
+  const quantities = `maxFeePerGas (${toQuantity(maxFeePerGas)}) < maxPriorityFeePerGas (${toQuantity(maxPriorityFeePerGas)})`
+  return maxFeePerGas < maxPriorityFeePerGas ? quantities : undefined
 }
 
 /** Both in ascending order. */
