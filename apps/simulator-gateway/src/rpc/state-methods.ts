@@ -188,3 +188,16 @@ function refusal(failed: FailedCall): RpcError {
   const { code, message, data } = error
   return code === ErrorCode.reverted ? new RpcError(code, message, data) : new RpcError(ErrorCode.serverError, message)
 }
+
+const BLOCK_AT = 2
+
+/** `eth_getProof`, where `passed` has it: by the node. A block under construction has no root to prove anything against: `pending` is the head. */
+export function proofMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+  const pass = passed.get('eth_getProof')
+  if (pass === undefined) return new Map()
+  const method = decoding(async (given, context) => {
+    const params = given.length < BLOCK_AT ? given : orLatest(given, BLOCK_AT)
+    return pass(params.length > BLOCK_AT ? await onHeadOf(reading, params, BLOCK_AT, context) : params, context)
+  })
+  return new Map([['eth_getProof', method]])
+}

@@ -1,5 +1,5 @@
 import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
-import { type BlockLog, hasNoLogs } from '../blocks/block-logs.js'
+import { type BlockLog, hasNoLogs } from '../blocks/block-contents.js'
 import type { FollowedBlock } from '../blocks/followed-block.js'
 
 export interface AnnouncedBlock {

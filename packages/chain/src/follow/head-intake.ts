@@ -1,7 +1,6 @@
 import { type CallLimits, type CancelSignal, pause } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
-import { askLimits, reasonOf } from './asking.js'
 import type { HeadFollowerOptions, WithHeader } from './head-follower-options.js'
 import type { KeptBlocks } from './kept-blocks.js'
 
@@ -149,4 +148,15 @@ export class HeadIntake<B extends WithHeader> {
     await Promise.race([done, late])
     clearTimeout(timer)
   }
+}
+
+const ASK_TIMEOUT_MS = 5_000
+
+/** How long a node is waited for that is asked while the head is followed. */
+export function askLimits(signal: CancelSignal): CallLimits {
+  return { signal, deadline: performance.now() + ASK_TIMEOUT_MS }
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

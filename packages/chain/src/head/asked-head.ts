@@ -10,10 +10,8 @@ import {
   within,
 } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
-import { headerFromRpc } from '@upfront/simulation'
+import { headerFromRpc, type PinnedBlock } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
-import { blockCall } from './block-call.js'
-import type { FollowedHead } from './followed-head.js'
 import { HeaderCheck } from './header-check.js'
 import { SharedLookup } from './shared-lookup.js'
 
@@ -106,4 +104,38 @@ export function noAnswer(upstream: string): UpstreamError {
 
 function hashOf(block: unknown): unknown {
   return typeof block === 'object' && block !== null && 'hash' in block ? block.hash : undefined
+}
+
+/** The head as it is followed. */
+export interface FollowedHead {
+  /** The head to stand on without asking; undefined where the node must be asked. */
+  current(): PinnedBlock | undefined
+  /** A followed block, by its number or its hash; undefined where the node must be asked. */
+  header(which: bigint | Hash): BlockHeader | undefined
+  /** Learnt milliseconds between blocks; undefined until two heads were seen. */
+  readonly intervalMs: number | undefined
+  /** The number of the newest head known; 0 where none is followed. */
+  readonly newestNumber: bigint
+  /** Tells of a head that the node answered with. @param askedAt `performance.now()` when it was asked */
+  noteAsked(header: BlockHeader, askedAt: number): void
+}
+
+const BLOCK_BYTES = 8 * 1024 * 1024
+
+/**
+ * The call that asks for a block's header. A node that does not have the block fails it with a fault of kind `null`.
+ * @param at a tag or a number, as JSON-RPC has it, or a hash
+ * @param check refuses a header whose hash is not that of its fields
+ */
+export function blockCall(at: string | { hash: Hash }, check?: HeaderCheck): UpstreamCall<BlockHeader> {
+  const byHash = typeof at !== 'string'
+  return {
+    method: byHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber',
+    params: [byHash ? at.hash : at, false],
+    decode: (block) => {
+      const header = headerFromRpc(block)
+      return check === undefined ? header : check.checked(header, block)
+    },
+    maxBytes: BLOCK_BYTES,
+  }
 }

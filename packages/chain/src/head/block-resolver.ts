@@ -18,9 +18,7 @@ import {
   pendingIdentity,
 } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
-import { type AskedHead, noAnswer } from './asked-head.js'
-import { blockCall } from './block-call.js'
-import type { FollowedHead } from './followed-head.js'
+import { type AskedHead, blockCall, type FollowedHead, noAnswer } from './asked-head.js'
 import { HeaderCheck } from './header-check.js'
 import { onGuess } from './on-guess.js'
 import { SharedLookup } from './shared-lookup.js'

@@ -1,5 +1,5 @@
 import type { CircuitState, UpstreamClient } from '@upfront/node'
-import { blockCall } from './block-call.js'
+import { blockCall } from './asked-head.js'
 import { type SeenHead, type Straying, straying } from './straying.js'
 
 const MOST_OFTEN_MS = 2_000

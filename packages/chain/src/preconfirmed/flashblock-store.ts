@@ -1,4 +1,5 @@
-import type { Hash, Hex } from '@upfront/protocol'
+import type { BlockHeader, Hash, Hex } from '@upfront/protocol'
+import { type BlockEnvironment, type ChainRules, isForkActive, nextExcessBlobGas, rulesAt } from '@upfront/simulation'
 import type { Flashblock, FlashblockBase } from './flashblock.js'
 
 /** What became of a flashblock that came in. Only `next`, `first` and `restart` can change what `pending` shows at once. */
@@ -148,4 +149,61 @@ function prefixLength(payload: Payload): number {
   let length = 0
   while (payload.byIndex.has(length)) length++
   return length
+}
+
+/** A sealed block as the node has it. */
+export interface CanonicalBlock {
+  header: BlockHeader
+  transactionHashes: readonly Hash[]
+  /** Whether it takes blocks back that were the chain's. */
+  reorganised: boolean
+}
+
+/** What the metrics count and the log says. */
+export type PreconfirmedEvent =
+  | { kind: 'arrival'; arrival: Arrival; blockNumber: bigint; index: number }
+  /** A flashblock shows in `pending`. */
+  | { kind: 'visible'; blockNumber: bigint; index: number; transactions: number; gasUsed: bigint; afterMs: number }
+  /** The node's head is the block that was pre-confirmed: its layers are part of the head now. */
+  | { kind: 'folded'; blockNumber: bigint }
+  /** The node's head is another block than was pre-confirmed at its height. */
+  | { kind: 'differs'; blockNumber: bigint }
+  /** The node's head is no child of the one before. */
+  | { kind: 'reorganised'; blockNumber: bigint }
+  /** Executing gave something else than the flashblock claims, or the block's rules refuse a transaction. */
+  | { kind: 'mismatch'; blockNumber: bigint; index: number; reason: string }
+  /** A transaction reaches code that the chain's nodes have of their own (Base's B20), which is not executed here. */
+  | { kind: 'nativePrecompile'; blockNumber: bigint; index: number; reason: string }
+  /** The node could not be read; tried again. */
+  | { kind: 'unreadable'; blockNumber: bigint; reason: string }
+  /** Following failed unexpectedly; the next flashblock or head starts from the canonical head again. */
+  | { kind: 'failed'; reason: string }
+  /** `pending` stands on the canonical head from now on. */
+  | { kind: 'fallback' }
+
+/** The environment of a pre-confirmed block on its parent; undefined where no rules are known for its time. */
+export function environmentOf(
+  { base, blockNumber }: BlockPrefix,
+  parent: BlockHeader,
+  chain: ChainRules,
+): BlockEnvironment | undefined {
+  const rules = rulesAt(chain, blockNumber, base.timestamp)
+  if (!rules) return undefined
+  const environment: BlockEnvironment = {
+    number: blockNumber,
+    timestamp: base.timestamp,
+    parentHash: base.parentHash,
+    gasLimit: base.gasLimit,
+    feeRecipient: base.feeRecipient,
+    prevRandao: base.prevRandao,
+    baseFeePerGas: base.baseFeePerGas,
+    extraData: base.extraData,
+    rules,
+  }
+  if (!isForkActive(rules.fork, 'cancun')) return environment
+  return {
+    ...environment,
+    parentBeaconBlockRoot: base.parentBeaconBlockRoot,
+    excessBlobGas: nextExcessBlobGas(parent, rules),
+  }
 }

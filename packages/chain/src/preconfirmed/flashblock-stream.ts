@@ -1,7 +1,6 @@
 import type { Relay, RelayMember } from '../follow/relay.js'
 import { ReconnectingSocket } from '../socket/reconnecting-socket.js'
-import type { Flashblock } from './flashblock.js'
-import { decodeFrame } from './flashblock-frame.js'
+import { decodeFrame, type Flashblock } from './flashblock.js'
 
 export interface FlashblockStreamOptions {
   /** Tried in turn: the next one follows when one is lost. */

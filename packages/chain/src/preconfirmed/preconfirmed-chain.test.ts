@@ -8,10 +8,9 @@ import {
   type Step,
 } from '@upfront/simulation'
 import { flashblockMessage, hashOf } from '../../test/flashblock-message.js'
-import type { CanonicalBlock } from './canonical-block.js'
 import { flashblockFromJson } from './flashblock.js'
+import type { CanonicalBlock, PreconfirmedEvent } from './flashblock-store.js'
 import { PreconfirmedChain } from './preconfirmed-chain.js'
-import type { PreconfirmedEvent } from './preconfirmed-event.js'
 import { newestBlock } from './snapshot.js'
 
 const GAS = 21_000

@@ -12,12 +12,15 @@ import {
   ReadBudget,
   type StateLayer,
 } from '@upfront/simulation'
-import type { CanonicalBlock } from './canonical-block.js'
-import { environmentOf } from './environment-of.js'
 import { differenceOf, executedPart, extended } from './executed-block.js'
 import type { Flashblock } from './flashblock.js'
-import { type BlockPrefix, FlashblockStore } from './flashblock-store.js'
-import type { PreconfirmedEvent } from './preconfirmed-event.js'
+import {
+  type BlockPrefix,
+  type CanonicalBlock,
+  environmentOf,
+  FlashblockStore,
+  type PreconfirmedEvent,
+} from './flashblock-store.js'
 import { RecentReads } from './recent-reads.js'
 import { headerOf, type PreconfirmedBlock, type PreconfirmedSnapshot } from './snapshot.js'
 

@@ -1,6 +1,6 @@
 import { decodeFixedBytes, decodeQuantity, malformed, UpstreamFault } from '@upfront/node'
 import { type BlockHeader, blockHeaderFromRpc, DecodeError, type Hash } from '@upfront/protocol'
-import type { OpeningBlock } from './opening-block.js'
+import type { OpeningBlock } from './pinned-block.js'
 
 /** A node's own block under construction. */
 export interface NodePendingBlock {

@@ -1,5 +1,4 @@
-import type { BlockHeader, Hash } from '@upfront/protocol'
-import type { OpeningBlock } from './opening-block.js'
+import { type BlockHeader, type BlockOverrides, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
 
 /** The block whose state a request uses from beginning to end. */
 export interface PinnedBlock {
@@ -15,3 +14,19 @@ export interface PinnedBlock {
   /** Where the head is followed: `performance.now()` when it was first seen. Nobody was asked for this request. */
   seenAt?: number
 }
+
+/** The block that a request is pinned to can no longer be read. A request by tag or number is run again. */
+export class BlockMoved extends RpcError {
+  constructor(upstream: string, message: string) {
+    super(ErrorCode.internalError, `upstream ${upstream}: ${message}`, { upstream, fault: 'block-moved' }, 502)
+  }
+}
+
+/**
+ * The environment of the first simulated block where it is one under construction (`pending`), for what the request does not
+ * override.
+ */
+export type OpeningBlock = Pick<
+  BlockOverrides,
+  'timestamp' | 'gasLimit' | 'feeRecipient' | 'prevRandao' | 'baseFeePerGas' | 'beaconRoot'
+>

@@ -1,7 +1,7 @@
 import { type CallRequest, ErrorCode, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
 import type { FailedCall, Failure } from '../engine/engine.js'
 import { SimulationRejected, type TransactionFault } from '../engine/simulation-rejected.js'
-import { FORK_RULES } from '../plan/fork-rules.js'
+import { FORK_RULES } from '../plan/chain-rules.js'
 import { rulesAt } from '../plan/rules-at.js'
 import { isOutOfGas } from '../present/halt-message.js'
 import { presentRejection } from '../present/present-rejection.js'

@@ -1,8 +1,7 @@
 import type { Address, TokenSetting } from '@upfront/protocol'
 import { allowanceOf, holdingOf, type Question } from '../assets/questions.js'
 import type { CallRecord } from '../engine/call-record.js'
-import { FIELD_PROBES, fieldOf, ONES, placed, type SlotField } from '../tokens/slot-layout.js'
-import type { TokenLayouts } from '../tokens/token-layouts.js'
+import { FIELD_PROBES, fieldOf, ONES, placed, type SlotField, type TokenLayouts } from '../tokens/token-layouts.js'
 import { answerIn, type Prober, type SlotValue } from './prober.js'
 
 /** An amount that can't be set, and why. */

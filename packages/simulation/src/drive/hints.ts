@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallQueue, UpstreamCall, UpstreamFault } from '@upfront/node'
-import type { Address } from '@upfront/protocol'
+import type { Address, StateOverride } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import type { Engine } from '../engine/engine.js'
 import { layerValue } from '../engine/layer-value.js'
@@ -8,7 +8,6 @@ import type { StateRead } from '../engine/state.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import type { OnLack } from './driver.js'
 import { namedAccounts } from './named-accounts.js'
-import { Overridden } from './overridden.js'
 import type { PinnedState } from './pinned-state.js'
 import type { StateReads } from './state-reads.js'
 import { accessListHint, accountReads, type HintedCall, hintedCall, prestateHint } from './touch-hints.js'
@@ -159,4 +158,37 @@ function overridesMuch({ blocks }: SimulationPlan): boolean {
 function isUnavailable(feature: Feature, fault: UpstreamFault): boolean {
   const refusesOverrides = fault.kind === 'rpc-error' && fault.detail.rpc?.code === -32602
   return isUnserved(fault) || (feature === 'eth_createAccessList with overrides' && refusesOverrides)
+}
+
+interface Replaced {
+  balance: boolean
+  nonce: boolean
+  code: boolean
+  wholeStorage: boolean
+  slots: Set<string>
+}
+
+/** What the overrides of a plan's blocks so far replace: no need to read it. */
+export class Overridden {
+  readonly #accounts = new Map<Address, Replaced>()
+
+  add(overrides: readonly StateOverride[]): void {
+    for (const override of overrides) {
+      const known = this.#accounts.get(override.address)
+      const account = known ?? { balance: false, nonce: false, code: false, wholeStorage: false, slots: new Set() }
+      account.balance ||= override.balance !== undefined
+      account.nonce ||= override.nonce !== undefined
+      account.code ||= override.code !== undefined
+      account.wholeStorage ||= override.state !== undefined
+      for (const [slot] of override.stateDiff ?? []) account.slots.add(slot)
+      this.#accounts.set(override.address, account)
+    }
+  }
+
+  has(read: StateRead): boolean {
+    if (read.kind === 'blockHash') return false
+    const account = this.#accounts.get(read.address)
+    if (account === undefined) return false
+    return read.kind === 'storage' ? account.wholeStorage || account.slots.has(read.slot) : account[read.kind]
+  }
 }

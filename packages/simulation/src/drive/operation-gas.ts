@@ -1,7 +1,6 @@
 import { type Address, type StateOverride, toQuantity } from '@upfront/protocol'
 import { EntryPointAbi, type PricedOperation } from '../accounts/entry-point.js'
-import type { OperationCall, OperationGas } from '../accounts/operation-call.js'
-import { operationEvent } from '../accounts/operation-event.js'
+import { type OperationCall, type OperationGas, operationEvent } from '../accounts/operation-call.js'
 import { hasFailed, operationFrames } from '../accounts/operation-frames.js'
 import type { CallRecord, Frame } from '../engine/call-record.js'
 import { search } from './least-gas.js'

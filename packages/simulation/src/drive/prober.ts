@@ -1,7 +1,7 @@
 import type { Address, BlockStateCall, Hash, StateOverride } from '@upfront/protocol'
 import { type Question, wordOf } from '../assets/questions.js'
 import type { CallRecord } from '../engine/call-record.js'
-import { slotOf } from '../tokens/slot-layout.js'
+import { slotOf } from '../tokens/token-layouts.js'
 import type { Run } from './inspect.js'
 import type { Simulation } from './simulate.js'
 

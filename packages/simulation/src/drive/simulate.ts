@@ -8,7 +8,7 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
-import type { OpeningBlock } from '../block/opening-block.js'
+import type { OpeningBlock } from '../block/pinned-block.js'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Touched, TouchedList } from '../engine/engine.js'
 import { SimulationRejected } from '../engine/simulation-rejected.js'

@@ -1,6 +1,6 @@
 import type { BlockHeader } from '@upfront/protocol'
-import { DEFAULT_OP_BASE_FEE } from '../plan/chain-defaults.js'
 import { type BlockRules, type ChainRules, OP_FORKS, type OpFork } from '../plan/chain-rules.js'
+import { DEFAULT_OP_BASE_FEE } from './chain-rules.js'
 
 /** How a block's base fee follows from its parent. */
 export interface BaseFeeParameters {

@@ -1,6 +1,5 @@
 import type { BlockHeader } from '@upfront/protocol'
-import type { BlockRules } from './chain-rules.js'
-import { FORK_RULES } from './fork-rules.js'
+import { type BlockRules, FORK_RULES } from './chain-rules.js'
 
 export const GAS_PER_BLOB = 131_072n
 

@@ -1,6 +1,5 @@
 import { DecodeError, decodeQuantity, mismatch, Place, quote } from '@upfront/protocol'
-import { DEFAULT_BLOCK_TIME } from './chain-defaults.js'
-import type { ChainRules, EthereumFork } from './chain-rules.js'
+import { type ChainRules, DEFAULT_BLOCK_TIME, type EthereumFork } from './chain-rules.js'
 import { decodeBlobParameters } from './chain-rules-from-genesis.js'
 
 type Fields = Record<string, unknown>

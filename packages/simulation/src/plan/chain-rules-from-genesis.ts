@@ -1,7 +1,15 @@
 import { type Address, DecodeError, decodeQuantity, mismatch, Place } from '@upfront/protocol'
 import { type BlockSchedule, denimSchedule } from './block-schedule.js'
-import { DEFAULT_BLOB_PARAMETERS, DEFAULT_BLOCK_TIME, DEFAULT_OP_BASE_FEE } from './chain-defaults.js'
-import type { BlobParameters, ChainRules, EthereumFork, ForkActivation, OpFork } from './chain-rules.js'
+import {
+  type BlobParameters,
+  type ChainRules,
+  DEFAULT_BLOB_PARAMETERS,
+  DEFAULT_BLOCK_TIME,
+  DEFAULT_OP_BASE_FEE,
+  type EthereumFork,
+  type ForkActivation,
+  type OpFork,
+} from './chain-rules.js'
 
 /** Times of a geth or op-geth chain configuration, by the fork that they activate. */
 const ETHEREUM_TIMES: [field: string, fork: EthereumFork][] = [

@@ -72,3 +72,40 @@ export interface BlockRules {
   /** From Cancun on, on Ethereum. */
   blob?: BlobParameters
 }
+
+/** Seconds between blocks. */
+export const DEFAULT_BLOCK_TIME = { ethereum: 12n, optimism: 2n } as const
+
+/** OP mainnet's, which almost every OP-stack chain has. */
+export const DEFAULT_OP_BASE_FEE: OpBaseFeeParameters = { elasticity: 6n, denominator: 50n, denominatorCanyon: 250n }
+
+const CANCUN: BlobParameters = { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n }
+const PRAGUE: BlobParameters = { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n }
+
+/** EIP-4844 and EIP-7691. Osaka changes none; what a BPO fork brings is the chain's own configuration. */
+export const DEFAULT_BLOB_PARAMETERS: Readonly<Partial<Record<string, BlobParameters>>> = {
+  cancun: CANCUN,
+  prague: PRAGUE,
+}
+
+/** What a fork bounds and prices, for all that is not left to the engines. */
+export interface ForkRules {
+  /** Most gas that a transaction may ask for (EIP-7825); none from Amsterdam on, where what it executes is bounded alone. */
+  transactionGas?: bigint
+  /** Whether a high base fee keeps the price of blobs from falling (EIP-7918). */
+  reservesBlobPrice: boolean
+}
+
+const PARIS: ForkRules = { reservesBlobPrice: false }
+const OSAKA: ForkRules = { ...PARIS, transactionGas: 1n << 24n, reservesBlobPrice: true }
+
+const { transactionGas: _onlyExecuted, ...AMSTERDAM } = OSAKA
+
+export const FORK_RULES: Readonly<Record<EthereumFork, ForkRules>> = {
+  paris: PARIS,
+  shanghai: PARIS,
+  cancun: PARIS,
+  prague: PARIS,
+  osaka: OSAKA,
+  amsterdam: AMSTERDAM,
+}

@@ -1,6 +1,13 @@
 import type { BlockHeader } from '@upfront/protocol'
-import { DEFAULT_BLOB_PARAMETERS, DEFAULT_BLOCK_TIME, DEFAULT_OP_BASE_FEE } from './chain-defaults.js'
-import { type BlockRules, type ChainRules, OP_FORKS, type OpFork } from './chain-rules.js'
+import {
+  type BlockRules,
+  type ChainRules,
+  DEFAULT_BLOB_PARAMETERS,
+  DEFAULT_BLOCK_TIME,
+  DEFAULT_OP_BASE_FEE,
+  OP_FORKS,
+  type OpFork,
+} from './chain-rules.js'
 import { ethereumForkOf, isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
 
 /** Collects the fees of every OP-stack chain. */

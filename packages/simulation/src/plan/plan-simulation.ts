@@ -11,11 +11,10 @@ import {
   ZERO_ADDRESS,
   ZERO_HASH,
 } from '@upfront/protocol'
-import type { OpeningBlock } from '../block/opening-block.js'
+import type { OpeningBlock } from '../block/pinned-block.js'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
-import type { BlockRules, ChainRules } from './chain-rules.js'
-import { FORK_RULES } from './fork-rules.js'
+import { type BlockRules, type ChainRules, FORK_RULES } from './chain-rules.js'
 import { impliedRules, isOlderThanInferred } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
 import { NO_RECORDING, type Recording } from './recording.js'

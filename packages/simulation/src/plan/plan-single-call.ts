@@ -1,5 +1,5 @@
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError, type SimulationLimits } from '@upfront/protocol'
-import type { OpeningBlock } from '../block/opening-block.js'
+import type { OpeningBlock } from '../block/pinned-block.js'
 import type { ChainRules } from './chain-rules.js'
 import { impliedRules } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'

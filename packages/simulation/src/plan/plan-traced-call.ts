@@ -1,5 +1,5 @@
 import { type BlockHeader, type Call, type CallRequest, type SimulationLimits, ZERO_HASH } from '@upfront/protocol'
-import type { OpeningBlock } from '../block/opening-block.js'
+import type { OpeningBlock } from '../block/pinned-block.js'
 import { blobBaseFee } from './blob-gas.js'
 import type { ChainRules } from './chain-rules.js'
 import { planSingleCall } from './plan-single-call.js'

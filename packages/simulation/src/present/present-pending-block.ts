@@ -1,4 +1,4 @@
-import { type Address, type Hash, type Hex, toQuantity, ZERO_HASH } from '@upfront/protocol'
+import { type Address, type Hash, type Hex, type LogFilter, logMatches, toQuantity, ZERO_HASH } from '@upfront/protocol'
 import { fromRlp, hexToBytes, parseTransaction } from 'viem'
 import { parseTransaction as parseOpTransaction } from 'viem/op-stack'
 import type { BlockEnvironment, ExecutedReceipt, PreconfirmedTransaction } from '../engine/preconfirmation-executor.js'
@@ -293,4 +293,9 @@ function signedFields(raw: Hex) {
     r: toQuantity(BigInt(signed.r ?? '0x0')),
     s: toQuantity(BigInt(signed.s ?? '0x0')),
   }
+}
+
+/** `eth_getLogs` on pre-confirmed blocks: the logs that the filter's addresses and topics let through. */
+export function presentPendingLogs(blocks: readonly PendingBlock[], filter: LogFilter): PendingLog[] {
+  return blocks.flatMap((block) => pendingLogs(block).filter((log) => logMatches(log, filter)))
 }

@@ -1,6 +1,6 @@
 import { brotliCompressSync } from 'node:zlib'
 import { flashblockMessage } from '../../test/flashblock-message.js'
-import { decodeFrame } from './flashblock-frame.js'
+import { decodeFrame } from './flashblock.js'
 
 const LIMIT = 1 << 20
 const opening = flashblockMessage({ number: 7, index: 0 })

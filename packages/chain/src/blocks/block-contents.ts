@@ -1,0 +1,203 @@
+import {
+  type CallLimits,
+  type CallQueue,
+  type CancelSignal,
+  malformed,
+  type UpstreamCall,
+  UpstreamError,
+  unlessAborted,
+} from '@upfront/node'
+import type { Address, BlockHeader, Hash, Hex, LogFilter } from '@upfront/protocol'
+import { LRUCache } from 'lru-cache'
+import { keccak256 } from 'viem'
+import type { FollowedBlock } from './followed-block.js'
+
+/** Logs of all kept blocks. */
+const MOST_LOGS = 50_000
+
+/** A log of a sealed block, written as JSON once for all who are shown it. */
+export class BlockLog {
+  #json: string | undefined
+  #removedJson: string | undefined
+
+  /** @param fields as the node gave them */
+  constructor(readonly fields: Readonly<Record<string, unknown>>) {}
+
+  get address(): Address {
+    return this.fields.address as Address
+  }
+
+  get topics(): readonly Hash[] {
+    return this.fields.topics as Hash[]
+  }
+
+  get blockNumber(): unknown {
+    return this.fields.blockNumber
+  }
+
+  get json(): string {
+    this.#json ??= JSON.stringify(this.fields)
+    return this.#json
+  }
+
+  /** As it is taken back by a reorganisation. */
+  get removedJson(): string {
+    this.#removedJson ??= JSON.stringify({ ...this.fields, removed: true })
+    return this.#removedJson
+  }
+}
+
+const NONE: readonly BlockLog[] = []
+
+/** The logs of followed blocks as the node gives them, read once a block when somebody asks. */
+export class BlockLogs {
+  readonly #asked: AskedOnce<readonly BlockLog[]>
+
+  constructor(queue: CallQueue) {
+    this.#asked = new AskedOnce(queue, MOST_LOGS, (logs) => 1 + logs.length)
+  }
+
+  /**
+   * All logs of the block.
+   * @throws or rejects with UpstreamError, or the signal's reason
+   */
+  async of(
+    { hash, logsBloom }: Pick<BlockHeader, 'hash' | 'logsBloom'>,
+    { signal }: CallLimits = {},
+  ): Promise<readonly BlockLog[]> {
+    return hasNoLogs(logsBloom) ? NONE : this.#asked.of(hash, logsCall(hash), signal)
+  }
+}
+
+/** Whether a block with this bloom has no logs. */
+export function hasNoLogs(logsBloom: Hex): boolean {
+  return /^0x0*$/.test(logsBloom)
+}
+
+function logsCall(blockHash: Hash): BlockQuestion<BlockLog[]> {
+  return {
+    method: 'eth_getLogs',
+    params: [{ blockHash }],
+    decode: (result) => {
+      if (!Array.isArray(result)) throw malformed('a list of logs', result)
+      return result.map((log) => {
+        if (!isLogOf(log, blockHash)) throw malformed(`a log of block ${blockHash}`, log)
+        return new BlockLog(log)
+      })
+    },
+  }
+}
+
+function isLogOf(log: unknown, block: Hash): log is Record<string, unknown> {
+  if (typeof log !== 'object' || log === null) return false
+  const { address, topics, blockHash } = log as Record<string, unknown>
+  return blockHash === block && typeof address === 'string' && Array.isArray(topics)
+}
+
+const ANSWER_BYTES = 32 * 1024 * 1024
+
+/** What is asked of a block. */
+export type BlockQuestion<V> = Omit<UpstreamCall<V>, 'maxBytes' | 'isShown'>
+
+/** What the node says of a block beside the block itself: asked once for all who need it, when the first does. */
+export class AskedOnce<V extends readonly unknown[]> {
+  readonly #queue: CallQueue
+  readonly #kept: LRUCache<Hash, V>
+  readonly #underWay = new Map<Hash, Promise<V>>()
+
+  /**
+   * @param most of all that is kept, in the unit of `weigh`
+   * @param weigh of what is kept of one block, at least 1
+   */
+  constructor(queue: CallQueue, most: number, weigh: (value: V) => number) {
+    this.#queue = queue
+    this.#kept = new LRUCache({ maxSize: most, sizeCalculation: weigh })
+  }
+
+  /** @throws or rejects with UpstreamError, or the signal's reason */
+  async of(block: Hash, call: BlockQuestion<V>, signal?: CancelSignal): Promise<V> {
+    const kept = this.#kept.get(block)
+    if (kept !== undefined) return kept
+    let asked = this.#underWay.get(block)
+    if (asked === undefined) {
+      asked = this.#ask(block, { ...call, isShown: true, maxBytes: ANSWER_BYTES }).finally(() =>
+        this.#underWay.delete(block),
+      )
+      this.#underWay.set(block, asked)
+    }
+    return unlessAborted(asked, signal)
+  }
+
+  async #ask(block: Hash, call: UpstreamCall<V>): Promise<V> {
+    const outcome = await this.#queue.send(call)
+    if ('error' in outcome) throw outcome.error
+    this.#kept.set(block, outcome.value)
+    return outcome.value
+  }
+}
+
+/** Of all kept receipts as JSON. */
+const MOST_CHARACTERS = 48 * 1024 * 1024
+
+/** The receipts of followed blocks as the node gives them, read once a block when somebody asks. */
+export class BlockReceipts {
+  readonly #asked: AskedOnce<readonly string[]>
+
+  constructor(queue: CallQueue) {
+    const weigh = (receipts: readonly string[]) => receipts.reduce((sum, { length }) => sum + length, 1)
+    this.#asked = new AskedOnce(queue, MOST_CHARACTERS, weigh)
+  }
+
+  /**
+   * Each as JSON, in order; undefined where the node does not give those of a block by its hash.
+   * @throws or rejects with the signal's reason
+   */
+  async of({ header: { hash }, rpc }: FollowedBlock, { signal }: CallLimits): Promise<readonly string[] | undefined> {
+    const call = receiptsCall(hash, (rpc.transactions as unknown[]).length)
+    return this.#asked.of(hash, call, signal).catch((error) => {
+      if (error instanceof UpstreamError) return undefined
+      throw error
+    })
+  }
+}
+
+function receiptsCall(block: Hash, count: number): BlockQuestion<string[]> {
+  return {
+    method: 'eth_getBlockReceipts',
+    params: [block],
+    decode: (result) => {
+      const isOfBlock = (receipt: unknown) =>
+        typeof receipt === 'object' && receipt !== null && 'blockHash' in receipt && receipt.blockHash === block
+      if (!Array.isArray(result) || result.length !== count || !result.every(isOfBlock))
+        throw malformed(`the ${count} receipts of block ${block}`, result)
+      return result.map((receipt) => JSON.stringify(receipt))
+    },
+    attempts: 2,
+  }
+}
+
+const BLOOM_CHARACTERS = 512
+/** With more alternatives at one place a bloom says little, and hashing them takes longer than reading. */
+const MOST_ALTERNATIVES = 16
+
+/**
+ * Whether a block with this `logsBloom` may have logs that the filter lets through: the bloom filter of the Yellow Paper (4.3.1), three bits of
+ * 2,048 for each address and topic.
+ */
+export function mayHoldLogs(logsBloom: Hex, { addresses, topics }: Pick<LogFilter, 'addresses' | 'topics'>): boolean {
+  return [addresses, ...topics].every(
+    (alternatives) =>
+      alternatives.size === 0 ||
+      alternatives.size > MOST_ALTERNATIVES ||
+      [...alternatives].some((value) => isIn(logsBloom, value)),
+  )
+}
+
+function isIn(bloom: Hex, value: Hex): boolean {
+  const hash = keccak256(value)
+  return [0, 1, 2].every((pair) => {
+    const bit = Number.parseInt(hash.slice(2 + 4 * pair, 6 + 4 * pair), 16) & 2_047
+    const digit = Number.parseInt(bloom.charAt(2 + BLOOM_CHARACTERS - 1 - (bit >> 2)), 16)
+    return (digit & (1 << (bit & 3))) !== 0
+  })
+}
