@@ -1,6 +1,6 @@
 import { UpstreamError } from '@upfront/node'
 import type { SimulatedBlock, SimulatedCall } from '@upfront/protocol'
-import { BlockMoved } from '../block/block-moved.js'
+import { BlockMoved } from '../block/pinned-block.js'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Circumstances } from '../outcome/circumstances.js'
 import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'

@@ -1,6 +1,6 @@
 import { UpstreamError } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import { BlockMoved } from '../block/block-moved.js'
+import { BlockMoved } from '../block/pinned-block.js'
 
 /** Undefined where a call is no transaction under such circumstances. */
 export async function unlessRefused<T>(run: () => T | PromiseLike<T>): Promise<T | undefined> {
