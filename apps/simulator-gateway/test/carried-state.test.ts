@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type BuiltGeth,
   DEVNET_ACCOUNTS,
+  deployUniswap,
   type FaultProxy,
   findGeth,
   GETH_DEVELOPER,
@@ -9,7 +10,11 @@ import {
   startBuiltGeth,
   startFaultProxy,
   startSocketProxy,
+  swapRouterAbi,
+  testTokenAbi,
+  type UniswapContracts,
 } from '@upfront/devnet'
+import { type Address, encodeFunctionData, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { answerStateFromHeader } from '../src/pending/answer-state.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -21,6 +26,9 @@ const BALANCE_OF = '0x00000000000000000000000000000000000ba1a0'
 const CODE = '0x6000353160005260206000f3'
 /** One more than the blocks that are fetched after a pause. */
 const MORE_THAN_ARE_FETCHED = 10
+
+const NEVER_MS = 3_600_000
+const STATE_READS = ['eth_getBalance', 'eth_getStorageAt', 'eth_getCode', 'eth_getTransactionCount', 'eth_getProof']
 
 // anvil answers a read with the state of the block before now and then while it mines: it is no judge of this.
 const path = findGeth()
@@ -71,14 +79,31 @@ describeWithGeth('state that is carried from block to block', () => {
     return { ...state, value: BigInt(result[0]?.calls[0]?.returnData ?? 0) }
   }
 
-  /** A block in which Bob gets something. */
-  async function paid(): Promise<bigint> {
+  async function send(to: Address, data?: Hex): Promise<void> {
+    const what = data === undefined ? { value: 1_000n, gas: 21_000n } : { data, gas: 500_000n }
     const raw = await payer.signTransaction({
-      ...{ chainId: 1_337, nonce: nonce++, to: bob, value: 1_000n, gas: 21_000n },
+      ...{ chainId: 1_337, nonce: nonce++, to, ...what },
       ...{ type: 'legacy', gasPrice: 100_000_000_000n },
     })
     await geth.rpc('eth_sendRawTransaction', [raw])
+  }
+  /** A block in which Bob gets something. */
+  async function paid(): Promise<bigint> {
+    await send(bob)
     return built()
+  }
+  async function deployed(): Promise<UniswapContracts> {
+    let isDone = false
+    const deploying = deployUniswap(geth.rpcUrl, GETH_DEVELOPER.privateKey).finally(() => {
+      isDone = true
+    })
+    while (!isDone && !over) {
+      await built()
+      await sleep(20)
+    }
+    const contracts = await deploying
+    nonce = Number(await geth.rpc<Hex>('eth_getTransactionCount', [payer.address, 'latest']))
+    return contracts
   }
   async function built(): Promise<bigint> {
     const hash = await geth.build({ feeRecipient: `0x${'fe'.repeat(20)}`, withdrawals: [] })
@@ -87,14 +112,10 @@ describeWithGeth('state that is carried from block to block', () => {
   }
   const atNode = async (block: bigint) =>
     BigInt(await geth.rpc<string>('eth_getBalance', [bob, `0x${block.toString(16)}`]))
-  const stateReads = () =>
-    ['eth_getBalance', 'eth_getStorageAt', 'eth_getCode', 'eth_getTransactionCount', 'eth_getProof'].reduce(
-      (sum, method) => sum + (node.stats.byMethod[method] ?? 0),
-      0,
-    )
-  const following = async () => {
-    const { following } = (await (await fetch(`${gateway.url}/health/ready`)).json()) as {
-      following: { carrying: object; recent: { carried: boolean }[] }
+  const stateReads = () => STATE_READS.reduce((sum, method) => sum + (node.stats.byMethod[method] ?? 0), 0)
+  const following = async (of = gateway) => {
+    const { following } = (await (await fetch(`${of.url}/health/ready`)).json()) as {
+      following: { carrying: object; recent: { block: string; carried?: boolean }[] }
     }
     return following
   }
@@ -130,6 +151,46 @@ describeWithGeth('state that is carried from block to block', () => {
       expect(await blocks('orphan')).toBe(1)
     } finally {
       await unasked.stop()
+    }
+  })
+
+  it('reads for the second block of a run at most a third of what it read for the first', async () => {
+    const uniswap = await deployed()
+    const { router, poolV3, pairV2, token0, token1 } = uniswap
+    const swap = (functionName: 'swapV2' | 'swapV3', pool: Address, token: Address) => {
+      const args = [pool, token, 10n ** 15n, 0n, payer.address] as const
+      return { to: router, data: encodeFunctionData({ abi: swapRouterAbi, functionName, args }) }
+    }
+    const transfer = (token: Address) => ({
+      to: token,
+      data: encodeFunctionData({ abi: testTokenAbi, functionName: 'transfer', args: [bob, 1n] }),
+    })
+    const traffic = [swap('swapV3', poolV3, token0), swap('swapV2', pairV2, token1), transfer(token0)]
+    const next = [swap('swapV2', pairV2, token0), swap('swapV3', poolV3, token1), transfer(token1)]
+    const urls = { UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: geth.wsUrl }
+    // Audits read too.
+    const settings = { ...urls, FOLLOW_HEAD: 'always', HINTS: 'off' }
+    const fresh = await startGatewayProcess(settings, { carryAuditMs: NEVER_MS })
+    /** What carrying a block of these transactions asked the node for. */
+    const carrying = async (transactions: typeof traffic) => {
+      node.reset()
+      for (const { to, data } of transactions) await send(to, data)
+      const number = await built()
+      await until(async () =>
+        (await following(fresh)).recent.some((head) => head.block === String(number) && head.carried),
+      )
+      const requests = node.stats.methods.filter((methods) => methods.some((method) => STATE_READS.includes(method)))
+      return { requests: requests.length, values: stateReads() }
+    }
+    try {
+      await until(async () => (await fresh.metric('upfront_head_trusted')) === 1)
+      const number = await paid()
+      await until(async () => (await following(fresh)).recent.some((head) => head.block === String(number)))
+      const [first, second] = [await carrying(traffic), await carrying(next)]
+      expect(second.requests).toBeLessThan(first.requests)
+      expect(3 * second.values).toBeLessThanOrEqual(first.values)
+    } finally {
+      await fresh.stop()
     }
   })
 

@@ -29,8 +29,15 @@ type Block = Record<string, unknown>
 
 const NO_METHOD = -32601
 
-/** @param latencyMs that each HTTP request takes; announcements take none */
-export async function startRecordedNode(recorded: RecordedBlock, latencyMs: number): Promise<RecordedNode> {
+/**
+ * @param latencyMs that each HTTP request takes; announcements take none
+ * @param hints what else it answers, by method, whatever the parameters are
+ */
+export async function startRecordedNode(
+  recorded: RecordedBlock,
+  latencyMs: number,
+  hints: Readonly<Record<string, unknown>> = {},
+): Promise<RecordedNode> {
   const { chainId, parent, block, state, blockHashes } = recorded
   const number = BigInt(parent.number as Hex)
   const pace = BigInt(block.timestamp as Hex) - BigInt(parent.timestamp as Hex)
@@ -89,7 +96,7 @@ export async function startRecordedNode(recorded: RecordedBlock, latencyMs: numb
       case 'eth_getCode':
         return state[READS[method]](String(first))
       default:
-        return undefined
+        return hints[method]
     }
   }
   const answer = (call: Call) => {
