@@ -194,6 +194,22 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
+  it('forgets a block that was under way when the node contradicted a value', async () => {
+    const { carrier, state, reasons } = start({ auditEveryMs: 20 })
+    const sampled = { read: { kind: 'nonce', address: `0x${'1'.repeat(40)}` }, value: 5n } as const
+    state.next = async () => ({ kind: 'done', outcome: { ...DONE, sample: [sampled] } as Carried })
+    state.node = [hashOf(6)]
+    await carrier.prepare(block(2), block(1))
+    state.next = async () => {
+      while (!reasons().includes('distrusted')) await new Promise((resolve) => setTimeout(resolve, 2))
+      return { kind: 'done', outcome: DONE }
+    }
+    await carrier.prepare(block(3), block(2))
+    expect(reasons()).toEqual(['carried', 'distrusted', 'paused'])
+    expect(state.forgotten).toBe(2)
+    carrier.close()
+  })
+
   it('audits the first block at once where nobody vouches for the node', async () => {
     const { carrier, state, reasons } = start({ auditsFirst: true })
     const sampled = { read: { kind: 'nonce', address: `0x${'1'.repeat(40)}` }, value: 5n } as const

@@ -160,6 +160,11 @@ export class StateCarrier {
       this.#underWay = undefined
     }
     const tookMs = performance.now() - began
+    if (this.#pacer.pace === 'distrusted') {
+      // The node contradicted a value meanwhile.
+      this.#options.engine.forget()
+      return this.#not(block, 'paused', 'pace: distrusted')
+    }
     if (carried.kind === 'differs') return this.#differs(block, carried)
     if (!isCold) this.#pacer.took(tookMs, interval)
     this.#carried = block.header.number
