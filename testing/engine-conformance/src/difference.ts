@@ -26,6 +26,8 @@ export function differencesFromNode(node: RpcAnswer, { result, error }: RpcAnswe
  */
 const SHORTER: readonly (readonly [theirs: RegExp, ours: RegExp])[] = [
   [/^(gas uint64 overflow|out of gas: (out of gas|gas uint64 overflow|max initcode size exceeded.*))$/, /^out of gas$/],
+  // The least price of an instruction that writes is looked at after the frame, which may be static (Amsterdam).
+  [/^out of gas$/, /^out of gas: write protection$/],
 ]
 
 /** geth's answer with our words where those may be others. Both are left as they are. */

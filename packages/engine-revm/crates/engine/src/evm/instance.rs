@@ -32,7 +32,7 @@ use revm::{
         interpreter_action::FrameInit,
         interpreter_types::LoopControl,
     },
-    primitives::hardfork::SpecId,
+    primitives::{hardfork::SpecId, hints_util::cold_path},
     state::{EvmState, EvmStorageSlot},
 };
 
@@ -118,6 +118,7 @@ impl Evm {
 }
 
 /// Runs a frame.
+#[inline]
 fn run(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
@@ -126,6 +127,7 @@ fn run(
 ) -> InterpreterAction {
     let ended = loop {
         if let Err(ended) = interpreter.step(table, prices, context) {
+            cold_path();
             break ended;
         }
     };
