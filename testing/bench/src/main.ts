@@ -4,12 +4,13 @@ import { parseArgs } from 'node:util'
 import { COLD_WORKLOADS, measureCold } from './measure/cold.js'
 import { measureEventLoop } from './measure/event-loop.js'
 import { measureMemory } from './measure/memory.js'
+import { measureOutcome } from './measure/outcome.js'
 import { type Stand, startStand } from './measure/stand.js'
 import { compare } from './measure/warm.js'
 import { formatNumber, formatTable } from './table.js'
 import { WARM_WORKLOADS } from './workloads/warm.js'
 
-const NAMES = [...WARM_WORKLOADS, ...COLD_WORKLOADS].map(({ name }) => name).concat('event-loop', 'memory')
+const NAMES = [...WARM_WORKLOADS, ...COLD_WORKLOADS].map(({ name }) => name).concat('outcome', 'event-loop', 'memory')
 
 const { values: options } = parseArgs({
   options: {
@@ -64,6 +65,7 @@ try {
   console.log(`state on ${stand.geth === undefined ? 'anvil (geth is not there: no column for it)' : 'geth --dev'}\n`)
   await reportWarm(stand)
   await reportCold(stand)
+  if (chose('outcome')) await reportOutcome(stand)
   if (chose('event-loop')) await reportEventLoop(stand)
   if (chose('memory')) await reportMemory()
 } finally {
@@ -130,6 +132,25 @@ async function reportCold(on: Stand): Promise<void> {
   const head = ['workload', 'HTTP: ours', 'anvil', 'target', '', 'ms: ours', 'anvil', '/ anvil', 'target', '']
   console.log('Cold, the node 40 ms away; HTTP requests to it beyond resolving the block\n')
   console.log(`${formatTable(head, rows)}\n\nWhat our gateway asked:\n${asked.join('\n')}\n`)
+}
+
+/** Issue 36 of the project: at most twice a simulation. */
+const MOST_OF_PLAIN = 2
+
+async function reportOutcome(on: Stand): Promise<void> {
+  progress('What decides an outcome')
+  const figures = await measureOutcome(on, options.quick ? { seconds: 1, rounds: 3 } : { seconds: 1, rounds: 9 })
+  results.outcome = figures
+  const rows = Object.entries(figures).map(([title, { plain, depends, outcome }]) => [
+    title,
+    ...[plain, depends, outcome].map(formatNumber),
+    (depends / plain).toFixed(2),
+    (outcome / plain).toFixed(2),
+    `≤ ${MOST_OF_PLAIN}`,
+    verdict(outcome / plain <= MOST_OF_PLAIN),
+  ])
+  const head = ['CPU ms', 'plain', '`depends`', '`outcome`', 'depends / plain', 'outcome / plain', 'target', '']
+  console.log(`What decides an outcome\n\n${formatTable(head, rows)}\n`)
 }
 
 async function reportEventLoop(on: Stand): Promise<void> {

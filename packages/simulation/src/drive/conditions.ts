@@ -39,22 +39,26 @@ export interface Simulated {
   leftOut: readonly string[]
 }
 
+/** Each place's own state has to be proven: what the block's transactions up to there read, many times what the calls do. */
+const UNPROVEN = 'places in the last blocks: the witness of what is sold proves the state of one block alone'
+
 /**
  * The circumstances that can make a difference to any of the calls: those of facts that decide.
- * @returns those that can be tried together, those that can't, and other places of the chain: the nearest first
+ * @returns those that can be tried together, those that can't, other places of the chain, the nearest first, and what is not tried, in words
  */
 export function conditionsFor({
   simulation,
   blocks,
   records,
   isForAll,
-}: Simulated): Record<'together' | 'apart' | 'elsewhere', Condition[]> {
+}: Simulated): Record<'together' | 'apart' | 'elsewhere', Condition[]> & { leftOut: string[] } {
   const facts = records.flatMap(({ dependencies }) => dependencies?.facts ?? []).filter(decides)
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
     together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
     apart: [highPrice(), ...gas(simulation, records)].filter(wanted),
     elsewhere: isForAll ? [] : [...withoutLayers(simulation), ...inLastBlocks(simulation)].filter(wanted),
+    leftOut: isForAll && facts.some(({ address }) => address !== undefined) ? [UNPROVEN] : [],
   }
 }
 

@@ -21,7 +21,8 @@ import { unlessRefused } from './unless-refused.js'
 export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outcomes: Outcome[]; gas: bigint }> {
   const { simulation, records, compare } = simulated
   const tried: Tried[][] = records.map(() => [])
-  const leftOut = [...simulated.leftOut]
+  const { together, apart, elsewhere, leftOut: unproven } = conditionsFor(simulated)
+  const leftOut = [...simulated.leftOut, ...unproven]
   let gas = 0n
   const differences = async (conditions: readonly Condition[]): Promise<(Difference | undefined)[] | undefined> => {
     let changed: Simulation | undefined = simulation
@@ -48,7 +49,6 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
   const tryAlone = async (conditions: readonly Condition[]) => {
     for (const condition of conditions) note(condition, await differences([condition]))
   }
-  const { together, apart, elsewhere } = conditionsFor(simulated)
   if (together.length > 0) {
     const found = await differences(together)
     const differs = found?.some((difference) => difference !== undefined) ?? true

@@ -11,9 +11,9 @@ export interface Run {
   latencies: number[]
 }
 
-/** Sends one `eth_simulateV1` on `latest`. @throws an `Error` where not every call of the answer succeeded. */
-export async function simulate(pool: Pool, payload: SimulationPayload): Promise<string> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [payload, 'latest'] })
+/** Sends one simulation on `latest`. @throws an `Error` where not every call of the answer succeeded. */
+export async function simulate(pool: Pool, payload: SimulationPayload, method = 'eth_simulateV1'): Promise<string> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [payload, 'latest'] })
   const headers = { 'content-type': 'application/json' }
   const response = await pool.request({ path: '/', method: 'POST', headers, body })
   const text = await response.body.text()
@@ -26,19 +26,24 @@ export async function simulate(pool: Pool, payload: SimulationPayload): Promise<
 export async function load(
   server: Server,
   payload: (index: number) => SimulationPayload,
-  { seconds, concurrency, firstIndex }: { seconds: number; concurrency: number; firstIndex: number },
+  {
+    seconds,
+    concurrency,
+    firstIndex = 0,
+    method,
+  }: { seconds: number; concurrency: number; firstIndex?: number; method?: string },
 ): Promise<Run> {
   const pool = new Pool(server.url, { connections: concurrency, headersTimeout: 120_000, bodyTimeout: 120_000 })
   const latencies: number[] = []
   let index = firstIndex
-  await simulate(pool, payload(index++))
+  await simulate(pool, payload(index++), method)
   const cpuBefore = cpuMilliseconds(server.pid)
   const began = performance.now()
   const worker = async () => {
     while (performance.now() - began < seconds * 1_000) {
       const body = payload(index++)
       const asked = performance.now()
-      await simulate(pool, body)
+      await simulate(pool, body, method)
       latencies.push(performance.now() - asked)
     }
   }

@@ -176,6 +176,12 @@ impl Facts {
         self.known[fact as usize].decided & by != 0
     }
 
+    /// A branch on it was noted.
+    pub fn has_branched(&self, fact: u32) -> bool {
+        let Known { pending, decided, .. } = self.known[fact as usize];
+        (pending | decided) & reached::BRANCH != 0
+    }
+
     /// A transfer, an approval or a failure.
     pub fn take_effect(&mut self) {
         for fact in self.pending.drain(..) {

@@ -431,7 +431,10 @@ impl Note<'_> {
     fn branch(&mut self) {
         let (to, condition) = (self.at(0), self.at(1));
         self.tracker.reach(to, reached::JUMP);
-        if condition != NONE && !self.tracker.has_branched(condition) {
+        if condition == NONE || self.tracker.is_settled(condition) {
+            return self.pop(2);
+        }
+        if !self.tracker.has_branched(condition) {
             let code = self.interpreter.bytecode.bytecode_slice();
             let (goes, on) = (usize::try_from(self.step.operand(0)).unwrap_or(usize::MAX), self.before.pc + 1);
             let other = if self.step.operand(1).is_zero() { goes } else { on };
@@ -442,7 +445,7 @@ impl Note<'_> {
             };
             self.tracker.branch(condition, avoided);
             self.tracker.count(16);
-        } else if condition != NONE {
+        } else {
             self.tracker.branch(condition, Avoided::Nothing);
         }
         self.pop(2);

@@ -121,13 +121,19 @@ impl Labels {
         made
     }
 
-    /// The facts for which this holds.
+    /// The facts for which this holds: often all, or none.
     pub fn only(&mut self, label: Label, holds: impl Fn(u32, How) -> bool) -> Label {
-        if label == NONE {
+        let set = &self.sets[label as usize];
+        self.work += set.len() as u64;
+        let holds = |element: &&Element| holds(**element >> HOW_BITS, (**element & HOW_MASK) as How);
+        let count = set.iter().filter(&holds).count();
+        if count == 0 {
             return NONE;
         }
-        let kept = self.sets[label as usize].iter().copied();
-        let kept = kept.filter(|element| holds(element >> HOW_BITS, (element & HOW_MASK) as How)).collect();
+        if count == set.len() {
+            return label;
+        }
+        let kept = set.iter().filter(holds).copied().collect();
         self.intern(kept)
     }
 

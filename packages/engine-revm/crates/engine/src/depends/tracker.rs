@@ -29,6 +29,8 @@ pub struct Tracker {
     journal: Vec<Undo>,
     /// What surrounds the call and has decided a branch of it: what is written from then on hangs on it.
     pub decided: Label,
+    /// By label: a branch on it says nothing new of this call.
+    settled: Vec<bool>,
     work: u64,
     kept: u64,
 }
@@ -76,6 +78,7 @@ impl Tracker {
         self.frames.clear();
         self.journal.clear();
         self.decided = NONE;
+        self.settled.clear();
         self.facts.take_decided();
     }
 
@@ -170,6 +173,24 @@ impl Tracker {
     /// Whether all facts of a word are known to decide branches.
     pub fn has_branched(&self, label: Label) -> bool {
         self.labels.facts(label).all(|(fact, _)| self.facts.is_decided(fact, reached::BRANCH | reached::GUARD))
+    }
+
+    /// Whether one more branch on this word says nothing new.
+    pub fn is_settled(&mut self, label: Label) -> bool {
+        let at = label as usize;
+        if self.settled.get(at).copied().unwrap_or_default() {
+            return true;
+        }
+        let is_settled =
+            self.has_branched(label) && self.labels.facts(label).all(|(fact, _)| self.facts.has_branched(fact));
+        if is_settled && at >= self.settled.len() {
+            self.settled.resize(at + 1, false);
+        }
+        if is_settled {
+            self.settled[at] = true;
+        }
+        // What surrounds the call is noted once more: it was, where all of this was said by another word.
+        false
     }
 
     pub fn transfer(&mut self, from: Address, to: Address, label: Label) {
