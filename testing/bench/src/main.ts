@@ -10,6 +10,9 @@ import { compare } from './measure/warm.js'
 import { formatNumber, formatTable } from './table.js'
 import { WARM_WORKLOADS } from './workloads/warm.js'
 
+/** Of `outcome`, by issue 36 of the project: at most twice a simulation. */
+const MOST_OF_PLAIN = 2
+
 const NAMES = [...WARM_WORKLOADS, ...COLD_WORKLOADS].map(({ name }) => name).concat('outcome', 'event-loop', 'memory')
 
 const { values: options } = parseArgs({
@@ -133,9 +136,6 @@ async function reportCold(on: Stand): Promise<void> {
   console.log('Cold, the node 40 ms away; HTTP requests to it beyond resolving the block\n')
   console.log(`${formatTable(head, rows)}\n\nWhat our gateway asked:\n${asked.join('\n')}\n`)
 }
-
-/** Issue 36 of the project: at most twice a simulation. */
-const MOST_OF_PLAIN = 2
 
 async function reportOutcome(on: Stand): Promise<void> {
   progress('What decides an outcome')
