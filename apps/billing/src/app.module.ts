@@ -25,7 +25,6 @@ import { Authorizations } from './payments/authorize.js'
 import { Charges } from './payments/charge.js'
 import { Facilitator } from './payments/facilitate.js'
 import { SignerDirectory } from './payments/signer-directory.js'
-import { Reconciliation } from './settle/reconcile/reconciliation.js'
 import { Recovery } from './settle/recovery.js'
 import { Settler } from './settle/settler.js'
 import { GasPolicy } from './settle/signers/gas-policy.js'
@@ -60,7 +59,6 @@ export class AppModule {
         SigningQueue,
         Settler,
         Recovery,
-        Reconciliation,
         Authorizations,
         Catalogue,
         Charges,

@@ -18,7 +18,7 @@ import {
   SETTLEMENT_BATCH_CODE,
 } from '../src/chain/settlement-batch.js'
 import { UPTO_PROXY } from '../src/chain/settlement-call.js'
-import { findTransfer } from '../src/settle/outcome/find-transfer.js'
+import { findTransfer } from '../src/settle/outcome/find-receipt.js'
 import { SELLER, sign } from './support/buyer.js'
 import { delegateFacilitator, facilitatorWallet, rpc, settlementCall } from './support/on-chain.js'
 import { usdcBalance } from './support/stand.js'

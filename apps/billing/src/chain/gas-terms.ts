@@ -1,7 +1,12 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
+import { encodeFunctionData, parseAbi } from 'viem'
 import type { Node } from './node.js'
 import { isOutOfGas, NodeRefusal, Revert } from './node-error.js'
-import { SETTLEMENT_GAS_LIMIT, toQuantity } from './settlement-call.js'
+import { SETTLEMENT_GAS_LIMIT, toQuantity, toUint } from './settlement-call.js'
+
+/** OP-stack predeploy; no other chain has code there. */
+const GAS_PRICE_ORACLE: Address = '0x420000000000000000000000000000000000000f'
+const abi = parseAbi(['function getL1Fee(bytes) view returns (uint256)'])
 
 /** Wei. */
 export interface Fees {
@@ -60,4 +65,14 @@ async function withFees<T>(
     if (error instanceof NodeRefusal && /insufficient funds/i.test(error.message)) return ask(call)
     throw error
   }
+}
+
+/**
+ * What an OP-stack chain asks beside gas for publishing a transaction, with a quarter more for its price to rise until it is sent; zero on
+ * other chains. Wei. Throws `NodeFault`.
+ */
+export async function readL1Fee(node: Node, raw: Hex): Promise<bigint> {
+  const data = encodeFunctionData({ abi, functionName: 'getL1Fee', args: [raw] })
+  const fee = toUint(await node.request<Hex>('eth_call', [{ to: GAS_PRICE_ORACLE, data }, 'latest']))
+  return (fee * 5n) / 4n
 }

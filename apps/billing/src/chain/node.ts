@@ -9,8 +9,9 @@ const MANY_WAITING = 1_000
 const MOST_WAITING = 2_000
 /** Logs of 2,000 blocks are the largest answer that billing asks for. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
-/** Slow calls would hold back the answers beside them, and a transaction must not share the fate of reads. */
-const ALONE = new Set(['eth_sendRawTransaction', 'eth_estimateGas', 'eth_getLogs'])
+/** Slow calls would hold back the answers beside them. */
+const ALONE = new Set(['eth_estimateGas', 'eth_getLogs'])
+const SEND = 'eth_sendRawTransaction'
 
 /**
  * JSON-RPC to one node of one chain. Nothing that a node of another chain answers is believed. Every request has a time limit,
@@ -19,6 +20,8 @@ const ALONE = new Set(['eth_sendRawTransaction', 'eth_estimateGas', 'eth_getLogs
 export class Node {
   readonly #client: UpstreamClient
   readonly #queue: CallQueue
+  /** A transaction must not share the fate of reads. */
+  readonly #sends: CallQueue
   readonly #onFault: (method: string) => void
   #waiting = 0
 
@@ -34,6 +37,7 @@ export class Node {
       observer: { onRetry: ({ method }) => onFault(method) },
     })
     this.#queue = new CallQueue(this.#client)
+    this.#sends = new CallQueue(this.#client)
   }
 
   /** Whether so many calls wait that what is to be settled should not wait behind more. */
@@ -52,10 +56,11 @@ export class Node {
       maxBytes: LARGEST_ANSWER_BYTES,
       attempts: ATTEMPTS,
       retriesError: ({ detail }) => readNodeError(detail.rpc, method) instanceof NodeFault,
-      ...(isAlone ? { pace: 'slow' } : {}),
+      ...(isAlone || method === SEND ? { pace: 'slow' } : {}),
     }
     this.#waiting += 1
-    const sent = isAlone ? this.#client.batch([call]) : this.#queue.sendAll([call])
+    const queue = method === SEND ? this.#sends : this.#queue
+    const sent = isAlone ? this.#client.batch([call]) : queue.sendAll([call])
     const [outcome] = await sent.finally(() => {
       this.#waiting -= 1
     })

@@ -1,5 +1,5 @@
 import type { Address, Network } from '@upfront/protocol'
-import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { isInState } from './is-in-state.js'
 import type { Database } from './ledger.js'
 import { isOfRefusedContract } from './refused-payers.js'
@@ -24,8 +24,6 @@ export interface SignerCapacity {
 
 /** What one signer has to do; `count` is how many of its submitted payments are not mined yet. */
 export interface Work extends SignerCapacity {
-  /** Submitted payments that have not ended. */
-  submitted: number
   /** Whether {@link claimCharges} would find any. */
   hasCharges: boolean
   /** Whether {@link claimSubmitted} would find any. */
@@ -34,21 +32,16 @@ export interface Work extends SignerCapacity {
 
 /** Everything that a claimant decides by, in one statement: most of the time there is nothing to claim. */
 export function readWork(db: Database, claimant: Claimant, confirmedBlock: bigint): Promise<Work[]> {
-  const ofCapacity = sql`network = ${claimant.network} and facilitator = capacity.signer`
   return db
     .select({
       signer: sql<Address>`capacity.signer`,
-      submitted: sql<number>`open.submitted`,
-      count: sql<number>`open.unmined`,
+      count: sql<number>`(select count(*)::int from payments where network = ${claimant.network}
+        and facilitator = capacity.signer and state = 'submitted' and block_number is null)`,
       hasCharges: sql<boolean>`exists (select from payments where ${isToSubmit(claimant)})`,
       hasSubmitted: sql<boolean>`exists (select from payments where ${isToLookAt(claimant, confirmedBlock)}
         and facilitator = capacity.signer)`,
     })
-    .from(
-      sql`jsonb_array_elements_text(${JSON.stringify(claimant.signers)}::jsonb) as capacity(signer),
-        lateral (select count(*)::int as submitted, (count(*) filter (where block_number is null))::int as unmined
-          from payments where ${ofCapacity} and state = 'submitted') as open`,
-    )
+    .from(sql`jsonb_array_elements_text(${JSON.stringify(claimant.signers)}::jsonb) as capacity(signer)`)
 }
 
 /**
@@ -117,17 +110,10 @@ function isFree({ working }: Claimant): SQL {
   return sql`id <> all(string_to_array(${working.join(',')}::text, ','))`
 }
 
-/** The submitted payments that a new block may bring on: those not mined yet, and those mined in `confirmedBlock` or before. */
-export function readSubmitted(
-  db: Database,
-  { network, signers }: Pick<Claimant, 'network' | 'signers'>,
-  confirmedBlock: bigint,
-): Promise<PaymentRow[]> {
-  const isDue = or(isNull(payments.blockNumber), lte(payments.blockNumber, confirmedBlock))
+/** All submitted payments, whichever process has submitted them. */
+export function readSubmitted(db: Database, { network, signers }: Claimant): Promise<PaymentRow[]> {
   return db
     .select()
     .from(payments)
-    .where(
-      and(eq(payments.network, network), isInState('submitted'), inArray(payments.facilitator, [...signers]), isDue),
-    )
+    .where(and(eq(payments.network, network), isInState('submitted'), inArray(payments.facilitator, [...signers])))
 }

@@ -42,12 +42,13 @@ export class Charges {
     const { payment, refusal } = await this.once(
       paymentId,
       call,
-      chargeOf(request),
-      this.chargeable(request),
+      (change) =>
+        this.settler.storeCharge(paymentId, (nextLook) =>
+          change({ ...chargeOf(request, nextLook), where: this.chargeable(request) }),
+        ),
       (found) => this.whyNotCharged(found, request.amount),
     )
     if (refusal !== null) return { outcome: 'refused', ...refusal, payment: toPayment(payment) }
-    this.settler.wake(payment.network)
     return { outcome: 'done', payment: toPayment(await this.settler.waitUntilKnown(payment, waitMilliseconds)) }
   }
 
@@ -56,7 +57,7 @@ export class Charges {
     refuseStrangeId(paymentId)
     const call: KeyedCall = { key, operation: 'release', inputHash: hashInput({ paymentId, reason }) }
     const released: PaymentChange = { kind: 'released', to: 'released', reason }
-    const { payment, refusal } = await this.once(paymentId, call, released, undefined, notAuthorized)
+    const { payment, refusal } = await this.once(paymentId, call, (change) => change(released), notAuthorized)
     return refusal === null
       ? { outcome: 'done', payment: toPayment(payment) }
       : { outcome: 'refused', ...refusal, payment: toPayment(payment) }
@@ -64,21 +65,21 @@ export class Charges {
 
   /** Writes the charge of a payment that was reserved in `tx`. */
   async apply(tx: Transaction, reserved: PaymentRow, request: ChargeTerms): Promise<PaymentRow> {
-    const charged = await changePayment(tx, reserved, { ...chargeOf(request), where: this.chargeable(request) })
+    const change = { ...chargeOf(request, sql`now()`), where: this.chargeable(request) }
+    const charged = await changePayment(tx, reserved, change)
     if (charged === null) throw new Error(`payment ${reserved.id} changed while it was reserved`)
     this.metrics.transitions.inc({ state: charged.state })
     return charged
   }
 
   /**
-   * Changes an authorized payment and takes the call's key in one statement. Where nothing was changed, the answer is the first result under
-   * the key, or why not, which becomes that.
+   * Changes an authorized payment by `act` and takes the call's key in one statement. Where nothing was changed, the answer is the first
+   * result under the key, or why not, which becomes that.
    */
   private async once(
     id: string,
     call: KeyedCall,
-    change: PaymentChange,
-    where: SQL | undefined,
+    act: (change: (change: PaymentChange) => Promise<PaymentRow | null>) => Promise<PaymentRow | null>,
     whyNot: (found: PaymentRow) => Refused,
   ): Promise<Outcome> {
     const { key, operation, inputHash } = call
@@ -87,7 +88,7 @@ export class Charges {
     const { db } = this.ledger
     try {
       const authorized = { id, state: 'authorized', transaction: null } as const
-      const payment = await changePayment(db, authorized, { ...change, where, along: [along] })
+      const payment = await act((change) => changePayment(db, authorized, { ...change, along: [along] }))
       if (payment !== null) {
         this.metrics.transitions.inc({ state: payment.state })
         return { payment, refusal: null }
@@ -139,12 +140,12 @@ function noSuchPayment(): BillingError {
   return new BillingError('not_found', 'there is no such payment')
 }
 
-function chargeOf({ amount, reason }: ChargeTerms): PaymentChange {
+function chargeOf({ amount, reason }: ChargeTerms, nextLook: SQL<Date>): PaymentChange {
   return {
     kind: 'charged',
     to: amount === 0n ? 'zero' : 'charging',
     reason,
-    set: { charge: amount, chargedAt: new Date(), ...(amount === 0n ? {} : { nextLook: sql`now()` }) },
+    set: { charge: amount, chargedAt: new Date(), ...(amount === 0n ? {} : { nextLook }) },
     data: { charge: amount.toString() },
   }
 }

@@ -5,25 +5,18 @@ import { errorText, type Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
 import type { Environment } from '../environment/environment.js'
-import {
-  type Claimant,
-  claimCharges,
-  claimSubmitted,
-  readSubmitted,
-  readWork,
-  type SignerCapacity,
-} from '../ledger/claim-work.js'
+import { type Claimant, claimCharges, claimSubmitted, readWork, type SignerCapacity } from '../ledger/claim-work.js'
 import type { Database } from '../ledger/ledger.js'
-import type { PaymentRow } from '../ledger/schema.js'
+import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import type { BillingMetrics } from '../metrics.js'
 import { HeadPoll } from './head-poll.js'
+import { InFlight } from './in-flight.js'
 import { examine, resolveDoubt, type TrackResult, track, trackReceipt } from './outcome/track.js'
 import { reportEnd } from './report-end.js'
 import type { GasPolicy } from './signers/gas-policy.js'
-import type { SigningQueue } from './signers/signing-queue.js'
+import { prepare, type SigningQueue } from './signers/signing-queue.js'
 import { Batches } from './submit/batches.js'
 import { Broadcasts } from './submit/broadcasts.js'
-import { submit } from './submit/submit.js'
 
 const LONGEST_PAUSE_MILLISECONDS = 200
 
@@ -33,16 +26,21 @@ const LONGEST_PAUSE_MILLISECONDS = 200
  */
 export class ChainSettler {
   readonly #working = new Map<string, PaymentRow>()
+  readonly #inFlight: InFlight
   readonly #headPoll: HeadPoll
   readonly #batches: Batches
   readonly #broadcasts: Broadcasts
   /** Signers whose next batch is being made; `true`: there is more to look for afterwards. */
   readonly #batching = new Map<Address, boolean>()
+  /** How many more charges each signer could submit at the last look, less what it was given since. */
+  readonly #room = new Map<Address, number>()
+  /** Charges that are being stored, and may be taken up here once they are. */
+  readonly #offered = new Set<string>()
+  /** Charges that were taken up since the last look began. */
+  #taken: PaymentRow[] = []
   #stopped = false
   #isWoken = false
   #wakeUp = () => {}
-  /** Whether a block is waited for. */
-  #isBusy = false
   /** Whether charges were left behind for want of capacity. */
   #isFull = false
   #isReadingReceipts = false
@@ -75,8 +73,9 @@ export class ChainSettler {
     this.#metrics = metrics
     this.#logger = logger
     const read = () => this.#attempt('reading the head', {}, async () => void (await chain.head.refresh()))
+    this.#inFlight = new InFlight(db)
     this.#batches = new Batches(chain, db, signing, environment, logger)
-    this.#headPoll = new HeadPoll(() => this.#isBusy, read)
+    this.#headPoll = new HeadPoll(() => this.#inFlight.size > 0, read)
     this.#broadcasts = new Broadcasts(chain, logger, () => this.#headPoll.sent())
     chain.head.onChange(() => void this.#onBlock())
   }
@@ -105,7 +104,36 @@ export class ChainSettler {
   }
 
   isWorkingOn(paymentId: string): boolean {
-    return this.#working.has(paymentId)
+    return this.#working.has(paymentId) || this.#offered.has(paymentId)
+  }
+
+  /** The signers that could submit one more charge at once, which is about to be stored. Followed by `withdraw`. */
+  offer(paymentId: string): Address[] {
+    this.#offered.add(paymentId)
+    // What was left behind goes first.
+    if (this.#stopped || this.#isFull) return []
+    const isFree = ([signer, room]: [Address, number]) =>
+      room >= this.#offered.size &&
+      this.#gasPolicy.waitOf(this.#chain, signer) === null &&
+      !this.#batches.serves(signer)
+    return [...this.#room].filter(isFree).map(([signer]) => signer)
+  }
+
+  /** Submits a charge that was claimed as it was stored. */
+  take(charged: PaymentRow): void {
+    this.#addRoom(charged, -1)
+    this.#taken.push(charged)
+    this.#workOn([charged])
+  }
+
+  /** The charge is stored, or not. */
+  withdraw(paymentId: string): void {
+    this.#offered.delete(paymentId)
+  }
+
+  #addRoom({ facilitator }: PaymentRow, charges: number): void {
+    const room = this.#room.get(facilitator)
+    if (room !== undefined) this.#room.set(facilitator, room + charges)
   }
 
   /** Signers that should settle in batches and can't, and why. */
@@ -148,13 +176,16 @@ export class ChainSettler {
       working: [...this.#working.keys()],
       nextLookMilliseconds: this.#environment.LIMITS.recoveryMs,
     }
-    // Before the ledger is read: what is signed meanwhile is counted twice for a moment, rather than not at all.
-    const taken: SignerCapacity[] = [...this.#working.values()]
-      .filter(({ state }) => state === 'charging')
-      .map(({ facilitator: signer }) => ({ signer, count: 1 }))
+    // What is signed while the ledger is read is counted twice for a moment, rather than not at all.
+    const charging = [...this.#working.values()].filter(({ state }) => state === 'charging')
+    this.#taken = []
     const work = await readWork(this.#db, claimant, this.#chain.confirmedBlock)
-    taken.push(...work)
-    this.#isBusy = work.some(({ submitted }) => submitted > 0)
+    await this.#inFlight.refresh(claimant)
+    const taken: SignerCapacity[] = [
+      ...work,
+      ...[...charging, ...this.#taken].map(({ facilitator: signer }) => ({ signer, count: 1 })),
+      ...claimant.signers.map((signer) => ({ signer, count: this.#offered.size })),
+    ]
     const charged = new Set(work.filter(({ hasCharges }) => hasCharges).map(({ signer }) => signer))
     const inFlight = this.#environment.LIMITS.inFlightPerSigner
     const ready = claimant.signers.filter((signer) => this.#gasPolicy.waitOf(this.#chain, signer) === null)
@@ -167,10 +198,14 @@ export class ChainSettler {
     const capacities = due
       .map((signer) => ({ signer, count: inFlight - countOf(taken, signer) }))
       .filter(({ count }) => count > 0)
+    // Nobody is given what is claimed for.
+    for (const signer of claimant.signers)
+      this.#room.set(signer, due.includes(signer) ? 0 : inFlight - countOf(taken, signer) + this.#offered.size)
     const claimed = capacities.length === 0 ? [] : await claimCharges(this.#db, claimant, capacities)
     const counts = claimed.map(({ facilitator: signer }) => ({ signer, count: 1 }))
     const isUsedUp = ({ signer, count }: SignerCapacity) => countOf(counts, signer) === count
     this.#isFull = single.length < ready.length || capacities.length < due.length || capacities.some(isUsedUp)
+    for (const { signer, count } of capacities) this.#room.set(signer, count - countOf(counts, signer))
     this.#workOn(claimed)
     if (!work.some(({ hasSubmitted }) => hasSubmitted)) return
     const { SETTLEMENT, LIMITS } = this.#environment
@@ -186,14 +221,12 @@ export class ChainSettler {
     const take = async () => {
       // In parts, so that a stop does not wait for long.
       if (pause > 0) return sleep(Math.min(pause, LONGEST_PAUSE_MILLISECONDS))
-      const { transaction, size, doubtful } = await this.#batches.take(signer, claimant)
+      const { transaction, settled, doubtful } = await this.#batches.take(signer, claimant)
       for (const payment of doubtful) void this.#work(payment, () => this.resolve(payment))
       if (transaction === null) return
       this.#batching.set(signer, true)
-      if (size > 0) this.#metrics.batchSizes.observe({ network: this.#chain.network }, size)
-      this.#metrics.transitions.inc({ state: 'submitted' }, size)
-      this.#isBusy = true
-      await this.#broadcasts.send(transaction)
+      if (settled.length > 0) this.#metrics.batchSizes.observe({ network: this.#chain.network }, settled.length)
+      await this.#send(transaction, settled)
     }
     void this.#attempt('settling a batch', {}, take).then(() => {
       const hasMore = this.#batching.get(signer)
@@ -231,36 +264,35 @@ export class ChainSettler {
       await this.#attempt('reading receipts', {}, () => this.#readReceipts())
     }
     this.#isReadingReceipts = false
-    this.wake()
   }
 
   /** Once per head: the receipts of all that is in flight, or has its confirmations now. */
   async #readReceipts(): Promise<void> {
-    const { network, confirmedBlock } = this.#chain
-    const submitted = await readSubmitted(
-      this.#db,
-      { network, signers: [...this.#chain.signers.keys()] },
-      confirmedBlock,
-    )
     const read = async (payment: PaymentRow) => {
       const result = await trackReceipt(this.#db, this.#chain, payment)
       if (result === null) return
       if (payment.blockNumber === null && payment.submittedAt !== null) {
         this.#headPoll.mined(Date.now() - payment.submittedAt.getTime())
       }
+      const isMined = 'payment' in result && result.payment.blockNumber !== null
+      if (isMined && payment.blockNumber === null) this.#addRoom(payment, 1)
       await this.#follow(payment, result)
     }
     await Promise.all(
-      submitted.map((payment) =>
-        this.#attempt('reading a receipt', { paymentId: payment.id }, () =>
-          traced('read receipt', () => read(payment), traceOf(payment)),
+      this.#inFlight
+        .due(this.#chain.confirmedBlock)
+        .map((payment) =>
+          this.#attempt('reading a receipt', { paymentId: payment.id }, () =>
+            traced('read receipt', () => read(payment), traceOf(payment)),
+          ),
         ),
-      ),
     )
+    if (this.#isFull) this.wake()
   }
 
   async #follow(payment: PaymentRow, result: TrackResult): Promise<void> {
     if ('payment' in result) this.#onProgress(result.payment)
+    this.#inFlight.note(payment, result)
     switch (result.outcome) {
       case 'waiting':
       case 'moved on':
@@ -277,13 +309,20 @@ export class ChainSettler {
     }
   }
 
+  /** Signs and sends a charge's settlement where it would succeed; also anew, where none of its transactions can be mined any more. */
   async #submit(payment: PaymentRow): Promise<void> {
-    const submitted = await submit(this.#signing, this.#chain, payment)
-    if (submitted.outcome === 'doubtful') return this.resolve(payment)
-    if (submitted.outcome !== 'signed') return
-    this.#metrics.transitions.inc({ state: 'submitted' })
-    this.#isBusy = true
-    await this.#broadcasts.send(submitted.transaction)
+    const [settlement, fees] = await Promise.all([prepare(this.#chain, payment), this.#chain.fees()])
+    if (settlement === null) return this.resolve(payment)
+    const transaction = await this.#signing.sign(this.#chain, [settlement], fees)
+    // `null`: another process was faster.
+    if (transaction !== null) await this.#send(transaction, [payment])
+  }
+
+  /** Broadcasts what was signed and stored. Its payments are submitted from then on. */
+  async #send(transaction: SignedTransactionRow, payments: readonly PaymentRow[]): Promise<void> {
+    this.#inFlight.add(payments, transaction)
+    this.#metrics.transitions.inc({ state: 'submitted' }, payments.length)
+    await this.#broadcasts.send(transaction)
   }
 
   async #attempt(doing: string, ids: { paymentId?: string }, act: () => Promise<void>): Promise<void> {

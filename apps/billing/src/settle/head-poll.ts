@@ -49,8 +49,9 @@ export class HeadPoll {
 
   /** Milliseconds from one read to the next. */
   delay(): number {
-    if (!this.#isBusy()) return IDLE_MILLISECONDS
-    const wait = Math.max(this.#typicalWait, performance.now() - this.#sentAt)
+    const sinceSent = performance.now() - this.#sentAt
+    if (!this.#isBusy() && sinceSent > IDLE_MILLISECONDS) return IDLE_MILLISECONDS
+    const wait = Math.max(this.#typicalWait, sinceSent)
     return Math.min(Math.max(wait / LOOKS_PER_WAIT, SHORTEST_MILLISECONDS), LONGEST_MILLISECONDS)
   }
 

@@ -13,10 +13,11 @@ import { isOfRefusedContract } from '../ledger/refused-payers.js'
 import { idempotencyKeys, type PaymentRow, payments, signers } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { endWithin } from './end-within.js'
-import { followNewest } from './reconcile/follow-chain.js'
-import { reportFollowed } from './reconcile/report-followed.js'
+import { type Followed, followFinal, followNewest } from './reconcile/follow-chain.js'
+import { measureEconomics } from './reconcile/measure-economics.js'
 import { Settler } from './settler.js'
 import { GasPolicy } from './signers/gas-policy.js'
+import { SignerFunds } from './signers/signer-funds.js'
 import { mendNonces } from './signers/signer-nonces.js'
 
 const BATCH = 500
@@ -24,7 +25,10 @@ const FIRST_ROUND_MILLISECONDS = 1_500
 /** Of refusals: who repeats a call does so within seconds. */
 const KEY_RETENTION_MILLISECONDS = 3_600_000
 
-/** At start and on a timer: keeps signers' nonces whole, ends what nobody can settle, and looks after what has ended. */
+/**
+ * At start and on timers: keeps signers' nonces whole, ends what nobody can settle, looks after what has ended, and compares the ledger with
+ * each chain's final blocks.
+ */
 @Injectable()
 export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly stop = new AbortController()
@@ -35,6 +39,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly chains: Chains,
     private readonly settler: Settler,
     private readonly gasPolicy: GasPolicy,
+    private readonly funds: SignerFunds,
     private readonly metrics: BillingMetrics,
     private readonly environment: Environment,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -45,12 +50,18 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     const first = this.chains.all().map((chain) => this.round(chain))
     await Promise.race([Promise.all(first), sleep(FIRST_ROUND_MILLISECONDS, undefined, { ref: false })])
     // Each chain has a loop of its own: a node that hangs keeps no other chain waiting.
-    const rounds = this.chains.all().map((chain) => this.every('a recovery round', () => this.round(chain)))
+    const { recoveryMs, reconcileMs } = this.environment.LIMITS
+    const loops = this.chains
+      .all()
+      .flatMap((chain) => [
+        this.every(recoveryMs, 'a recovery round', () => this.round(chain)),
+        this.every(reconcileMs, `reconciling ${chain.network}`, () => this.reconcile(chain)),
+      ])
     this.loops = [
       ...first,
-      ...rounds,
-      this.every('ending what no chain is configured for', () => this.endUnconfigured()),
-      this.every('counting payments', () => this.measure()),
+      ...loops,
+      this.every(recoveryMs, 'ending what no chain is configured for', () => this.endUnconfigured()),
+      this.every(recoveryMs, 'counting payments', () => this.measure()),
     ]
   }
 
@@ -87,9 +98,35 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async follow(chain: Chain): Promise<void> {
-    const { network } = chain
-    reportFollowed(network, await followNewest(this.ledger.db, chain), this.metrics, this.logger)
-    this.settler.wake(network)
+    this.report(chain, await followNewest(this.ledger.db, chain))
+    this.settler.wake(chain.network)
+  }
+
+  /** Compares the next final blocks with the ledger. */
+  private async reconcile(chain: Chain): Promise<void> {
+    const followed = await followFinal(this.ledger.db, chain)
+    if (followed !== null) {
+      this.metrics.reconciledBlock.set({ network: chain.network }, Number(followed.upTo))
+      this.report(chain, followed)
+    }
+    await measureEconomics(this.ledger.db, chain, this.metrics)
+    for (const signer of chain.signers.keys()) await this.funds.settlementsLeft(chain, signer)
+  }
+
+  /** Counts and logs what following the chain has changed, and what it can't explain. */
+  private report({ network }: Chain, { differences, healed, reopened }: Followed): void {
+    for (const difference of differences) {
+      this.metrics.differences.inc({ network, kind: difference.kind })
+      this.logger.error(difference, 'the ledger and the chain differ')
+    }
+    for (const { id: paymentId, transaction } of healed) {
+      this.metrics.transitions.inc({ state: 'settled' })
+      this.logger.warn({ paymentId, network, transaction }, 'a payment is settled by its transfer, which was found')
+    }
+    for (const { id: paymentId } of reopened) {
+      this.metrics.reorgs.inc({ network })
+      this.logger.warn({ paymentId, network }, 'the chain has dropped the block of a settlement; it is under way again')
+    }
   }
 
   private async mend(chain: Chain, signer: `0x${string}`): Promise<void> {
@@ -166,10 +203,10 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       .where(and(lt(idempotencyKeys.createdAt, old), isNotNull(idempotencyKeys.refusal)))
   }
 
-  private async every(doing: string, act: () => Promise<void>): Promise<void> {
+  private async every(milliseconds: number, doing: string, act: () => Promise<void>): Promise<void> {
     const { signal } = this.stop
     while (!signal.aborted) {
-      await sleep(this.environment.LIMITS.recoveryMs, undefined, { signal }).catch(() => undefined)
+      await sleep(milliseconds, undefined, { signal }).catch(() => undefined)
       if (!signal.aborted) await this.attempt(doing, act)
     }
   }

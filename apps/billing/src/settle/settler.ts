@@ -3,11 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { type Address, isFinal, type Network, standingOf } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
+import { type SQL, sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
 import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
-import type { PaymentRow } from '../ledger/schema.js'
+import { isOfRefusedContract } from '../ledger/refused-payers.js'
+import { type PaymentRow, payments } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { ChainSettler } from './chain-settler.js'
 import { endWithin } from './end-within.js'
@@ -56,6 +58,28 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     await endWithin(Promise.all(this.loops))
   }
 
+  /**
+   * Stores a charge and sees to its settlement. Where its signer has room for one more, the charge is claimed as it is stored.
+   * @param store has `nextLook` written with the charge; answers the payment, or `null` where nothing was changed
+   */
+  async storeCharge(
+    id: string,
+    store: (nextLook: SQL<Date>) => Promise<PaymentRow | null>,
+  ): Promise<PaymentRow | null> {
+    const chains = [...this.chains]
+    const free = chains.flatMap(([network, chain]) => chain.offer(id).map((signer) => `${network}/${signer}`))
+    try {
+      const charged = await store(claimedFor(free, this.environment.LIMITS.recoveryMs))
+      if (charged?.state !== 'charging') return charged
+      const isClaimed = (charged.nextLook?.getTime() ?? 0) > 0
+      if (isClaimed) this.chains.get(charged.network)?.take(charged)
+      else this.wake(charged.network)
+      return charged
+    } finally {
+      for (const [, chain] of chains) chain.withdraw(id)
+    }
+  }
+
   /** There may be work on this chain. */
   wake(network: Network): void {
     this.chains.get(network)?.wake()
@@ -94,4 +118,11 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     const examined = this.chains.get(payment.network)?.examine(current) ?? current
     return Promise.race([examined, sleep(LAST_LOOK_MILLISECONDS, current, { ref: false })])
   }
+}
+
+/** When a charge is looked at next that these signers, of `network/address`, are about to settle; of others at once. */
+function claimedFor(signers: readonly string[], milliseconds: number): SQL<Date> {
+  const isClaimed = sql`${payments.network} || '/' || ${payments.facilitator} = any(string_to_array(${signers.join()}::text, ','))
+    and not ${isOfRefusedContract}`
+  return sql`case when ${isClaimed} then now() + ${milliseconds} * interval '1 millisecond' else to_timestamp(0) end`
 }

@@ -8,7 +8,7 @@ import type { Database } from '../../ledger/ledger.js'
 import { isUnclaimed, recordPaymentGas, recordTransfer, reverseBlock } from '../../ledger/record-receipt.js'
 import { pardonPayer, refusePayer } from '../../ledger/refused-payers.js'
 import { type PaymentRow, payments, settlementItems, signedTransactions } from '../../ledger/schema.js'
-import type { Transfer } from './find-transfer.js'
+import { findTransfer, readReceipt, type Transfer } from './find-receipt.js'
 
 /**
  * Writes what the receipt of a transaction that settles the payment says: mined at once, settled once it has its
@@ -134,4 +134,27 @@ export async function concludeReorged(db: Database, payment: PaymentRow): Promis
       ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
     ],
   })
+}
+
+/**
+ * A payment whose block the chain has dropped is under way again. `null`: it has moved on, or is in another block by now, and
+ * that is recorded. Throws `NodeFault`.
+ */
+export async function reopen(db: Database, chain: Chain, payment: PaymentRow): Promise<PaymentRow | null> {
+  const receipt = await readReceipt(db, chain, payment)
+  const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
+  if (!receipt || receipt.blockHash === payment.blockHash || transfer?.amount !== payment.charge) {
+    return concludeReorged(db, payment)
+  }
+  await changePayment(db, payment, {
+    kind: 'mined',
+    set: { blockNumber: receipt.blockNumber, blockHash: receipt.blockHash },
+    data: { transaction: receipt.hash, block: receipt.blockNumber.toString() },
+    along: [
+      ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
+      ...ownGas(receipt),
+      recordTransfer(receipt, transfer),
+    ],
+  })
+  return null
 }

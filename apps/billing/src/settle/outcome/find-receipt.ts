@@ -1,8 +1,8 @@
 import type { Chain } from '../../chain/chain.js'
 import { borneBy, openPart } from '../../chain/open-transfer.js'
-import type { Receipt } from '../../chain/receipt.js'
+import type { Log, Receipt } from '../../chain/receipt.js'
 import { batchPart, receiptAt, type SettlementPlace, settlementsOf } from '../../chain/settlement-batch.js'
-import { isProxy } from '../../chain/settlement-call.js'
+import { isProxy, transferTopics } from '../../chain/settlement-call.js'
 import type { Database } from '../../ledger/ledger.js'
 import type { PaymentRow } from '../../ledger/schema.js'
 import { type OwnTransaction, readTransactions } from '../../ledger/signed-transactions.js'
@@ -43,4 +43,28 @@ function ownPart(receipt: Receipt, { signer: to, item, items }: OwnTransaction):
 
 function isOf(found: SettlementPlace, { kind, payer, nonce }: PaymentRow): boolean {
   return found.kind === kind && found.payer === payer && found.nonce === nonce
+}
+
+/** A token's Transfer event. */
+export interface Transfer {
+  logIndex: number
+  /** The asset's smallest unit. */
+  amount: bigint
+}
+
+/**
+ * The transfer from payer to payTo among the logs of a transaction that settles this payment, the charged amount first;
+ * `null`: there is none.
+ */
+export function findTransfer(
+  payment: Pick<PaymentRow, 'asset' | 'payer' | 'payTo' | 'charge'>,
+  logs: readonly Log[],
+): Transfer | null {
+  const topics = transferTopics(payment)
+  const transfers = logs
+    .filter(({ address, topics: found }) => {
+      return address === payment.asset && topics.every((topic, index) => found[index]?.toLowerCase() === topic)
+    })
+    .map(({ logIndex, data }) => ({ logIndex, amount: BigInt(data) }))
+  return transfers.find(({ amount }) => amount === payment.charge) ?? transfers[0] ?? null
 }

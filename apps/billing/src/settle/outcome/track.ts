@@ -11,10 +11,8 @@ import { type PaymentRow, payments, type SignedTransactionRow, signedTransaction
 import { readPaymentIds, readTransactions, storeTransaction } from '../../ledger/signed-transactions.js'
 import { raisedFees, signTransaction } from '../signers/sign.js'
 import { concludeFailed, concludeSettled, confirmationsOf } from './conclude.js'
-import { noteDoubt, readDoubt } from './doubt.js'
-import { findReceipt, readReceipt } from './find-receipt.js'
-import { findTransfer } from './find-transfer.js'
-import { DEPTH_BLOCKS, judge, type Verdict } from './judge.js'
+import { findReceipt, findTransfer, readReceipt } from './find-receipt.js'
+import { DEPTH_BLOCKS, judge, noteDoubt, readDoubt, type Verdict } from './judge.js'
 
 export type TrackResult =
   | { outcome: 'waiting'; payment: PaymentRow }

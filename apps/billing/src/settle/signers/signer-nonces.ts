@@ -8,7 +8,7 @@ import type { Database } from '../../ledger/ledger.js'
 import { recordGas } from '../../ledger/record-receipt.js'
 import { type SignedTransactionRow, signedTransactions, signers } from '../../ledger/schema.js'
 import { readPaymentIds, storeTransaction } from '../../ledger/signed-transactions.js'
-import { broadcast } from './broadcast.js'
+import { broadcast } from '../submit/broadcasts.js'
 import { raisedFees, signTransaction } from './sign.js'
 
 /** A nonce that nobody fills keeps every later one from being mined; it is taken for lost after this long. */

@@ -5,7 +5,7 @@ import type { Chain } from '../../chain/chain.js'
 import type { Fees } from '../../chain/gas-terms.js'
 import { NodeFault } from '../../chain/node-error.js'
 import { batchGasLimit, encodeBatch } from '../../chain/settlement-batch.js'
-import { settlementTarget } from '../../chain/settlement-call.js'
+import { encodeSettlement, settlementTarget } from '../../chain/settlement-call.js'
 import { type Database, Ledger, type Transaction } from '../../ledger/ledger.js'
 import { rowJson } from '../../ledger/row-json.js'
 import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../../ledger/schema.js'
@@ -143,6 +143,16 @@ async function store(db: Database | Transaction, signed: readonly Signed[], firs
     )
   if (row === undefined || row.next === null) throw new NodeFault(`the nonce of ${signer} is not known yet`)
   return { outcome: row.outcome, next: Number(row.next), gone: row.gone ?? [] }
+}
+
+/** What would settle a charge; `null`: it looks as if it could not be settled. Throws `NodeFault`. */
+export async function prepare(chain: Chain, payment: PaymentRow): Promise<Settlement | null> {
+  if (payment.charge === null) throw new Error(`payment ${payment.id} was not charged`)
+  if (payment.deadline < (await chain.head.nextTimestamp())) return null
+  const call = encodeSettlement(payment, payment.charge)
+  const { facilitator, settlementGas: gas } = payment
+  // As much gas as was verified, and promised for it: what needs more is not what was verified.
+  return (await chain.wouldSettle(facilitator, settlementTarget(payment), call, gas)) ? { payment, call, gas } : null
 }
 
 /** One settlement is a call of its own; more are a batch of the signer's own account. */

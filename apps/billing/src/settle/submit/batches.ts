@@ -8,8 +8,7 @@ import { type Claimant, claimCharges, releaseCharges } from '../../ledger/claim-
 import type { Database } from '../../ledger/ledger.js'
 import { type PaymentRow, type SignedTransactionRow, signers } from '../../ledger/schema.js'
 import { Delegation } from '../signers/delegation.js'
-import { intentOf, type Settlement, type SigningQueue } from '../signers/signing-queue.js'
-import { prepare } from './submit.js'
+import { intentOf, prepare, type Settlement, type SigningQueue } from '../signers/signing-queue.js'
 
 /** A little less than EIP-7825 lets a transaction have. */
 const MOST_GAS = 16_000_000n
@@ -18,13 +17,13 @@ const MOST_GAS = 16_000_000n
 export interface BatchTurn {
   /** Stored, and to be broadcast: a batch, or what delegates the signer's account. */
   transaction: SignedTransactionRow | null
-  /** How many payments it settles. */
-  size: number
+  /** The payments that it settles. */
+  settled: readonly PaymentRow[]
   /** Charges that look as if they could not be settled. */
   doubtful: readonly PaymentRow[]
 }
 
-const NOTHING: BatchTurn = { transaction: null, size: 0, doubtful: [] }
+const NOTHING: BatchTurn = { transaction: null, settled: [], doubtful: [] }
 
 /**
  * Settles many payments of one signer by one transaction of its delegated account. Nodes' pools hold one transaction of such an
@@ -134,7 +133,7 @@ export class Batches {
     signer: Address,
     settlements: readonly Settlement[],
     nonce: number,
-  ): Promise<Pick<BatchTurn, 'transaction' | 'size'>> {
+  ): Promise<Pick<BatchTurn, 'transaction' | 'settled'>> {
     const [fees, balance] = await Promise.all([this.#chain.fees(), this.#chain.balance(signer)])
     const fitting = await this.#fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
     const transaction = await this.#signing.sign(this.#chain, fitting, fees, nonce)
@@ -143,7 +142,7 @@ export class Batches {
     const payments = left.map(({ payment }) => payment)
     await releaseCharges(this.#db, payments)
     for (const payment of payments) if (payment.state === 'submitted') this.putBack(payment)
-    return { transaction, size: transaction === null ? 0 : fitting.length }
+    return { transaction, settled: transaction === null ? [] : fitting.map(({ payment }) => payment) }
   }
 
   /** As many as one transaction bears, and the signer can pay for; one alone where the node does not take a batch. */
