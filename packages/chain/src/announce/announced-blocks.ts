@@ -42,6 +42,8 @@ export class AnnouncedBlocks {
   #waiting = 0
   /** Blocks that such a head takes back: a node may have their logs no more. */
   readonly #takenBack = new Set<Hash>()
+  /** Blocks that a head of the chain left behind, the newest first: it may only lag. Another child of it takes them back. */
+  #left: Hash[] = []
   readonly #heads = new EventEmitter().setMaxListeners(0)
   #end: (() => void) | undefined
   #lingering: NodeJS.Timeout | undefined
@@ -89,6 +91,7 @@ export class AnnouncedBlocks {
 
   #start(): void {
     const { tip } = this.#of
+    this.#left = []
     this.#changes = tip === undefined ? [] : [{ kind: 'added', block: announcedBlock(tip) }]
     const end = this.#of.listen((change) => this.#take(change, () => this.#end !== end))
     this.#end = end
@@ -132,8 +135,14 @@ export class AnnouncedBlocks {
       this.#beginAnew()
       return
     }
-    const fresh = added.map(announcedBlock)
-    const gone = removed.map(({ hash }) => hash)
+    const left = [...this.#left, ...removed.map(({ hash }) => hash)]
+    const again = added.findIndex(({ header: { hash } }, index) => left.at(-1 - index) !== hash)
+    const same = again < 0 ? added.length : again
+    this.#left = left.slice(0, left.length - same)
+    if (same === added.length) return
+    const fresh = added.slice(same).map(announcedBlock)
+    const gone = this.#left
+    this.#left = []
     for (const hash of gone) this.#takenBack.add(hash)
     this.#waiting += 1
     void this.#inTurn(async () => {

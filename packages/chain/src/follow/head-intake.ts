@@ -98,7 +98,12 @@ export class HeadIntake<B extends WithHeader> {
     }
     const { header } = block
     const most = this.#goesOn && this.#follower.isTold() ? MOST_BRIDGED : MOST_MISSED
-    const bridge = await this.#kept.bridge(block, most, (parent) => this.#served(parent, signal, isNewest))
+    // Only who is told of every block has to wait for a node that does not serve one yet.
+    const parentOf = (hash: Hash) =>
+      this.#follower.isTold()
+        ? this.#served(hash, signal, isNewest)
+        : this.#follower.block(hash, askLimits(signal)).catch(() => undefined)
+    const bridge = await this.#kept.bridge(block, most, parentOf)
     if (signal.aborted) return
     if (bridge === undefined) {
       this.#unbridgedSince ??= performance.now()
