@@ -213,6 +213,25 @@ describe('/console', () => {
     await page.close()
   })
 
+  inBrowser('warns of ownership that is given away, but not of a first owner', async () => {
+    const owned = (event: bigint, before: string) =>
+      assemble(`${BigInt(LIAR)} ${BigInt(before)} ${event} 0 0 LOG3 STOP`)
+    const event = BigInt(toEventSelector('OwnershipTransferred(address,address)'))
+    const page = await pages.open()
+    for (const [before, count] of [
+      [stand.devnet.accounts.buyer.address, 1],
+      [`0x${'0'.repeat(40)}`, 0],
+    ] as const) {
+      await paste(page, {
+        blockStateCalls: [{ stateOverrides: { [NOBODY]: { code: owned(event, before) } }, calls: [{ to: NOBODY }] }],
+      })
+      await result(page).getByText('1 log').waitFor()
+      await result(page).getByText('✓ Succeeds').waitFor()
+      await until(async () => (await result(page).getByText('Ownership is given away').count()) === count)
+    }
+    await page.close()
+  })
+
   inBrowser('shows functions, state changes, gas and logs by name', async () => {
     const page = await pages.open()
     await page.getByRole('button', { name: 'A swap', exact: true }).click()

@@ -40,6 +40,11 @@ it.each([
   expect(approvalText({ token, owner: ALICE, spender: BOB, confirmation: 'agrees', ...approval })).toBe(text)
 })
 
+it('shortens the address of a token that says no symbol', () => {
+  const operator = { token: { type: 'erc721', address: BOB }, owner: ALICE, spender: ALICE, approved: true } as const
+  expect(approvalText({ ...operator, confirmation: 'agrees' })).toBe('take all of 0x0000…0B0b')
+})
+
 it('doubts logs that a contract contradicts', () => {
   const balance = { type: 'erc20', address: BOB, account: ALICE } as const
   const having = (confirmation: 'agrees' | 'disagrees' | 'unknown') => ({

@@ -1,4 +1,5 @@
 import { type Address, formatUnits, type Hex, hexToBigInt } from 'viem'
+import { shortAddress } from '../address-text.js'
 
 export interface Asset {
   type: 'native' | 'erc20' | 'erc721' | 'erc1155'
@@ -77,7 +78,7 @@ function shortNumber(decimal: string): string {
 /** What an approval lets its spender do. @param amountIn how an amount is written */
 export function approvalText(approval: Approval, amountIn = amountText): string {
   const { token, amount, tokenId } = approval
-  const name = token.symbol ?? token.address ?? 'the token'
+  const name = token.symbol ?? (token.address === undefined ? 'the token' : shortAddress(token.address))
   if (isRevocation(approval)) return `take nothing more of ${name}`
   if (tokenId !== undefined) return `take ${name} no. ${hexToBigInt(tokenId)}`
   if (amount === undefined || isEndless(approval)) return `take all of ${name}`
