@@ -82,7 +82,7 @@ async function objectDraft(given: Record<string, unknown>, context: PasteContext
   if (isSafeTransaction(given)) return safeTransaction(given, context)
   if (typeof given.primaryType === 'string')
     throw pasteError(
-      `a signature over “${given.primaryType}”, which is no transaction: nothing is sent by signing it here`,
+      `a signature over “${given.primaryType}”: it sends nothing itself, but whoever gets it may act by it, as a permit lets them take tokens; what it allows can’t be simulated`,
     )
   if (Array.isArray(given.calls)) return sendCalls(given, context)
   for (const name of ['tx', 'transaction', 'txParams', 'transactionRequest', 'rawTransaction', 'raw']) {
