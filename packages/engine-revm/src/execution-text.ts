@@ -1,10 +1,10 @@
 import type { BlockExecution, BlockExecutionResult, BlockToCarry, ExecutedReceipt } from '@upfront/simulation'
-import { readExecuted, writeExecution, writeSealedBlock } from './border/records.js'
+import { readExecuted, writeBlockExecution, writeSealedBlock } from './border/records.js'
 import { TextReader } from './border/text.js'
 
 export function executionText(execution: BlockExecution): string {
   const { isSplit = false } = execution
-  return writeExecution({ ...execution, isSplit, ...earlier(execution.earlierReceipts) })
+  return writeBlockExecution({ ...execution, isSplit, ...earlier(execution.earlierReceipts) })
 }
 
 export function blockText(block: BlockToCarry): string {

@@ -290,7 +290,7 @@ export function writeBlockEnvironment(record: BlockEnvironment): string {
   )
 }
 
-export function writeExecution(record: BlockExecution): string {
+export function writeBlockExecution(record: BlockExecution): string {
   return (
     writeChainRules(record.rules) +
     writeBlockEnvironment(record.block) +
