@@ -177,8 +177,12 @@ describe('with a payment', () => {
     try {
       const client = await connect(gateway.url)
       const simulation = { blockStateCalls: [{ calls: [{ to: `0x${'11'.repeat(20)}` }] }] }
-      const answers = Array.from({ length: 20 }, () => call('simulate', simulation, undefined, client))
-      const refused = (await Promise.all(answers)).find(({ result }) => result.isError)
+      let refused: Awaited<ReturnType<typeof call>> | undefined
+      // A slow machine may take more than a second for five.
+      for (let round = 0; refused === undefined && round < 5; round += 1) {
+        const answers = [1, 2, 3, 4, 5].map(() => call('simulate', simulation, undefined, client))
+        refused = (await Promise.all(answers)).find(({ result }) => result.isError)
+      }
       const { result, answer } = await call(
         'simulate',
         simulation,
