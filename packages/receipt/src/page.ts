@@ -1,5 +1,6 @@
 import { createPageEngine } from '@upfront/engine-revm/page'
-import { type Verification, type VerifyOptions, verify } from './verify/verify.js'
+import type { VerifyOptions } from './verify/paid-exchange.js'
+import { type Verification, verify } from './verify/verify.js'
 
 /**
  * `verify` on a page: checks a bill, its witness and its payment without asking anybody, by the engine's module. It computes as long as the

@@ -1,50 +1,5 @@
-import type { Address, Hex } from 'viem'
-import type { AssetChanges } from './assets.js'
-import type { SimulatedCall } from './outcome.js'
-
-/** A part of a user operation, as the gateway shows it. */
-interface Part {
-  status: Hex
-  gasUsed: Hex
-  error?: string
-}
-
-interface Validation extends Part {
-  signature?: 'valid' | 'invalid' | 'missing' | 'aggregated'
-  assumed?: 'signature' | 'validation'
-  validAfter?: Hex
-  validUntil?: Hex
-}
-
-/** A user operation beside the call of its entry point. */
-export interface Operation {
-  sender: Address
-  entryPoint: Address
-  userOpHash?: Hex
-  status: Hex
-  refusal?: string
-  validation?: Validation
-  paymaster?: Validation & { address: Address }
-  brokenRules: { rule: string; entity: string; contract: Address; what: string }[]
-  execution?: Part & { transfers?: AssetChanges['transfers']; approvals?: AssetChanges['approvals'] }
-  actualGasUsed?: Hex
-  actualGasCost?: Hex
-}
-
-/** A Safe's transaction beside the call of the Safe. */
-export interface SafeTransaction {
-  safe: Address
-  version: string
-  safeTxHash: Hex
-  nonce: Hex
-  nextNonce: Hex
-  threshold: Hex
-  owners: Address[]
-  guard?: Address
-  isGuarded: boolean
-  status: Hex
-  error?: string
-}
+import type { Address } from 'viem'
+import type { SimulatedCall } from './answer.js'
 
 /** Who acts: the account behind an entry point or a Safe, else the sender. */
 export function actorOf({ userOperation, safeTransaction, trace }: SimulatedCall): Address {

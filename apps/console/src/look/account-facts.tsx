@@ -3,8 +3,7 @@ import { Address } from '../parts/address.js'
 import { Details } from '../parts/details.js'
 import { Notice } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
-import type { Operation, SafeTransaction } from './account-call.js'
-import type { SimulatedCall } from './outcome.js'
+import type { Operation, SafeTransaction, SimulatedCall } from './answer.js'
 
 /** What is to know of a user operation or a Safe's transaction beside what it does. */
 export function AccountFacts({ outcome: { userOperation, safeTransaction } }: { outcome: SimulatedCall }) {

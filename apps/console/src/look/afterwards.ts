@@ -1,7 +1,7 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, erc20Abi, type Hex, toHex } from 'viem'
 import type { Call, SimulatePayload } from '../request/payload.js'
+import type { Frame, SimulatedCall } from './answer.js'
 import type { Approval } from './assets.js'
-import type { Frame, SimulatedCall } from './outcome.js'
 import type { TokenUnits } from './token-units.js'
 
 /** What is asked of tokens in the state that the request leaves. */

@@ -3,8 +3,8 @@ import { recoverAuthorizationAddress } from 'viem/utils'
 import type { Named } from '../names/decode.js'
 import { isObject } from '../request/json.js'
 import type { SimulatePayload } from '../request/payload.js'
+import type { SimulatedCall } from './answer.js'
 import { type AssetChanges, isDoubtful, isEndless } from './assets.js'
-import type { SimulatedCall } from './outcome.js'
 import { gainedApprovals } from './sentence.js'
 
 /** What a signer should know before signing. */

@@ -3,9 +3,10 @@ import { useState } from 'react'
 import { hexToBigInt } from 'viem'
 import { type Named, valueText } from '../names/decode.js'
 import { Address } from '../parts/address.js'
+import type { Frame } from './answer.js'
 import { amountText } from './assets.js'
 import type { NameOf } from './name-of.js'
-import { errorText, type Frame, hasFailure } from './outcome.js'
+import { errorText, hasFailure } from './outcome.js'
 import { amountArgument, type UnitsOf } from './token-units.js'
 
 /** Frames this deep and deeper stay closed until they are opened: a contract that calls itself opens hundreds. */

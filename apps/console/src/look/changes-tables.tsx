@@ -3,6 +3,7 @@ import type { Named } from '../names/decode.js'
 import { Address, Hash } from '../parts/address.js'
 import { Table } from '../parts/table.js'
 import { Text } from '../parts/text.js'
+import type { Change, Log, StateDiff } from './answer.js'
 import {
   type Approval,
   type AssetChanges,
@@ -14,7 +15,6 @@ import {
 } from './assets.js'
 import { Called } from './call-tree.js'
 import type { NameOf } from './name-of.js'
-import type { Change, Log, StateDiff } from './outcome.js'
 import { meaningOf, type SlotMeaning } from './slots.js'
 import type { UnitsOf } from './token-units.js'
 

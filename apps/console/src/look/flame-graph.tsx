@@ -1,6 +1,6 @@
 import { hexToBigInt } from 'viem'
 import { Wide } from '../parts/wide.js'
-import type { Frame } from './outcome.js'
+import type { Frame } from './answer.js'
 
 const WIDTH = 960
 const ROW = 22

@@ -1,4 +1,5 @@
-import { type CallOutcome, holdingOf } from './holding.js'
+import type { CallOutcome } from './answer.js'
+import { holdingOf } from './holding.js'
 
 const said = (...outcomes: CallOutcome[]) => holdingOf(outcomes.map((outcome) => ({ outcome })))
 const later = { fact: { kind: 'time' }, under: 'one block later', effect: 'fails' }

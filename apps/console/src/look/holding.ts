@@ -1,10 +1,4 @@
-import type { SimulatedCall } from './outcome.js'
-
-/** Whether a call would do the same under other circumstances, as the gateway answers `outcome`. */
-export interface CallOutcome {
-  verdict: 'holds' | 'changes' | 'watched'
-  because: { fact?: { kind: string }; under: string; effect: string }[]
-}
+import type { CallOutcome, SimulatedCall } from './answer.js'
 
 /** The line under the sentence. */
 export interface Holding {

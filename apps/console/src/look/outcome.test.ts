@@ -1,4 +1,5 @@
-import { type Frame, failedPath, hasFailure, reasonOf, type SimulatedCall } from './outcome.js'
+import type { Frame, SimulatedCall } from './answer.js'
+import { failedPath, hasFailure, reasonOf } from './outcome.js'
 
 const ALICE = '0x00000000000000000000000000000000000a11ce'
 const BOB = '0x0000000000000000000000000000000000000b0b'

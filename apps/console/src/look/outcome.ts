@@ -1,69 +1,7 @@
-import { type Address, formatUnits, type Hex } from 'viem'
+import { formatUnits } from 'viem'
 import { type Named, namedText, valueText } from '../names/decode.js'
-import { failureOf, type Operation, type SafeTransaction } from './account-call.js'
-import type { AssetChanges } from './assets.js'
-import type { CallOutcome } from './holding.js'
-
-/** As the gateway's `upfront_simulate` answers, as far as it is shown. */
-export interface SimulatedBlock {
-  number: Hex
-  /** Of the first: the request as a link, on the block that it stood on. */
-  link?: string
-  calls: SimulatedCall[]
-}
-
-export interface Log {
-  address: Address
-  topics: Hex[]
-  data: Hex
-}
-
-export interface SimulatedCall {
-  gasUsed: Hex
-  returnData: Hex
-  logs: Log[]
-  error?: { code: number; message: string; data?: Hex }
-  trace: Frame
-  stateDiff: StateDiff
-  assetChanges: AssetChanges
-  /** Logs are in the order of the call's; null: not known. */
-  decoded?: { call?: Named; error?: Named; logs: (Named | null)[] }
-  outcome?: CallOutcome
-  userOperation?: Operation
-  safeTransaction?: SafeTransaction
-}
-
-/** What changes of each account, from and to. */
-export type StateDiff = Record<
-  Address,
-  {
-    balance?: Change
-    nonce?: Change
-    code?: Change
-    storage?: Record<Hex, Change>
-  }
->
-
-export interface Change {
-  from: Hex
-  to: Hex
-}
-
-/** A frame of geth's callTracer. */
-export interface Frame {
-  type: string
-  from: Address
-  to?: Address
-  value?: Hex
-  gas?: Hex
-  gasUsed: Hex
-  input?: Hex
-  output?: Hex
-  error?: string
-  revertReason?: string
-  calls?: Frame[]
-  decoded?: { call?: Named; error?: Named }
-}
+import { failureOf } from './account-call.js'
+import type { Frame, SimulatedCall } from './answer.js'
 
 /** Whether the frame, or one inside it, failed. */
 export function hasFailure({ error, calls = [] }: Frame): boolean {

@@ -1,23 +1,11 @@
 import { type Address, formatEther, formatGwei, type Hex, hexToBigInt, parseEther, toHex } from 'viem'
 import { shortAddress } from '../address-text.js'
-import { type CallDraft, type Draft, EMPTY_ACCOUNT } from '../request/draft.js'
+import { type CallDraft, type Draft, EMPTY_ACCOUNT, type Remedy, withBlock } from '../request/draft.js'
 import { call } from '../rpc.js'
-import { errorText, failedPath, type SimulatedCall } from './outcome.js'
-import { type Outcome, outcomeOn, type Request, requestOf, simulate } from './simulation.js'
+import type { SimulatedCall } from './answer.js'
+import { errorText, failedPath } from './outcome.js'
+import { type Failure, failureIn, type Outcome, outcomeOn, type Request, requestOf, simulate } from './simulation.js'
 import { tokenSteps } from './token-remedies.js'
-
-/** A change of the request with which it succeeds: tried. */
-export interface Remedy {
-  /** `Use nonce 5, and give it 34,368 gas` */
-  label: string
-  draft: Draft
-}
-
-/** One change towards it. */
-export interface Step {
-  label: string
-  draft: Draft
-}
 
 /** Of the simulation's errors, as execution-apis numbers them. */
 const CODES = {
@@ -57,30 +45,13 @@ function sentence(labels: string[]): string {
   return labels.map((label, at) => (at === 0 ? label : label[0]!.toLowerCase() + label.slice(1))).join(', then ')
 }
 
-/** A call that fails, by its block and its place there. */
-export interface Failure {
-  block: number
-  index: number
-  outcome: SimulatedCall
-}
-
-/** The first call that fails. */
-export function failureIn(outcome: Outcome): Failure | undefined {
-  if (outcome.kind !== 'answered') return undefined
-  for (const [block, { calls }] of outcome.blocks.entries()) {
-    const index = calls.findIndex(({ error }) => error !== undefined)
-    if (index >= 0) return { block, index, outcome: calls[index]! }
-  }
-  return undefined
-}
-
 async function nextStep(
   request: Request,
   outcome: Outcome,
   done: readonly string[],
   state: string,
   signal: AbortSignal,
-): Promise<Step | undefined> {
+): Promise<Remedy | undefined> {
   if (outcome.kind === 'refused') return refusedStep(request.draft, outcome.code, state)
   const failure = failureIn(outcome)
   if (failure === undefined) return undefined
@@ -99,10 +70,10 @@ async function nextStep(
 }
 
 /** What the plan itself was refused for. All calls are changed alike: the error names no call that could be relied on. */
-async function refusedStep(draft: Draft, code: number, state: string): Promise<Step | undefined> {
+async function refusedStep(draft: Draft, code: number, state: string): Promise<Remedy | undefined> {
   const [block] = draft.blocks
   const sender = block?.calls[0]?.from
-  const edit = (label: string, fields: Partial<CallDraft>): Step => ({
+  const edit = (label: string, fields: Partial<CallDraft>): Remedy => ({
     label,
     draft: {
       ...draft,
@@ -141,7 +112,7 @@ function weiOf(typed: string): bigint {
 }
 
 /** @param needed wei */
-function richer(draft: Draft, block: number, account: Address, needed: bigint): Step {
+function richer(draft: Draft, block: number, account: Address, needed: bigint): Remedy {
   const held = needed + SPARE
   const override = { ...EMPTY_ACCOUNT, address: account, balance: toHex(held) }
   return {
@@ -155,7 +126,7 @@ async function moreGas(
   { block, index }: Failure,
   state: string,
   signal: AbortSignal,
-): Promise<Step | undefined> {
+): Promise<Remedy | undefined> {
   const free = withCall(request.draft, block, index, { gas: '' })
   const { result } = await simulate(requestOf(free), state, { gasLimits: true }, signal)
   const own = result[block]?.calls[(request.before[block] ?? 0) + index] as
@@ -167,15 +138,6 @@ async function moreGas(
     label: `Give it ${limit.toLocaleString('en')} gas`,
     draft: withCall(free, block, index, { gas: `${limit}` }),
   }
-}
-
-/** The draft with one block changed. */
-export function withBlock(
-  draft: Draft,
-  at: number,
-  edit: (block: Draft['blocks'][number]) => Draft['blocks'][number],
-): Draft {
-  return { ...draft, blocks: draft.blocks.with(at, edit(draft.blocks[at]!)) }
 }
 
 function withCall(draft: Draft, block: number, index: number, fields: Partial<CallDraft>): Draft {

@@ -5,7 +5,7 @@ import { type Call, callsBefore, payloadOf, type SimulatePayload } from '../requ
 import { call, RpcFault, type RpcReply } from '../rpc.js'
 import { asAccountCall } from './account-call.js'
 import { answersAfter, askedAfter, questionsAfter, type TokenAnswers } from './afterwards.js'
-import type { SimulatedBlock, SimulatedCall } from './outcome.js'
+import type { SimulatedBlock, SimulatedCall } from './answer.js'
 
 /** A draft as it was sent. */
 export interface Request {
@@ -29,6 +29,23 @@ export type Outcome =
       /** Of tokens that arguments name and nothing moves, by their addresses. */
       units: TokenAnswers['units']
     }
+
+/** A call that fails, by its block and its place there. */
+export interface Failure {
+  block: number
+  index: number
+  outcome: SimulatedCall
+}
+
+/** The first call that fails. */
+export function failureIn(outcome: Outcome): Failure | undefined {
+  if (outcome.kind !== 'answered') return undefined
+  for (const [block, { calls }] of outcome.blocks.entries()) {
+    const index = calls.findIndex(({ error }) => error !== undefined)
+    if (index >= 0) return { block, index, outcome: calls[index]! }
+  }
+  return undefined
+}
 
 /** Asked for beside the outcome of each call. */
 const SHOWN = { trace: true, stateDiff: true, assetChanges: true, decode: true, outcome: true, link: true }

@@ -1,9 +1,9 @@
 import { type Address, decodeFunctionData, type Hex, parseAbi, toHex } from 'viem'
 import { shortAddress } from '../address-text.js'
-import { type Draft, EMPTY_CALL } from '../request/draft.js'
+import { type Draft, EMPTY_CALL, type Remedy, withBlock } from '../request/draft.js'
 import { isObject } from '../request/json.js'
-import type { Frame } from './outcome.js'
-import { type Failure, type Step, withBlock } from './remedies.js'
+import type { Frame } from './answer.js'
+import type { Failure } from './simulation.js'
 
 const TRANSFERS = parseAbi([
   'function transfer(address to, uint256 value)',
@@ -23,7 +23,7 @@ interface Taking {
  * a balance.
  * @param reason of the failure, in words
  */
-export function tokenSteps(draft: Draft, failure: Failure, frame: Frame, reason: string | undefined): Step[] {
+export function tokenSteps(draft: Draft, failure: Failure, frame: Frame, reason: string | undefined): Remedy[] {
   const taking = takingOf(frame)
   if (taking === undefined) return []
   const steps = [
@@ -47,7 +47,7 @@ function takingOf({ from, to: token, input }: Frame): Taking | undefined {
   }
 }
 
-function allowing(draft: Draft, { block, index }: Failure, { token, owner, spender, value }: Taking): Step {
+function allowing(draft: Draft, { block, index }: Failure, { token, owner, spender, value }: Taking): Remedy {
   const data = `approve(address,uint256) ["${spender}", "${value}"]`
   const call = { ...EMPTY_CALL, from: owner, to: token, data }
   return {
@@ -57,7 +57,7 @@ function allowing(draft: Draft, { block, index }: Failure, { token, owner, spend
 }
 
 /** By the gateway's `erc20` overrides, which find the slot themselves. */
-function holding(draft: Draft, { block }: Failure, { token, owner, value }: Taking): Step[] {
+function holding(draft: Draft, { block }: Failure, { token, owner, value }: Taking): Remedy[] {
   const given = overridesOf(draft.blocks[block]?.overrides ?? '')
   if (given === undefined) return []
   const erc20 = isObject(given.erc20) ? given.erc20 : {}

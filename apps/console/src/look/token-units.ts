@@ -1,7 +1,8 @@
 import { formatUnits } from 'viem'
 import type { Named } from '../names/decode.js'
+import type { Frame } from './answer.js'
 import type { AssetChanges } from './assets.js'
-import { type Frame, failedPath } from './outcome.js'
+import { failedPath } from './outcome.js'
 
 /** What a token says of itself. */
 export interface TokenUnits {

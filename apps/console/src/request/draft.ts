@@ -65,6 +65,18 @@ export const EMPTY_BLOCK: BlockDraft = {
 }
 export const EMPTY_DRAFT: Draft = { blocks: [EMPTY_BLOCK], abi: '', validation: '', state: '' }
 
+/** A change that may let a request succeed. */
+export interface Remedy {
+  /** `Use nonce 5, and give it 34,368 gas` */
+  label: string
+  draft: Draft
+}
+
+/** The draft with one block changed. */
+export function withBlock(draft: Draft, at: number, edit: (block: BlockDraft) => BlockDraft): Draft {
+  return { ...draft, blocks: draft.blocks.with(at, edit(draft.blocks[at]!)) }
+}
+
 /** The text of a field for a value of pasted or linked JSON. */
 export function textOf(given: unknown): string {
   return typeof given === 'string' || typeof given === 'number' || typeof given === 'bigint' ? String(given) : ''

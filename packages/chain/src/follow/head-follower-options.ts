@@ -1,16 +1,11 @@
 import type { Awaitable, CallLimits } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
-import type { ChainChange } from './kept-blocks.js'
+import type { ChainChange, WithHeader } from './kept-blocks.js'
 import type { Relay } from './relay.js'
 
 /** `auto` follows while somebody asks, and for a while after. */
 export const FOLLOW_MODES = ['auto', 'always', 'off'] as const
 export type FollowMode = (typeof FOLLOW_MODES)[number]
-
-/** A block as it is followed: its header and whatever the follower's owner needs beside it. */
-export interface WithHeader {
-  header: BlockHeader
-}
 
 export interface HeadFollowerOptions<B extends WithHeader> {
   mode: FollowMode

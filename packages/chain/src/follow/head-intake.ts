@@ -1,8 +1,8 @@
 import { type CallLimits, type CancelSignal, pause } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
-import type { HeadFollowerOptions, WithHeader } from './head-follower-options.js'
-import type { KeptBlocks } from './kept-blocks.js'
+import type { HeadFollowerOptions } from './head-follower-options.js'
+import type { KeptBlocks, WithHeader } from './kept-blocks.js'
 
 /** Requests stay on the head before for so long while a new one is prepared. */
 const PREPARE_MS = 50

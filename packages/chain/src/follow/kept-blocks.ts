@@ -1,12 +1,16 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { Branch } from './branch.js'
-import type { WithHeader } from './head-follower-options.js'
 
 /** Of the chain up to the newest head that was taken up. */
 const MOST_BLOCKS = 64
 /** Of all kept blocks, in the unit of `weigh`. */
 const MOST_WEIGHT = 24_000
+
+/** A block as it is followed: its header and whatever the follower's owner needs beside it. */
+export interface WithHeader {
+  header: BlockHeader
+}
 
 /** How a new head changed the chain that is followed. */
 export interface ChainChange<B> {

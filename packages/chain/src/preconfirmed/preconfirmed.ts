@@ -7,7 +7,7 @@ import type { CanonicalBlock, PreconfirmedEvent } from './flashblock-store.js'
 import { FlashblockStream } from './flashblock-stream.js'
 import { PreconfirmedChain, type PreconfirmedChainOptions } from './preconfirmed-chain.js'
 import { newestBlock, type PreconfirmedSnapshot } from './snapshot.js'
-import { StreamFaults } from './stream-faults.js'
+import { type FollowerEvent, StreamFaults } from './stream-faults.js'
 
 const RULES_TIMEOUT_MS = 5_000
 const START_RETRY_MS = 1_000
@@ -20,14 +20,6 @@ export interface PreconfirmedOptions extends Omit<PreconfirmedChainOptions, 'obs
   relay?: Relay | undefined
   observe: (event: FollowerEvent) => void
 }
-
-export type FollowerEvent =
-  | PreconfirmedEvent
-  | { kind: 'connected'; url: string }
-  | { kind: 'lost'; url: string; reason: string; retryInMs: number }
-  | { kind: 'undecodable'; reason: string }
-  | { kind: 'head'; blockNumber: bigint; hash: string }
-  | { kind: 'head-unknown'; reason: string }
 
 /** For `/health/ready`: where `pending` stands just now. */
 export interface FollowerStatus {

@@ -1,4 +1,13 @@
-import type { FollowerEvent } from './preconfirmed.js'
+import type { PreconfirmedEvent } from './flashblock-store.js'
+
+/** What happens to a stream of flashblocks and to the chain that it is laid over. */
+export type FollowerEvent =
+  | PreconfirmedEvent
+  | { kind: 'connected'; url: string }
+  | { kind: 'lost'; url: string; reason: string; retryInMs: number }
+  | { kind: 'undecodable'; reason: string }
+  | { kind: 'head'; blockNumber: bigint; hash: string }
+  | { kind: 'head-unknown'; reason: string }
 
 const KINDS = ['gap', 'mismatch', 'nativePrecompile', 'differs', 'lost', 'undecodable'] as const
 

@@ -12,9 +12,8 @@ import { prove, proveHeaders } from '../witness/prove.js'
 import { type DecodedWitness, decodeWitness, witnessTouched } from '../witness/witness.js'
 import { rulesKnown, rulesOf } from './chain-facts.js'
 import { type Check, check, demandEqual, firstDifference, Unchecked } from './check.js'
-import type { PaidCall, PaidExchange } from './paid-exchange.js'
+import type { PaidCall, PaidExchange, VerifyOptions } from './paid-exchange.js'
 import { describe, replay } from './replay.js'
-import type { VerifyOptions } from './verify.js'
 
 /** Checks one call of a paid request: its receipt against the request, the answer, the offer, and what execution gives. */
 export async function checkCall(call: PaidCall, exchange: PaidExchange, options: VerifyOptions): Promise<Check[]> {

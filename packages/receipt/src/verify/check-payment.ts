@@ -7,8 +7,7 @@ import type { SignedReceipt } from '../receipt.js'
 import { type Check, check, demandEqual, demandSameHex, firstDifference, Unchecked } from './check.js'
 import { CLOCK_SKEW } from './clock-skew.js'
 import { deliveryOf } from './delivery.js'
-import type { PaidExchange } from './paid-exchange.js'
-import type { VerifyOptions } from './verify.js'
+import type { PaidExchange, Settlement, VerifyOptions } from './paid-exchange.js'
 
 /** An x402 payment that moved nothing names no transaction. */
 const NO_TRANSACTION = ''
@@ -147,16 +146,6 @@ function totalOf(receipts: readonly SignedReceipt[] | undefined): bigint {
     total += BigInt(amount)
   }
   return total
-}
-
-export interface Settlement {
-  success: unknown
-  amount: unknown
-  payer: unknown
-  network: unknown
-  transaction: unknown
-  errorReason?: unknown
-  extensions?: Record<string, { info?: { receipt?: unknown } }>
 }
 
 /** That what was settled is what the receipts add up to, from the payer, on its network. */

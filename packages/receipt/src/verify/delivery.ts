@@ -3,10 +3,8 @@ import { type Hex, recoverTypedDataAddress } from 'viem'
 import type { SignedReceipt } from '../receipt.js'
 import { demandEqual, demandSameHex, Unchecked } from './check.js'
 import { demandKeyOf } from './check-call.js'
-import type { Settlement } from './check-payment.js'
 import { CLOCK_SKEW } from './clock-skew.js'
-import type { PaidExchange } from './paid-exchange.js'
-import type { VerifyOptions } from './verify.js'
+import type { PaidExchange, Settlement, VerifyOptions } from './paid-exchange.js'
 
 /** What x402's `offer-receipt` extension has the seller sign, as EIP-712. Source: x402 `specs/extensions/extension-offer-and-receipt.md`. */
 export const DELIVERY_DOMAIN = { name: 'x402 receipt', version: '1', chainId: 1 } as const

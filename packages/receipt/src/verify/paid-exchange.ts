@@ -1,5 +1,13 @@
 import { type Dialect, decodeList, decodeObject, decodeText, refuseUnknownFields } from '@upfront/protocol'
+import type { Engine } from '@upfront/simulation'
 import { RECEIPT_METHODS, type ReceiptMethod } from '../receipt.js'
+
+export interface VerifyOptions {
+  /** Executes again; by default the engine's portable build. It is left open. */
+  engine?: Engine
+  /** The seller's receipt key, where the buyer knows it from elsewhere. */
+  signer?: string
+}
 
 /** What a buyer keeps of one paid request, as JSON. Only `request` and `answer` are needed; without the rest, less can be checked. */
 export interface PaidExchange {
@@ -17,6 +25,17 @@ export interface PaidExchange {
   seller?: unknown
   /** Of a chain whose id is not known: its genesis file, or the answer of a node that the buyer trusts to `eth_config` (EIP-7910). */
   chain?: unknown
+}
+
+/** x402's PAYMENT-RESPONSE, unchecked. */
+export interface Settlement {
+  success: unknown
+  amount: unknown
+  payer: unknown
+  network: unknown
+  transaction: unknown
+  errorReason?: unknown
+  extensions?: Record<string, { info?: { receipt?: unknown } }>
 }
 
 /** One call of a paid request, and what it was answered. */

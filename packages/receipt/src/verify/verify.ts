@@ -1,16 +1,8 @@
-import type { Engine } from '@upfront/simulation'
 import { decodeReceipt, type SignedReceipt } from '../receipt.js'
 import { type Check, type Outcome, verdictOf } from './check.js'
 import { checkCall } from './check-call.js'
 import { checkPayment } from './check-payment.js'
-import { decodePaidExchange, type PaidCall, paidCallsOf } from './paid-exchange.js'
-
-export interface VerifyOptions {
-  /** Executes again; by default the engine's portable build. It is left open. */
-  engine?: Engine
-  /** The seller's receipt key, where the buyer knows it from elsewhere. */
-  signer?: string
-}
+import { decodePaidExchange, type PaidCall, paidCallsOf, type VerifyOptions } from './paid-exchange.js'
 
 /** A paid request, checked call by call; `payment` is about all of them together. */
 export interface Verification {

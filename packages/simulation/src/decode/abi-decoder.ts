@@ -1,25 +1,8 @@
 import { ErrorCode, type Hash, type Hex, type Parts, RpcError } from '@upfront/protocol'
 import { decodeRevertReason } from '../present/revert-reason.js'
 import { type AbiField, type AbiParameter, AbiTypes, isDynamicType, shortText } from './abi-type.js'
-import { type DecodingBudget, decodeParameters } from './abi-values.js'
+import { type Decoded, type DecodingBudget, decodeParameters } from './abi-values.js'
 import { errorWords } from './error-words.js'
-
-/** A function, error or event by its name, with its arguments as JSON: integers as decimal strings, bytes as hex. */
-export interface Decoded {
-  name: string
-  /** By name; by position where an argument has none. */
-  args: Record<string, unknown>
-  /** Of a panic, and of an error that is known without an ABI. */
-  meaning?: string
-  /** Of an error that speaks of a token's amounts: the token's, which `meaning` is in; `args` are in the smallest unit. */
-  decimals?: number
-  /** Of what is known without an ABI: such as `transfer(address to, uint256 value)`. */
-  signature?: string
-  /** Whose it is: a standard, or a contract and its publisher. */
-  from?: string
-  /** Others that begin with the same bytes and fit as well. */
-  or?: string[]
-}
 
 /**
  * Decodes by ABIs. Undefined: they have none of this, or it is laid out otherwise.

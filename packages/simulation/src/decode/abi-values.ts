@@ -1,6 +1,23 @@
 import { ErrorCode, type Hex, type Parts, RpcError } from '@upfront/protocol'
 import { type AbiField, type AbiType, isDynamicType } from './abi-type.js'
 
+/** A function, error or event by its name, with its arguments as JSON: integers as decimal strings, bytes as hex. */
+export interface Decoded {
+  name: string
+  /** By name; by position where an argument has none. */
+  args: Record<string, unknown>
+  /** Of a panic, and of an error that is known without an ABI. */
+  meaning?: string
+  /** Of an error that speaks of a token's amounts: the token's, which `meaning` is in; `args` are in the smallest unit. */
+  decimals?: number
+  /** Of what is known without an ABI: such as `transfer(address to, uint256 value)`. */
+  signature?: string
+  /** Whose it is: a standard, or a contract and its publisher. */
+  from?: string
+  /** Others that begin with the same bytes and fit as well. */
+  or?: string[]
+}
+
 const WORD = 64
 /** Of a value, beside its characters. */
 const VALUE_BYTES = 16

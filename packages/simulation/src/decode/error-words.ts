@@ -1,6 +1,6 @@
 import { formatUnits } from '@upfront/protocol'
 import type { FailedToken } from '../assets/failed-token.js'
-import type { Decoded } from './abi-decoder.js'
+import type { Decoded } from './abi-values.js'
 
 /** What OpenZeppelin's errors and ERC-6093's say, for people; `{name}` stands for an argument. */
 const WORDS: Readonly<Record<string, string>> = {

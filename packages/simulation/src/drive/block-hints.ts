@@ -10,10 +10,9 @@ import {
 import { type Address, type BlockHeader, type Hash, toQuantity } from '@upfront/protocol'
 import type { Engine } from '../engine/engine.js'
 import { readKey, type StateRead } from '../engine/state.js'
-import type { OnLack } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
 import type { StateReads } from './state-reads.js'
-import { accountReads, asObject, touchedInPrestate } from './touch-hints.js'
+import { accountReads, asObject, type OnLack, touchedInPrestate } from './touch-hints.js'
 import { isUnserved, Unserved } from './unserved.js'
 
 /** Executing a block that lacks less needs no hint. */

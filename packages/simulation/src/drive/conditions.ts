@@ -2,7 +2,7 @@ import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from '../outcome/circumstances.js'
-import type { Comparison } from './outcomes.js'
+import type { Difference } from '../outcome/effects.js'
 import type { Place, Simulation } from './simulate.js'
 import type { AfterWaiting } from './waiting.js'
 
@@ -22,6 +22,9 @@ const BLOCKS = 2n
 const MOST_GAS = 1n << 24n
 const FEWEST_GAS = 500_000n
 const HIGH_PRICE = 100n * GWEI
+
+/** Tells how calls differ that were simulated otherwise, in order; the first so many of the blocks are left out. */
+export type Comparison = (found: readonly SimulatedBlock[], leftOut?: number) => (Difference | undefined)[]
 
 /** What a request was simulated with. */
 export interface Simulated {

@@ -23,18 +23,13 @@ import type { ReadOutcome } from './in-flight-reads.js'
 import type { PinnedState } from './pinned-state.js'
 import type { ReadBudget } from './read-budget.js'
 import { provide, StateReads } from './state-reads.js'
+import type { OnLack } from './touch-hints.js'
 
 /** What one request's reads keep to. */
 export interface DriveLimits {
   budget: ReadBudget
   cancellation: Cancellation
 }
-
-/**
- * Told of what work lacks before it is read. `round` counts from 1. May answer what else is waited for, once that is read, before the
- * work goes on.
- */
-export type OnLack = (lacking: readonly StateRead[], round: number) => (() => Promise<unknown> | undefined) | undefined
 
 export interface DriverOptions {
   /** Whether the node is asked what calls to unseen contracts touch. */

@@ -3,8 +3,9 @@ import type {
   BlockExecutionResult,
   PreconfirmationExecutor,
 } from '../engine/preconfirmation-executor.js'
-import type { DriveLimits, Driver, OnLack } from './driver.js'
+import type { DriveLimits, Driver } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
+import type { OnLack } from './touch-hints.js'
 
 /** Where signed transactions of a block under construction are executed. */
 export interface ExecutionSite extends DriveLimits {

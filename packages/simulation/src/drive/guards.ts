@@ -12,8 +12,7 @@ import { GUARD_CODE } from '../guard/guard-code.js'
 import { guardCalls, OUTCOME_GUARD } from '../guard/guard-contract.js'
 import { NO_RECORDING } from '../plan/recording.js'
 import type { ShownGuard } from '../trace/shown-guard.js'
-import type { Run } from './inspect.js'
-import type { Simulation } from './simulate.js'
+import type { Run, Simulation } from './simulate.js'
 
 /** What a transaction takes before anything runs. */
 const TRANSACTION_GAS = 21_000n

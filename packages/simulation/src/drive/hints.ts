@@ -6,11 +6,10 @@ import type { Engine } from '../engine/engine.js'
 import { layerValue } from '../engine/layer-value.js'
 import type { StateRead } from '../engine/state.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
-import type { OnLack } from './driver.js'
 import { namedAccounts } from './named-accounts.js'
 import type { PinnedState } from './pinned-state.js'
 import type { StateReads } from './state-reads.js'
-import { accessListHint, accountReads, type HintedCall, hintedCall, prestateHint } from './touch-hints.js'
+import { accessListHint, accountReads, type HintedCall, hintedCall, type OnLack, prestateHint } from './touch-hints.js'
 import { isUnserved, Unserved } from './unserved.js'
 
 const MOST_TOUCHED = 3_000

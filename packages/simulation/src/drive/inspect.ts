@@ -29,7 +29,7 @@ import { operationGas } from './operation-gas.js'
 import { comparison, outcomesOf } from './outcomes.js'
 import { rollupFees } from './rollup-fees.js'
 import { setTokens } from './set-tokens.js'
-import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
+import { gasOf, type Run, type Simulation, type SimulationAnswer, simulate } from './simulate.js'
 import { type AfterWaiting, afterWaiting } from './waiting.js'
 import { type MadeCall, withAccountCalls } from './with-account-calls.js'
 import { withSignedCalls } from './with-signed-calls.js'
@@ -40,9 +40,6 @@ interface Recorded {
   inspection: Inspection
   simulation: Simulation
 }
-
-/** Carries out one run of a simulation. */
-export type Run = (simulation: Simulation) => Awaitable<SimulationAnswer>
 
 /**
  * Simulates with what an inspection asks for beside the outcome, in as many runs as that takes: one, one more where contracts are asked about
@@ -230,11 +227,6 @@ async function addGuards(
   for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries())
     if (guards[index] !== undefined) call.guard = guards[index]
   return gas
-}
-
-/** All that one run took: its calls' gas, and that of its questions to contracts. */
-export function gasOf({ gasUsed, records }: Pick<SimulationAnswer, 'gasUsed' | 'records'>): bigint {
-  return records.reduce((sum, { probeGas }) => sum + probeGas, gasUsed)
 }
 
 /** @returns what it took */

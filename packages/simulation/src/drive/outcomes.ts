@@ -6,9 +6,8 @@ import type { Circumstances } from '../outcome/circumstances.js'
 import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
 import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
 import { NO_RECORDING } from '../plan/recording.js'
-import { alone, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
-import type { Run } from './inspect.js'
-import type { Simulation, SimulationAnswer } from './simulate.js'
+import { alone, type Comparison, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
+import type { Run, Simulation, SimulationAnswer } from './simulate.js'
 import { unlessRefused } from './unless-refused.js'
 
 /**
@@ -70,9 +69,6 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
   }))
   return { outcomes, gas }
 }
-
-/** Tells how calls differ that were simulated otherwise, in order; the first so many of the blocks are left out. @param records with frames */
-export type Comparison = (found: readonly SimulatedBlock[], leftOut?: number) => (Difference | undefined)[]
 
 /** @param blocks as they were simulated first */
 export function comparison(blocks: readonly SimulatedBlock[], records: readonly CallRecord[]): Comparison {

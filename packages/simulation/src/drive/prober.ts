@@ -2,8 +2,7 @@ import type { Address, BlockStateCall, Hash, StateOverride } from '@upfront/prot
 import { type Question, wordOf } from '../assets/questions.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { slotOf } from '../tokens/token-layouts.js'
-import type { Run } from './inspect.js'
-import type { Simulation } from './simulate.js'
+import type { Run, Simulation } from './simulate.js'
 
 /** A slot of an account, and what it is to hold. */
 export interface SlotValue {

@@ -1,8 +1,7 @@
 import type { BlockStateCall, Call, StateOverride } from '@upfront/protocol'
 import { mergedOverrides } from '../accounts/merged-overrides.js'
 import type { CallRecord } from '../engine/call-record.js'
-import { gasOf, type Run } from './inspect.js'
-import type { Simulation } from './simulate.js'
+import { gasOf, type Run, type Simulation } from './simulate.js'
 
 /** Tries calls at a place of a request, after all that comes before it, to find out how they are to be made. */
 export class Rehearsal {

@@ -1,8 +1,7 @@
 import { type Address, type Call, type StateOverride, toQuantity, ZERO_ADDRESS } from '@upfront/protocol'
 import type { CallRecord } from '../engine/call-record.js'
 import type { RollupFees } from '../trace/inspected.js'
-import type { Run } from './inspect.js'
-import type { Simulation, SimulationAnswer } from './simulate.js'
+import type { Run, Simulation, SimulationAnswer } from './simulate.js'
 
 /** Where an OP-stack chain's fees go: https://specs.optimism.io/protocol/exec-engine.html */
 const L1_FEE_VAULT: Address = '0x420000000000000000000000000000000000001a'

@@ -1,9 +1,8 @@
 import { type BlockStateCall, ErrorCode, RpcError, type TokenSetting } from '@upfront/protocol'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
 import { findSlot, NotSettable, questionOf } from './find-slot.js'
-import type { Run } from './inspect.js'
 import { answerIn, Prober, type SlotValue, withSlots } from './prober.js'
-import type { Simulation } from './simulate.js'
+import type { Run, Simulation } from './simulate.js'
 
 /**
  * The simulation with balances and allowances of tokens set, as slots on top of its own overrides. Each is proved by reading it back from the

@@ -75,6 +75,14 @@ export interface SimulationAnswer {
   probes?: Probe[]
 }
 
+/** Carries out one run of a simulation. */
+export type Run = (simulation: Simulation) => Awaitable<SimulationAnswer>
+
+/** All that one run took: its calls' gas, and that of its questions to contracts. */
+export function gasOf({ gasUsed, records }: Pick<SimulationAnswer, 'gasUsed' | 'records'>): bigint {
+  return records.reduce((sum, { probeGas }) => sum + probeGas, gasUsed)
+}
+
 /** The cause of an error that was met after other calls of the request had run. */
 export class CallsRan extends Error {
   override readonly name = 'CallsRan'

@@ -15,6 +15,12 @@ const FIRST = 2 ** 32
 /** What a sender has in a hint, so that no lack of funds stops it. */
 const RICH = toQuantity(1n << 120n)
 
+/**
+ * Told of what work lacks before it is read. `round` counts from 1. May answer what else is waited for, once that is read, before the
+ * work goes on.
+ */
+export type OnLack = (lacking: readonly StateRead[], round: number) => (() => Promise<unknown> | undefined) | undefined
+
 /** One call of a plan with all overrides up to its block. */
 export interface HintedCall {
   call: PlannedCall

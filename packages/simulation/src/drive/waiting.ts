@@ -2,8 +2,7 @@ import { type Call, MOST_WAITING_CALLS, RpcError, type SimulatedBlock, type Wait
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Difference } from '../outcome/effects.js'
 import { changedFacts, stateKey } from '../outcome/shown-dependencies.js'
-import type { Run } from './inspect.js'
-import type { Simulation } from './simulate.js'
+import type { Run, Simulation } from './simulate.js'
 import { unlessRefused } from './unless-refused.js'
 import { readSigned } from './with-signed-calls.js'
 

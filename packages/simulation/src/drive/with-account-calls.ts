@@ -5,11 +5,10 @@ import type { SafeCall } from '../accounts/safe-call.js'
 import { baseFeeParameters, nextBaseFee } from '../plan/base-fee.js'
 import { impliedRules } from '../plan/infer-chain-rules.js'
 import { rulesAt } from '../plan/rules-at.js'
-import type { Run } from './inspect.js'
 import { makeOperationCall } from './make-operation-call.js'
 import { makeSafeCall } from './make-safe-call.js'
 import { Rehearsal } from './rehearsal.js'
-import type { Simulation } from './simulate.js'
+import type { Run, Simulation } from './simulate.js'
 
 /** A call that was made of another form, and where it can be tried again. */
 export type MadeCall = { position: AccountCall; rehearsal: Rehearsal } & (

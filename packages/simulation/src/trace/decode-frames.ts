@@ -1,6 +1,7 @@
 import type { Parts } from '@upfront/protocol'
 import type { FailedToken } from '../assets/failed-token.js'
-import type { AbiDecoder, Decoded } from '../decode/abi-decoder.js'
+import type { AbiDecoder } from '../decode/abi-decoder.js'
+import type { Decoded } from '../decode/abi-values.js'
 import { inTokenUnits } from '../decode/error-words.js'
 import type { CallFrame, CallLog } from './call-tracer.js'
 
