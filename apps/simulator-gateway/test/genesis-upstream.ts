@@ -10,13 +10,18 @@ interface Account {
   storage?: Record<string, string>
 }
 
+type Serve = (first?: unknown, second?: unknown) => unknown
+
 const read = (name: string) => JSON.parse(readFileSync(new URL(`./conformance/${name}.json`, import.meta.url), 'utf8'))
 
 export interface GenesisUpstreamOptions {
   chainId?: number
   /** Fields of its one block that are others than in `conformance/`. */
   head?: object
-  /** Results of further methods; under `older`, fields of another block, which is asked for by its number. */
+  /**
+   * Results of further methods, or what makes them of the parameters, an error where it throws; under `older`, fields of another block, which
+   * is asked for by its number.
+   */
   answers?: Record<string, unknown>
 }
 
@@ -42,7 +47,7 @@ export async function startGenesisUpstream({
     const name = typeof block === 'object' ? (blockHash ?? blockNumber) : block
     return name === undefined || ['latest', 'safe', 'finalized', 'earliest', '0x0', head.hash].includes(name)
   }
-  const methods: Record<string, (first?: unknown, second?: unknown) => unknown> = {
+  const methods: Record<string, Serve> = {
     eth_chainId: () => `0x${(chainId ?? config.chainId).toString(16)}`,
     eth_getBlockByNumber: blockAt,
     eth_getBlockByHash: blockAt,
@@ -54,11 +59,16 @@ export async function startGenesisUpstream({
       return account(address)?.storage?.[key] ?? `0x${'0'.repeat(64)}`
     },
   }
-  for (const [method, result] of Object.entries(answers)) methods[method] = () => result
+  for (const [method, result] of Object.entries(answers))
+    methods[method] = typeof result === 'function' ? (result as Serve) : () => result
   const answer = ({ id, method, params }: { id: unknown; method: string; params: unknown[] }) => {
     const serve = methods[method]
     if (serve === undefined) return { jsonrpc: '2.0', id, error: { code: -32601, message: `no method ${method}` } }
-    return { jsonrpc: '2.0', id, result: serve(...params) }
+    try {
+      return { jsonrpc: '2.0', id, result: serve(...params) }
+    } catch (error) {
+      return { jsonrpc: '2.0', id, error: { code: -32000, message: (error as Error).message } }
+    }
   }
   const server = createServer(async (request, response) => {
     let text = ''

@@ -5,6 +5,7 @@ import {
   type Inspection,
   type Parts,
   type SimulatedBlock,
+  type SimulationRequest,
   toQuantity,
   type WaitingCalls,
 } from '@upfront/protocol'
@@ -30,6 +31,7 @@ import { comparison, outcomesOf } from './outcomes.js'
 import { rollupFees } from './rollup-fees.js'
 import { setTokens } from './set-tokens.js'
 import { gasOf, type Run, type Simulation, type SimulationAnswer, simulate } from './simulate.js'
+import { unanswered } from './unless-refused.js'
 import { type AfterWaiting, afterWaiting } from './waiting.js'
 import { type MadeCall, withAccountCalls } from './with-account-calls.js'
 import { withSignedCalls } from './with-signed-calls.js'
@@ -105,6 +107,7 @@ async function inspectIn(
         answer.gasUsed,
         run,
         compare,
+        isForAll,
       )
     : { tried: [], leftOut: [], gas: 0n }
   furtherGas += after.gas
@@ -116,7 +119,7 @@ async function inspectIn(
   }
   if (inspection.guard) furtherGas += await addGuards(inspected, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
-  if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
+  if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run, isForAll)
   if (inspection.link) addLink(inspected, inspection.link, simulation)
   return { ...answer, json: JSON.stringify(inspected), furtherGas, probes }
 }
@@ -247,15 +250,24 @@ async function addGasLimits(
   records: readonly CallRecord[],
   simulation: Simulation,
   run: Run,
+  isForAll: boolean,
 ): Promise<bigint> {
   const calls = blocks.flatMap((block) => block.calls)
+  let leftOut: string | undefined
+  const onFailed = (error: unknown) => {
+    leftOut = unanswered(error, { ...simulation, isForAll })
+  }
   const used = calls.map(({ maxUsedGas }) => BigInt(maxUsedGas))
   let gas = 0n
-  const found = await leastGas(simulation.request, records, used, async (request) => {
+  const attempt = async (request: SimulationRequest) => {
     const tried = await run({ ...simulation, request, recording: { ...NO_RECORDING, frames: true } })
     gas += gasOf(tried)
     return tried.records
-  })
-  for (const [index, limit] of found.entries()) if (limit !== undefined) calls[index]!.gasLimit = toQuantity(limit)
+  }
+  const found = await leastGas(simulation.request, records, used, attempt, onFailed)
+  for (const [index, limit] of found.entries()) {
+    if (limit !== undefined) calls[index]!.gasLimit = toQuantity(limit)
+    else if (leftOut !== undefined) calls[index]!.gasLimitLeftOut = leftOut
+  }
   return gas
 }

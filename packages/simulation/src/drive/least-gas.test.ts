@@ -28,24 +28,45 @@ function machine(...needs: bigint[]) {
   return { request, run, runs: () => runs, reference: needs.map((_, at) => recordOf(1_000_000n, at)) }
 }
 
+const fail = (error: unknown) => {
+  throw error
+}
+
 describe('leastGas', () => {
   it('takes what was used where that is enough, in one run', async () => {
     const { request, run, runs, reference } = machine(30_000n, 40_000n)
-    expect(await leastGas(request, reference, [30_000n, 40_000n], run)).toEqual([30_000n, 40_000n])
+    expect(await leastGas(request, reference, [30_000n, 40_000n], run, fail)).toEqual([30_000n, 40_000n])
     expect(runs()).toBe(1)
   })
 
   it('finds what a call needs beyond what it used, to the last unit', async () => {
     const { request, run, reference } = machine(30_000n, 123_457n, 40_000n, 999_999n)
     const used = [30_000n, 50_000n, 40_000n, 21_000n]
-    expect(await leastGas(request, reference, used, run)).toEqual([30_000n, 123_457n, 40_000n, 999_999n])
+    expect(await leastGas(request, reference, used, run, fail)).toEqual([30_000n, 123_457n, 40_000n, 999_999n])
   })
 
   it('leaves out what it does not find in time', async () => {
     const { request, run, runs, reference } = machine(...Array<bigint>(40).fill(777_777n))
-    const limits = await leastGas(request, reference, Array<bigint>(40).fill(21_000n), run)
+    const limits = await leastGas(request, reference, Array<bigint>(40).fill(21_000n), run, fail)
     expect(limits[0]).toBe(777_777n)
     expect(limits.at(-1)).toBeUndefined()
     expect(runs()).toBeLessThanOrEqual(129)
+  })
+
+  it('has the limits that it found before a run failed, where that ends nothing else', async () => {
+    const { request, run, runs, reference } = machine(30_000n, 123_457n, 140_000n)
+    const silent = new Error('the node did not answer')
+    const failing = async (tried: typeof request) => {
+      const [, , last] = tried.blockStateCalls.map(({ calls }) => calls[0]!.gas!)
+      if (last! > 50_000n && last! < 200_000n) throw silent
+      return run(tried)
+    }
+    const told: unknown[] = []
+    const used = [30_000n, 50_000n, 40_000n]
+    const limits = await leastGas(request, reference, used, failing, (error) => told.push(error))
+    expect(limits).toEqual([30_000n, 123_457n, undefined])
+    expect(told).toEqual([silent])
+    expect(runs()).toBeGreaterThan(10)
+    await expect(leastGas(request, reference, used, failing, fail)).rejects.toBe(silent)
   })
 })

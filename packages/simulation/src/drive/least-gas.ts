@@ -12,13 +12,15 @@ const MOST_RUNS = 128
  * @param reference what the calls did with the limits that they have, frames included
  * @param used of each call, before refunds
  * @param run does the request with other limits
- * @returns in the order of the calls; undefined for a call whose limit was not found within 128 runs
+ * @param onFailed is told why a run failed; what it throws ends the search without any limit
+ * @returns in the order of the calls; undefined for a call whose limit was not found within 128 runs, or before a run failed
  */
 export async function leastGas(
   request: SimulationRequest,
   reference: readonly CallRecord[],
   used: readonly bigint[],
   run: (request: SimulationRequest) => Promise<readonly CallRecord[]>,
+  onFailed: (error: unknown) => void,
 ): Promise<(bigint | undefined)[]> {
   const outcomes = reference.map(outcomeOf)
   const given = reference.map(({ gas }) => gas)
@@ -32,15 +34,22 @@ export async function leastGas(
     const changed = outcomes.findIndex((outcome, at) => records[at] === undefined || outcomeOf(records[at]) !== outcome)
     return changed === -1 ? outcomes.length : changed
   }
-  for (let next = -1; ; ) {
-    const changed = await firstChanged(limits.map((limit, at) => limit ?? given[at]!))
-    if (changed === outcomes.length) return limits
-    // A limit found earlier no longer has the same effect, because it depends on another call's gas: the remaining limits are left out.
-    if (changed <= next || runs >= MOST_RUNS) return limits.map((limit, at) => (at <= next ? limit : undefined))
-    next = changed
-    const holds = async (limit: bigint) =>
-      (await firstChanged(given.map((gas, at) => (at < next ? (limits[at] ?? gas) : at === next ? limit : gas)))) > next
-    limits[next] = await search(used[next]!, given[next]!, holds, () => runs < MOST_RUNS)
+  let next = -1
+  try {
+    for (;;) {
+      const changed = await firstChanged(limits.map((limit, at) => limit ?? given[at]!))
+      if (changed === outcomes.length) return limits
+      // A limit found earlier no longer has the same effect, because it depends on another call's gas: the remaining limits are left out.
+      if (changed <= next || runs >= MOST_RUNS) return limits.map((limit, at) => (at <= next ? limit : undefined))
+      next = changed
+      const tried = (limit: bigint) =>
+        given.map((gas, at) => (at < next ? (limits[at] ?? gas) : at === next ? limit : gas))
+      const holds = async (limit: bigint) => (await firstChanged(tried(limit))) > next
+      limits[next] = await search(used[next]!, given[next]!, holds, () => runs < MOST_RUNS)
+    }
+  } catch (error) {
+    onFailed(error)
+    return limits.map((limit, at) => (at < next ? limit : undefined))
   }
 }
 

@@ -1,6 +1,4 @@
-import { UpstreamError } from '@upfront/node'
 import type { SimulatedBlock, SimulatedCall } from '@upfront/protocol'
-import { BlockMoved } from '../block/pinned-block.js'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Circumstances } from '../outcome/circumstances.js'
 import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
@@ -8,7 +6,7 @@ import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
 import { NO_RECORDING } from '../plan/recording.js'
 import { alone, type Comparison, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
 import type { Run, Simulation, SimulationAnswer } from './simulate.js'
-import { unlessRefused } from './unless-refused.js'
+import { unanswered, unlessRefused } from './unless-refused.js'
 
 /**
  * Whether each call would do the same under other circumstances that could well come. Only those are tried of which a fact decided
@@ -18,7 +16,7 @@ import { unlessRefused } from './unless-refused.js'
  * @throws or rejects with what `run` does
  */
 export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outcomes: Outcome[]; gas: bigint }> {
-  const { simulation, records, compare } = simulated
+  const { simulation, records, compare, isForAll } = simulated
   const tried: Tried[][] = records.map(() => [])
   const { together, apart, elsewhere, leftOut: unproven } = conditionsFor(simulated)
   const leftOut = [...simulated.leftOut, ...unproven]
@@ -32,9 +30,7 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
     try {
       answer = await unlessRefused(() => run(asked))
     } catch (error) {
-      simulation.cancellation.signal.throwIfAborted()
-      if (!(error instanceof UpstreamError || error instanceof BlockMoved)) throw error
-      leftOut.push(`${joint(conditions).under}: ${error.message}`)
+      leftOut.push(`${joint(conditions).under}: ${unanswered(error, { ...simulation, isForAll })}`)
     }
     if (answer === undefined) return undefined
     gas += answer.gasUsed

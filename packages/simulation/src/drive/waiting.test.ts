@@ -1,3 +1,4 @@
+import { UpstreamError, UpstreamFault } from '@upfront/node'
 import { type Call, ErrorCode, RpcError, type SimulatedBlock } from '@upfront/protocol'
 import { ReadBudget } from './read-budget.js'
 import type { Simulation, SimulationAnswer } from './simulate.js'
@@ -20,7 +21,7 @@ const simulation = () =>
 async function tried(
   waiting: { given?: typeof given; seen?: Call[] },
   run: (simulation: Simulation) => void = () => undefined,
-  gasUsed = 0n,
+  { gasUsed = 0n, isForAll = false } = {},
 ) {
   const runs: bigint[][] = []
   const answered = (asked: Simulation): SimulationAnswer => {
@@ -31,12 +32,16 @@ async function tried(
   }
   const all = { given: { calls: [], signed: [] }, seen: [], ...waiting }
   const compare = (_: readonly SimulatedBlock[]) => []
-  const { tried, leftOut, gas } = await afterWaiting(simulation(), all, gasUsed, answered, compare)
+  const { tried, leftOut, gas } = await afterWaiting(simulation(), all, gasUsed, answered, compare, isForAll)
   return { runs, under: tried.map(({ under }) => under), leftOut, gas }
 }
 
 const limited = () => {
   throw new RpcError(ErrorCode.limitExceeded, 'too much')
+}
+
+const silent = () => {
+  throw new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), 'node', 'reading state', 1)
 }
 
 describe('afterWaiting', () => {
@@ -47,7 +52,7 @@ describe('afterWaiting', () => {
   })
 
   it('leaves the calls what they took', async () => {
-    const { runs, leftOut } = await tried({ seen: seen(200_000n, 50_000n) }, undefined, GAS - 60_000n)
+    const { runs, leftOut } = await tried({ seen: seen(200_000n, 50_000n) }, undefined, { gasUsed: GAS - 60_000n })
     expect(runs).toEqual([[50_000n]])
     expect(leftOut).toHaveLength(1)
   })
@@ -58,6 +63,17 @@ describe('afterWaiting', () => {
     expect(under).toEqual(['a place after a waiting transaction'])
     expect(leftOut).toEqual(["2 waiting transactions: they take more than is spared of the request's limits"])
     await expect(tried({ given }, limited)).rejects.toThrow('too much')
+  })
+
+  it('names what the node did not answer, and ends what is sold there', async () => {
+    const why = 'upstream node: reading state: no answer in time'
+    const { runs, under, leftOut } = await tried({ given, seen: seen(100n, 200n) }, silent)
+    expect({ under, leftOut }).toEqual({
+      under: [],
+      leftOut: [`a waiting transaction: ${why}`, `2 waiting transactions: ${why}`],
+    })
+    expect(runs).toEqual([[GAS], [100n, 200n]])
+    await expect(tried({ given }, silent, { isForAll: true })).rejects.toThrow(why)
   })
 
   it('gives strangers a part of what may be read', async () => {

@@ -1,9 +1,16 @@
-import { type Call, MOST_WAITING_CALLS, RpcError, type SimulatedBlock, type WaitingCalls } from '@upfront/protocol'
+import {
+  type Call,
+  ErrorCode,
+  MOST_WAITING_CALLS,
+  RpcError,
+  type SimulatedBlock,
+  type WaitingCalls,
+} from '@upfront/protocol'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import type { Difference } from '../outcome/effects.js'
 import { changedFacts, stateKey } from '../outcome/shown-dependencies.js'
 import type { Run, Simulation } from './simulate.js'
-import { unlessRefused } from './unless-refused.js'
+import { unanswered, unlessRefused } from './unless-refused.js'
 import { readSigned } from './with-signed-calls.js'
 
 /** What a request comes to once transactions that wait have come before it. */
@@ -30,6 +37,7 @@ const PART = 4
  * All of them together, those given apart from those seen; where not all are valid there, each that is.
  * @param gasUsed of the request's calls
  * @param compare tells how calls differ, the first so many of the blocks left out
+ * @param isForAll see `unanswered`
  * @returns with what was left out, in words, and the gas that it took
  * @throws or rejects with what `run` does; RpcError -32602 with the place of a signed one that can't be read
  */
@@ -39,51 +47,42 @@ export async function afterWaiting(
   gasUsed: bigint,
   run: Run,
   compare: (found: readonly SimulatedBlock[], leftOut: number) => (Difference | undefined)[],
+  isForAll: boolean,
 ): Promise<{ tried: AfterWaiting[]; leftOut: string[]; gas: bigint }> {
+  const { limits, budget, cancellation } = simulation
   const calls = [...given.calls]
   for (const { call, raw, place } of given.signed) calls[call] = await readSigned(raw, simulation.rules.chainId, place)
   let gas = 0n
-  const after =
-    (on: Simulation) =>
-    async (first: readonly Call[], under: string): Promise<AfterWaiting[]> => {
-      const asked = withFirst(on, first)
-      const answer = await unlessRefused(() => run(asked))
-      if (answer === undefined) return []
-      gas += answer.gasUsed
-      // At once, rather than keep the answers of all runs.
-      const differences = compare(JSON.parse(answer.json.toString()), first.length)
-      const changed = countsOf(answer.records.slice(0, first.length))
-      return [{ under, differences, changesOf: (fact) => changed.get(stateKey(fact)) ?? 0 }]
-    }
-  const tried = await together(calls.slice(0, MOST_WAITING_CALLS), after(simulation))
-  const { limits, budget, cancellation } = simulation
+  const tried: AfterWaiting[] = []
+  const leftOut: string[] = []
+  /** Whether they are valid there. */
+  const after = async (on: Simulation, first: readonly Call[], under: string): Promise<boolean> => {
+    const answer = await unlessRefused(() => run(withFirst(on, first)))
+    if (answer === undefined) return false
+    gas += answer.gasUsed
+    // At once, rather than keep the answers of all runs.
+    const differences = compare(JSON.parse(answer.json.toString()), first.length)
+    const changed = countsOf(answer.records.slice(0, first.length))
+    tried.push({ under, differences, changesOf: (fact) => changed.get(stateKey(fact)) ?? 0 })
+    return true
+  }
+  const together = async (on: Simulation, calls: readonly Call[]): Promise<void> => {
+    const one = 'a place after a waiting transaction'
+    if (calls.length > 1 && (await after(on, calls, `a place after ${calls.length} waiting transactions`))) return
+    for (const call of calls) await after(on, [call], one)
+  }
+  const why = (error: unknown) => unanswered(error, { cancellation, isForAll })
+  const own = calls.slice(0, MOST_WAITING_CALLS)
+  await together(simulation, own).catch((error) => leftOut.push(leftOutOf(own.length, why(error))))
   const [left, most] = [limits.gas - gasUsed, limits.gas / BigInt(PART)]
   const affordable = affordableOf(seen, left < most ? left : most)
-  const leftOut = seen.length - affordable.length
-  try {
-    const spare = { ...simulation, budget: budget.part(PART), isSpare: true }
-    tried.push(...(await together(affordable, after(spare))))
-  } catch (error) {
-    cancellation.signal.throwIfAborted()
-    if (!(error instanceof RpcError)) throw error
-    return { tried, leftOut: [leftOutOf(seen.length)], gas }
-  }
-  return { tried, leftOut: leftOut === 0 ? [] : [leftOutOf(leftOut)], gas }
-}
-
-async function together(
-  calls: readonly Call[],
-  after: (first: readonly Call[], under: string) => Promise<AfterWaiting[]>,
-): Promise<AfterWaiting[]> {
-  const [first] = calls
-  if (first === undefined) return []
-  const one = 'a place after a waiting transaction'
-  if (calls.length === 1) return after([first], one)
-  const all = await after(calls, `a place after ${calls.length} waiting transactions`)
-  if (all.length > 0) return all
-  const each: AfterWaiting[] = []
-  for (const call of calls) each.push(...(await after([call], one)))
-  return each
+  if (affordable.length < seen.length) leftOut.push(leftOutOf(seen.length - affordable.length))
+  const spare = { ...simulation, budget: budget.part(PART), isSpare: true }
+  await together(spare, affordable).catch((error) => {
+    const isOver = error instanceof RpcError && error.code === ErrorCode.limitExceeded
+    leftOut.push(leftOutOf(affordable.length, isOver && !cancellation.signal.aborted ? undefined : why(error)))
+  })
+  return { tried, leftOut, gas }
 }
 
 /** The first of them that together have no more gas. */
@@ -96,10 +95,10 @@ function affordableOf(calls: readonly Call[], most: bigint): Call[] {
   })
 }
 
-function leftOutOf(count: number): string {
+function leftOutOf(count: number, reason?: string): string {
   const [what, takes] =
     count === 1 ? ['a waiting transaction', 'it takes'] : [`${count} waiting transactions`, 'they take']
-  return `${what}: ${takes} more than is spared of the request's limits`
+  return `${what}: ${reason ?? `${takes} more than is spared of the request's limits`}`
 }
 
 function withFirst(simulation: Simulation, calls: readonly Call[]): Simulation {

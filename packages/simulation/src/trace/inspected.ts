@@ -24,6 +24,8 @@ export interface InspectedCall extends SimulatedCall {
   assetChanges?: AssetChanges
   /** Absent where it was not found in time. */
   gasLimit?: Hex
+  /** Why there is no `gasLimit`, in words, where the node did not answer. */
+  gasLimitLeftOut?: string
   decoded?: DecodedCall
   /** Absent where the chain has none. */
   rollupFees?: RollupFees
