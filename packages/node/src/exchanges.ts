@@ -2,7 +2,7 @@ import { Canceller } from './cancellation.js'
 import type { Endpoint } from './endpoint.js'
 import { inTurns } from './in-turns.js'
 import { type CallResult, encodeCalls, matchAnswers } from './json-rpc-batch.js'
-import { ResultText, resultTextInParts } from './result-text.js'
+import { ResultText, resultText, resultTextInParts } from './result-text.js'
 import { isRateLimit, refusesBatches } from './retry-policy.js'
 import { CHAIN_ID_CALL, type SameChain } from './same-chain.js'
 import type { CallLimits, UpstreamCall } from './upstream-call.js'
@@ -71,9 +71,8 @@ export class Exchanges {
       const text = await endpoint.post(encodeCalls(sent, firstId), limits)
       const [only] = calls
       const isPassedOn = sent.length === 1 && only?.takesText === true && text.length > LONG
-      const json = isPassedOn
-        ? await inTurns(resultTextInParts(text, firstId, endpoint.secrets), { signal: signal ?? NEVER })
-        : undefined
+      const checked = () => inTurns(resultTextInParts(text, firstId, endpoint.secrets), { signal: signal ?? NEVER })
+      const json = !isPassedOn ? undefined : only.isShown ? await checked() : resultText(text, firstId)
       const answers = json === undefined ? matchAnswers(text, firstId, sent.length, endpoint.secrets) : []
       if (withChainId) this.#sameChain.believe(endpoint, answers.shift()!)
       this.#observeHttp(endpoint, calls.length, 'ok', started)

@@ -18,7 +18,7 @@ export class UpstreamRefusal extends Error {
 
 /**
  * Sends a user's call on to the node.
- * @param options bounds on repeating it
+ * @param options bounds on repeating it; `isShown: false` where nobody is shown it, and whoever takes it reads it with suspicion
  * @returns the JSON of the result; a long one as the node has written it
  * @throws UpstreamRefusal, UpstreamError, or the signal's reason
  */
@@ -27,7 +27,7 @@ export async function passThrough(
   method: string,
   params: readonly unknown[],
   limits: CallLimits,
-  options: Pick<UpstreamCall<unknown>, 'attempts'> = {},
+  options: Pick<UpstreamCall<unknown>, 'attempts' | 'isShown'> = {},
 ): Promise<string> {
   try {
     return await client.call<string>(

@@ -1,4 +1,4 @@
-import { resultTextInParts } from './result-text.js'
+import { resultText, resultTextInParts } from './result-text.js'
 import { Secrets } from './secrets.js'
 
 const PLAIN = new Secrets(new URL('http://node.example'))
@@ -20,6 +20,14 @@ const log = {
   removed: false,
   logIndex: 1,
 }
+
+describe('resultText', () => {
+  it('finds one line that stands where a result does, whatever it says', () => {
+    expect(resultText(`${answer('[1')}\n`, 7)).toBe('[1')
+    for (const text of [answer('[]').replace('7', '8'), answer('[\n]'), '[]'])
+      expect(resultText(text, 7)).toBeUndefined()
+  })
+})
 
 describe('resultTextInParts', () => {
   it.each([

@@ -17,15 +17,22 @@ export class ResultText {
   constructor(readonly json: string) {}
 }
 
-/**
- * The text of `result` in a node's answer to one call, found without making values of it: to be passed on as it is.
- * @returns undefined where the answer is written otherwise than nodes write a long result, or may hold a secret: it is to be parsed then
- */
-export function* resultTextInParts(text: string, id: number, secrets: Secrets): Parts<string | undefined> {
+/** The text of `result` in a node's answer to one call, by how nodes write a long one; undefined where it is written otherwise. Not looked at. */
+export function resultText(text: string, id: number): string | undefined {
   const [opening = '', answered] = OPENING.exec(text.slice(0, 100)) ?? []
   const [closing = ''] = CLOSING.exec(text.slice(-100)) ?? []
   if (Number(answered) !== id || closing === '') return undefined
   const result = text.slice(opening.length, text.length - closing.length)
+  return result.includes('\n') ? undefined : result
+}
+
+/**
+ * `resultText`, found to be one JSON value without making values of it: to be passed on as it is.
+ * @returns undefined, too, where it may hold a secret: it is to be parsed then
+ */
+export function* resultTextInParts(text: string, id: number, secrets: Secrets): Parts<string | undefined> {
+  const result = resultText(text, id)
+  if (result === undefined) return undefined
   for (let at = 0; at < result.length; at += PART_LENGTH) {
     // A secret may stand across two parts.
     const part = result.slice(Math.max(0, at - 1_024), at + PART_LENGTH)

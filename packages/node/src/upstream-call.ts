@@ -7,7 +7,7 @@ export interface UpstreamCall<T> {
   params: readonly unknown[] | string
   /** Makes a value of the node's `result`. @throws UpstreamFault where it makes no sense: tried again, then an error */
   decode(result: unknown): T
-  /** `decode` is given a long result as `ResultText`, where it can be passed on as the node has written it. */
+  /** `decode` is given a long result as `ResultText`, where it can be passed on as the node has written it: one line, of JSON only if it `isShown`. */
   takesText?: boolean
   /** The result goes to users as it is: it is refused where it holds a part of the node's URL that may be a key. */
   isShown?: boolean

@@ -21,7 +21,9 @@ export class AccessLists {
   async of(block: Hash, limits: CallLimits): Promise<string | undefined> {
     if (this.#pausedUntil > performance.now()) return undefined
     try {
-      const list = await passThrough(this.#client, 'eth_getBlockAccessList', [block], limits, { attempts: 1 })
+      // Its hash tells whether it is the block's list.
+      const options = { attempts: 1, isShown: false }
+      const list = await passThrough(this.#client, 'eth_getBlockAccessList', [block], limits, options)
       return list === 'null' ? undefined : list
     } catch (error) {
       if (error instanceof UpstreamRefusal) this.pause(REFUSAL_LASTS_MS)
