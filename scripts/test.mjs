@@ -8,6 +8,7 @@ import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from './build.mjs'
+import { bundle } from './bundle.mjs'
 import { packageFolders, root } from './install.mjs'
 import { endAll, killGroup, onEnd, start } from './processes.mjs'
 
@@ -15,6 +16,8 @@ import { endAll, killGroup, onEnd, start } from './processes.mjs'
 const AT_ONCE = 2
 /** It takes about as long as all others together: it begins first. */
 const LONGEST = 'apps/simulator-gateway'
+/** Programs that tests start again and again. */
+const BUNDLED = ['apps/simulator-gateway', 'apps/billing', 'examples/metered-seller']
 /** More files with failures than this are no accident: none of them is run again. */
 const MOST_RUN_AGAIN = 5
 /** No package's suite takes this on two cores: one that gets here hangs. */
@@ -46,6 +49,8 @@ const failedFiles = []
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
   await build()
+  await Promise.all(BUNDLED.map(bundle))
+  process.env.BUNDLED = 'yes'
   // `scripts` starts the whole stand, which waits for cargo's lock: the two never run together, as one lane has both.
   const isChosen = (folder) => chosen.length === 0 || chosen.includes(folder)
   const others = packageFolders().filter((folder) => folder !== LONGEST)

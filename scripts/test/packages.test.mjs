@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort, startDevnet } from '../../testing/devnet/dist/index.js'
+import { builtProgram, freePort, startDevnet } from '../../testing/devnet/dist/index.js'
 import { root } from '../install.mjs'
 import { installPacked, link } from './install-packed.mjs'
 import { fileIn, snippets, textOf } from './snippets.mjs'
@@ -157,7 +157,7 @@ it('docs/selling.md and docs/buying.md alone lead from an empty folder to a paid
   const [billingPort, token] = [await freePort(), 'a-token']
   const { accounts, contracts, rpcUrl } = devnet
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
-  const billing = spawn(process.execPath, [join(root, 'apps/billing/dist/main.js')], {
+  const billing = spawn(process.execPath, [builtProgram('apps/billing')], {
     stdio: 'ignore',
     env: {
       PATH: process.env.PATH,

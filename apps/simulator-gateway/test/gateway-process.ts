@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { builtProgram } from '@upfront/devnet'
 import type { FIXED } from '../src/environment/fixed.js'
 import type { Limits } from '../src/environment/limits.js'
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 const fixedUrl = new URL('../dist/environment/fixed.js', import.meta.url).href
 
 export interface RpcReply<T> {
@@ -88,7 +87,7 @@ export function spawnGateway(
   const changed = `import { FIXED } from ${JSON.stringify(fixedUrl)}; Object.assign(FIXED, ${JSON.stringify(fixed)})`
   const before =
     Object.keys(fixed).length === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(changed)}`]
-  const child = spawn(process.execPath, [...before, main, ...options], {
+  const child = spawn(process.execPath, [...before, builtProgram('apps/simulator-gateway'), ...options], {
     env: { PATH, HOME, GATEWAY_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

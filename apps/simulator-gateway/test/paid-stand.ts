@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type Devnet, type LedgerStore, startDevnet, usdcAbi } from '@upfront/devnet'
+import { builtProgram, type Devnet, type LedgerStore, startDevnet, usdcAbi } from '@upfront/devnet'
 import { x402Client } from '@x402/core/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
@@ -17,7 +16,6 @@ import { type GatewayProcess, startGatewayProcess, type Variables } from './gate
 const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
 const READ_TOKEN = 'a-read-token'
-const billingMain = fileURLToPath(new URL('../../billing/dist/main.js', import.meta.url))
 
 export interface PaidStand {
   devnet: Devnet
@@ -57,7 +55,7 @@ export async function startPaidStand(
   const directory = await mkdtemp(join(tmpdir(), 'paid-gateway-'))
   const port = await freePort()
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
-  const billing = spawn(process.execPath, [billingMain], {
+  const billing = spawn(process.execPath, [builtProgram('apps/billing')], {
     env: {
       PATH: process.env.PATH,
       BILLING_PORT: String(port),

@@ -4,12 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type Devnet, type LedgerStore, ledgerStores, startDevnet } from '@upfront/devnet'
+import { builtProgram, type Devnet, type LedgerStore, ledgerStores, startDevnet } from '@upfront/devnet'
 
 export const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
-const program = (path: string) => fileURLToPath(new URL(`../../../${path}/dist/main.js`, import.meta.url))
 
 /**
  * Where billing keeps its ledger in these tests: Postgres, where there is one. With `ALL_STORES` set, every store in turn: what
@@ -132,7 +130,7 @@ export async function startStand(
   const billings: Service[] = []
   for (const keys of signers) {
     const port = await freePort()
-    const service = await startService(program('apps/billing'), port, '/health', {
+    const service = await startService(builtProgram('apps/billing'), port, '/health', {
       BILLING_PORT: String(port),
       BILLING_TOKEN: TOKEN,
       ...ledger,
@@ -147,7 +145,7 @@ export async function startStand(
   const sellers: Service[] = []
   for (let index = 0; index < count; index++) {
     const port = await freePort()
-    const service = await startService(program('examples/metered-seller'), port, '/runs', {
+    const service = await startService(builtProgram('examples/metered-seller'), port, '/runs', {
       PORT: String(port),
       NETWORK,
       ASSET: contracts.usdc,

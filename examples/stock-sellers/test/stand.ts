@@ -4,7 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DEVNET_ROLES, type Devnet, freePort, paymentContractCodes, startDevnet, USDC_ADDRESS } from '@upfront/devnet'
+import {
+  builtProgram,
+  DEVNET_ROLES,
+  type Devnet,
+  freePort,
+  paymentContractCodes,
+  startDevnet,
+  USDC_ADDRESS,
+} from '@upfront/devnet'
 import { type Address, createTestClient, type Hex, http } from 'viem'
 
 export const here = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
@@ -88,7 +96,7 @@ export async function startStand({
       dailySponsoredGas: '1000000000000000000',
     }
     await start(
-      [process.execPath, here('../../apps/billing/dist/main.js')],
+      [process.execPath, builtProgram('apps/billing')],
       {
         BILLING_PORT: portOf(billingUrl),
         BILLING_TOKEN: billing.BILLING_TOKEN,

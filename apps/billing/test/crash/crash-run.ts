@@ -147,12 +147,12 @@ async function makeBilling(rpcUrl: string, store: NodeJS.ProcessEnv): Promise<Se
     nodeTimeoutMs: '1000',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
   })
-  return new Service(`http://127.0.0.1:${port}`, 'apps/billing/dist/main.js', '/supported', variables)
+  return new Service(`http://127.0.0.1:${port}`, 'apps/billing', '/supported', variables)
 }
 
 async function makeSeller(billingUrl: string, journal: string): Promise<Service> {
   const port = await freePort()
-  return new Service(`http://127.0.0.1:${port}`, 'examples/metered-seller/dist/main.js', '/runs', {
+  return new Service(`http://127.0.0.1:${port}`, 'examples/metered-seller', '/runs', {
     PORT: String(port),
     NETWORK: 'eip155:31337',
     ASSET: USDC_ADDRESS,

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
+import { builtProgram } from '@upfront/devnet'
 
 /** A service of its own process, which is killed without warning and started again. */
 export class Service {
@@ -18,7 +16,7 @@ export class Service {
   /** Resolves when it answers. */
   async start(): Promise<void> {
     const verbose = process.env.TEST_LOG_LEVEL !== undefined
-    const child = spawn(process.execPath, [`${ROOT}${this.program}`], {
+    const child = spawn(process.execPath, [builtProgram(this.program)], {
       env: { PATH: process.env.PATH, ...this.environment },
       stdio: ['ignore', verbose ? 'inherit' : 'ignore', verbose ? 'inherit' : 'ignore'],
     })

@@ -29,7 +29,7 @@ describe('Filters', () => {
     expect([filters.changes(id), filters.changes(id)]).toEqual(['[1,2]', '[]'])
     expect([filters.end(id), filters.end(id), made.left]).toEqual([true, false, 1])
     for (const unknown of [id, undefined, 5, '__proto__'])
-      expect(() => filters.changes(unknown)).toThrow('filter not found')
+      expect(() => filters.changes(unknown as string)).toThrow('filter not found')
   })
 
   it('forgets one that has more waiting than is kept, or whose source has a gap', async () => {
@@ -50,7 +50,7 @@ describe('Filters', () => {
     const ids = await Promise.all(Array.from({ length: 64 }, () => filters.make('a', begin)))
     await expect(filters.make('a', begin)).rejects.toThrow('64 filters')
     await filters.make('b', begin)
-    filters.end(ids[0])
+    filters.end(ids[0] as string)
     await filters.make('a', begin)
   })
 
