@@ -376,6 +376,25 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(both.map(([ours]) => ours)).toEqual(both.map(([, theirs]) => theirs))
   })
 
+  it("access lists at the node's pending block, by its base fee", async () => {
+    const call = { from: developer.address, to: uniswap.token0, data: '0x18160ddd' }
+    const prices = [
+      {},
+      { gasPrice: '0x1' },
+      { gasPrice: '0x174876e800' },
+      { maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' },
+      { maxFeePerGas: '0x174876e800', maxPriorityFeePerGas: '0x1' },
+    ]
+    for (let asked = 0; asked < prices.length; ) {
+      const drawn = { method: 'eth_createAccessList', params: [{ ...call, ...prices[asked] }, 'pending'] }
+      const before = await geth.rpc('eth_blockNumber', [])
+      const [ours, theirs] = await Promise.all([ofOurs(drawn), ofGeth(drawn)])
+      if ((await geth.rpc('eth_blockNumber', [])) !== before) continue
+      asked += 1
+      expect([drawn, sorted(ours)]).toEqual([drawn, sorted(theirs)])
+    }
+  })
+
   const batch = async (calls: Question[]) => {
     const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
     const answers = (await (await gateway.post(JSON.stringify(body))).json()) as { result?: unknown; error?: unknown }[]

@@ -37,6 +37,9 @@ export function planTracedCall(
     planned.isExecuted = true
     // geth, so that a call that offers no price can pay the base fee.
     if (!isPriced(call)) planned.baseFeePerGas = 0n
+    // A node's own block under construction does not say its base fee: it follows from its parent.
+    else if (opening.baseFeePerGas === undefined && request.blockOverrides.baseFeePerGas === undefined)
+      delete planned.baseFeePerGas
     if (call.blobVersionedHashes !== undefined && (call.maxFeePerBlobGas ?? 0n) === 0n) planned.blobBaseFee = 0n
   }
   return plan
