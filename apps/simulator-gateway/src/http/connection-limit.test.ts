@@ -1,6 +1,7 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { jest } from '@jest/globals'
 import { limitConnections } from './connection-limit.js'
 
 const memory = { take: () => undefined, give: () => undefined }
@@ -51,6 +52,21 @@ describe('limitConnections', () => {
     await closed
     expect([first, third, other, fresh].map(({ destroyed }) => destroyed)).toEqual([false, false, false, false])
     close()
+  })
+
+  it('takes an IPv6 /64 for one client, and lets its /48 have four times as many', () => {
+    const server = new EventEmitter()
+    limitConnections(server as never, { total: 100, perClient: 2, memory, isIdle: () => undefined })
+    const isRefused = (remoteAddress: string) => {
+      const socket = Object.assign(new EventEmitter(), { remoteAddress, end: jest.fn(), destroySoon: () => undefined })
+      server.emit('connection', socket)
+      return socket.end.mock.calls.length > 0
+    }
+    const refused = (addresses: string[]) => addresses.map(isRefused)
+    expect(refused(['2001:db8:1:1::1', '2001:db8:1:1:8000::2', '2001:db8:1:1::3'])).toEqual([false, false, true])
+    const others = ['2', '3', '4'].flatMap((net) => [`2001:db8:1:${net}::1`, `2001:db8:1:${net}::2`])
+    expect(refused(others)).toEqual(others.map(() => false))
+    expect(refused(['2001:db8:1:5::1', '2001:db8:2:1::1'])).toEqual([true, false])
   })
 
   it('refuses by 503 where all are in use, or a client has its share', async () => {
