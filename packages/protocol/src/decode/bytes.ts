@@ -5,6 +5,7 @@ import { mismatch, Place } from './decode-error.js'
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const HASH = /^0x[0-9a-f]{64}$/i
 const NOT_HEX = /[^0-9a-f]/gi
+const LOWER_HEX = /^[0-9a-f]*$/
 /** Digits that are checked at a time, where there are more. */
 const PART_LENGTH = 262_144
 /** Characters of bytes that are a part of their own: an object may have many of them. */
@@ -59,18 +60,17 @@ function* decodeBytesInParts(
 ): Parts {
   if (!isPrefixed(value)) throw notBytes(value, parent, key)
   if (value.length % 2 !== 0) throw halfByte(value, parent, key)
-  let lower = '0x'
-  let isLower = value.startsWith(lower)
+  let lower: string | undefined
   for (let from = 2; from < value.length; from += PART_LENGTH) {
     const part = value.slice(from, from + PART_LENGTH)
+    const isLower = LOWER_HEX.test(part)
     NOT_HEX.lastIndex = 0
-    if (NOT_HEX.test(part)) throw notBytes(value, parent, key)
-    const lowerPart = part.toLowerCase()
-    isLower &&= lowerPart === part
-    lower += lowerPart
+    if (!isLower && NOT_HEX.test(part)) throw notBytes(value, parent, key)
+    if (!isLower) lower ??= `0x${value.slice(2, from)}`
+    if (lower !== undefined) lower += part.toLowerCase()
     yield
   }
-  set((isLower ? value : lower) as Hex)
+  set((lower ?? (value.startsWith('0x') ? value : `0x${value.slice(2)}`)) as Hex)
 }
 
 function isPrefixed(value: string): boolean {

@@ -11,7 +11,8 @@ const MARK = crypto.randomUUID()
 
 /** Where maps keyed by bytes stand in a simulation. */
 const NAMES = ['"stateDiff":', '"stateOverrides":', '"state":', '"storage":']
-const METHOD = 'eth_simulateV1'
+/** The method whose maps become lists. */
+export const SIMULATION = 'eth_simulateV1'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -23,21 +24,16 @@ const CLOSE_OBJECT = 0x7d
 
 /** `JSON.parse`, but for the overrides of one `eth_simulateV1`: `byteKeyed` reads those. @throws SyntaxError */
 export function parseBody(text: string): unknown {
-  if (text.includes(`"method":"${METHOD}"`)) {
+  if (text.includes(`"method":"${SIMULATION}"`)) {
     const lists = withLists(text)
     const body = lists === undefined ? undefined : parsed(lists)
-    if (body?.method === METHOD) return body
+    if (body?.method === SIMULATION) return body
   }
   return JSON.parse(text)
 }
 
-/** Whether a body may hold an `eth_simulateV1`. */
-export function mayBeSimulation(text: string): boolean {
-  return text.includes(METHOD)
-}
-
 export function isSimulation(entry: unknown): boolean {
-  return (entry as { method?: unknown } | null)?.method === METHOD
+  return (entry as { method?: unknown } | null)?.method === SIMULATION
 }
 
 /** Whether a member of this name may be a map keyed by bytes. */

@@ -1,10 +1,9 @@
 import { quote } from '../decode/quote.js'
 import type { Parts } from '../parts.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
-import { parseBody, plainJson } from './byte-keyed.js'
-import { boundExceeded, boundExceededInParts, type JsonBounds } from './nesting.js'
+import { parseBody } from './byte-keyed.js'
+import { boundExceeded, invalidRequest, type JsonBounds, refuseExceeded } from './nesting.js'
 import { parseInParts } from './parse-in-parts.js'
-import { textInParts } from './text-in-parts.js'
 
 export type RpcId = string | number | null
 
@@ -38,27 +37,21 @@ export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_EN
   return envelopeOf(parseJson(text, limits, parseBody), limits)
 }
 
-/** Characters whose brackets are looked at in one part. */
-const PART_LENGTH = 1_048_576
-
-/** `decodeEnvelope` of a long body, in UTF-8 where it is bytes, with a part of the text at a time. */
+/** `decodeEnvelope` of a long body, in UTF-8 where it is bytes, with a part of it at a time. */
 export function* decodeEnvelopeInParts(whole: string | Buffer, limits: EnvelopeLimits): Parts<Envelope> {
-  return envelopeOf(yield* jsonInParts(whole, limits), limits)
+  return envelopeOf(yield* jsonInParts(whole, limits, true), limits)
 }
 
 /** `parseJson` of a long text, in UTF-8 where it is bytes, with a part of it at a time. */
-export function* parseJsonInParts(whole: string | Buffer, bounds: JsonBounds): Parts<unknown> {
-  return plainJson(yield* jsonInParts(whole, bounds))
+export function parseJsonInParts(whole: string | Buffer, bounds: JsonBounds): Parts<unknown> {
+  return jsonInParts(whole, bounds, false)
 }
 
-function* jsonInParts(whole: string | Buffer, limits: JsonBounds): Parts<unknown> {
-  const text = typeof whole === 'string' ? whole : yield* textInParts(whole)
-  refuseExceeded(yield* boundExceededInParts(text, limits, PART_LENGTH), limits)
-  yield
+function* jsonInParts(whole: string | Buffer, bounds: JsonBounds, lists: boolean): Parts<unknown> {
   try {
-    return yield* parseInParts(text)
-  } catch {
-    throw notJson()
+    return yield* parseInParts(typeof whole === 'string' ? Buffer.from(whole) : whole, bounds, { lists })
+  } catch (error) {
+    throw error instanceof RpcError ? error : notJson()
   }
 }
 
@@ -79,17 +72,13 @@ function envelopeOf(body: unknown, limits: EnvelopeLimits): Envelope {
  * @throws RpcError -32700 where it is no JSON, -32600 where it passes a bound
  */
 export function parseJson(text: string, bounds: JsonBounds, parse: (text: string) => unknown = JSON.parse): unknown {
-  refuseExceeded(boundExceeded(text, bounds), bounds)
+  const exceeded = boundExceeded(text, bounds)
+  if (exceeded !== undefined) refuseExceeded(exceeded, bounds)
   try {
     return parse(text)
   } catch {
     throw notJson()
   }
-}
-
-function refuseExceeded(exceeded: keyof JsonBounds | undefined, bounds: JsonBounds): void {
-  if (exceeded === 'depth') throw invalidRequest(`the body nests deeper than ${bounds.depth} levels`)
-  if (exceeded === 'values') throw invalidRequest(`the body holds more than ${bounds.values} values`)
 }
 
 function notJson(): RpcError {
@@ -126,8 +115,4 @@ function faultOfRequest(jsonrpc: unknown, method: unknown, params: unknown): str
     return `params: expected an array or an object, got ${quote(params)}`
   }
   return undefined
-}
-
-function invalidRequest(message: string): RpcError {
-  return new RpcError(ErrorCode.invalidRequest, message)
 }

@@ -1,4 +1,4 @@
-import type { Parts } from '../parts.js'
+import { ErrorCode, RpcError } from '../rpc-error.js'
 
 /** What `JSON.parse` may be asked to build. A body of 30 MB of brackets would take a gigabyte. */
 export interface JsonBounds {
@@ -21,36 +21,8 @@ const COMMA = 0x2c
 /** Which bound a JSON text passes, looking only at its brackets and commas. Linear; strings are jumped over. */
 export function boundExceeded(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {
   if (text.length < HARMLESS_LENGTH) return undefined
-  return scan(text, bounds, { at: 0, depth: 0, values: 0 }, text.length)
-}
-
-/** `boundExceeded`, so many characters at a time; a string counts as one. */
-export function* boundExceededInParts(
-  text: string,
-  bounds: JsonBounds,
-  partLength: number,
-): Parts<keyof JsonBounds | undefined> {
-  const passed = { at: 0, depth: 0, values: 0 }
-  while (passed.at < text.length) {
-    const exceeded = scan(text, bounds, passed, passed.at + partLength)
-    if (exceeded !== undefined) return exceeded
-    yield
-  }
-  return undefined
-}
-
-/** What was scanned of a text. */
-interface Passed {
-  at: number
-  depth: number
-  values: number
-}
-
-function scan(text: string, bounds: JsonBounds, passed: Passed, until: number): keyof JsonBounds | undefined {
-  let { depth, values } = passed
-  const end = Math.min(until, text.length)
-  let i = passed.at
-  for (; i < end; i++) {
+  let [depth, values] = [0, 0]
+  for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code === QUOTE) {
       i = endOfString(text, i + 1)
@@ -63,14 +35,29 @@ function scan(text: string, bounds: JsonBounds, passed: Passed, until: number): 
       return 'values'
     }
   }
-  passed.at = i
-  passed.depth = depth
-  passed.values = values
   return values > bounds.values ? 'values' : undefined
 }
 
+/** @throws RpcError -32600 */
+export function refuseExceeded(exceeded: keyof JsonBounds, bounds: JsonBounds): never {
+  throw invalidRequest(
+    exceeded === 'depth'
+      ? `the body nests deeper than ${bounds.depth} levels`
+      : `the body holds more than ${bounds.values} values`,
+  )
+}
+
+/** @throws RpcError -32600 */
+export function refusePlain(most: number): never {
+  throw invalidRequest(`the body has a name, a number or blanks of more than ${most} characters`)
+}
+
+export function invalidRequest(message: string): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, message)
+}
+
 /** Index of the quote that ends the string whose first character is at `from`; the text's length where none does. */
-export function endOfString(text: string, from: number): number {
+function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
     while (end - 1 - backslashes >= from && text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++

@@ -19,6 +19,12 @@ function outcome(parse: () => unknown): unknown {
   }
 }
 
+const BOUNDS = { depth: 64, values: 2_000_000 }
+
+function inParts(text: string | Buffer, partLength?: number): Parts<unknown> {
+  return parseInParts(Buffer.from(text as string), BOUNDS, { lists: true, ...(partLength && { partLength }) })
+}
+
 const account = (index: number) => `0x${index.toString(16).padStart(40, '0')}`
 const simulation = (overrides: unknown) => ({
   jsonrpc: '2.0',
@@ -39,7 +45,7 @@ describe('parseInParts', () => {
         return parse(part, ...rest)
       }
       try {
-        const { value, parts } = finish(parseInParts(text, 10_000))
+        const { value, parts } = finish(inParts(text, 10_000))
         expect(Math.max(...lengths)).toBeLessThan(11_000)
         expect(parts).toBeGreaterThanOrEqual(text.length / 11_000)
         expect(plainJson(value)).toEqual(parse(text))
@@ -59,7 +65,7 @@ describe('parseInParts', () => {
         return parse(part, ...rest)
       }
       try {
-        const { value } = finish(parseInParts(text, 1_000))
+        const { value } = finish(inParts(text, 1_000))
         expect(Math.max(...lengths)).toBeLessThan(1_010)
         expect(plainJson(value)).toEqual(parse(text))
       } finally {
@@ -86,7 +92,7 @@ describe('parseInParts', () => {
     fc.assert(
       fc.property(json, fc.constantFrom(undefined, 2), fc.integer({ min: 1, max: 40 }), (value, indent, length) => {
         const text = JSON.stringify(value, undefined, indent)
-        expect(plainJson(finish(parseInParts(text, length)).value)).toEqual(JSON.parse(text))
+        expect(plainJson(finish(inParts(text, length)).value)).toEqual(JSON.parse(text))
       }),
       { numRuns: 500 },
     )
@@ -102,10 +108,64 @@ describe('parseInParts', () => {
         fc.integer({ min: 1, max: 30 }),
         (at, left, inserted, length) => {
           const broken = text.slice(0, at) + inserted + text.slice(at + left)
-          expect(outcome(() => finish(parseInParts(broken, length)).value)).toEqual(outcome(() => JSON.parse(broken)))
+          expect(outcome(() => finish(inParts(broken, length)).value)).toEqual(outcome(() => JSON.parse(broken)))
         },
       ),
       { numRuns: 3_000, examples: [[text.indexOf('{"0x1"'), 0, '1', 1]] },
     )
+  })
+
+  it.each([
+    ['a character', Buffer.from(`["${'aé€😀'.repeat(20)}"]`)],
+    ['what is no UTF-8', Buffer.from([0x5b, 0x22, 0xc3, 0x28, 0x61, 0xe2, 0x82, 0x22, 0x5d])],
+  ])('gives what toString gives, wherever it cuts %s', (_, bytes) => {
+    for (let length = 1; length < 12; length += 1)
+      expect(finish(inParts(bytes, length)).value).toEqual(JSON.parse(bytes.toString()))
+  })
+
+  it('takes a byte order mark for wrong, as JSON.parse does', () => {
+    for (const length of [1, 100]) expect(() => finish(inParts('\ufeff[1,2,3]', length))).toThrow(SyntaxError)
+  })
+
+  it('makes lists in simulations alone', () => {
+    const map = { '0x1': { balance: '0x1' }, '0x2': { balance: '0x2' } }
+    const entry = { ...simulation(map), id: 'eth_simulateV1' }
+    const isList = (body: unknown) =>
+      Array.isArray(
+        (body as { params: { blockStateCalls: { stateOverrides: unknown }[] }[] }).params[0]!.blockStateCalls[0]!
+          .stateOverrides,
+      )
+    const parsed = (body: unknown) => finish(inParts(JSON.stringify(body), 10)).value
+    expect(isList(parsed(entry))).toBe(true)
+    expect(parsed([entry, { ...entry, method: 'eth_call' }])).toEqual([entry, { ...entry, method: 'eth_call' }])
+    const [one, other] = parsed([simulation(map), { ...simulation(map), method: 'eth_call' }]) as [unknown, unknown]
+    expect([isList(one), isList(other)]).toEqual([true, false])
+  })
+
+  it.each([
+    ['values', '[1,2,3,4,5]'],
+    ['levels', '[[[[]]]]'],
+    ['values of which the last opens', '[1,2,3,[]]'],
+  ])('refuses more %s than there may be, wherever it cuts', (_, text) => {
+    for (const length of [1, 100]) {
+      const parse = () =>
+        finish(parseInParts(Buffer.from(text), { depth: 3, values: 4 }, { lists: true, partLength: length }))
+      expect(parse).toThrow('the body')
+    }
+  })
+
+  it.each([
+    ['a name', `{"${'x'.repeat(200_000)}":1}`],
+    ['a number', `[${'1'.repeat(200_000)}]`],
+    ['blanks', `[${' '.repeat(200_000)}]`],
+    ['a string alone', `"${'x'.repeat(200_000)}"`],
+  ])('refuses %s that would hold the event loop', (_, text) => {
+    expect(() => finish(inParts(text))).toThrow('a name, a number or blanks of more than')
+  })
+
+  it('leaves the event loop at least every 131,072 bytes, also in a string of escapes', () => {
+    const { parts, value } = finish(inParts(`["${'\\"'.repeat(1_000_000)}"]`))
+    expect(value).toEqual(['"'.repeat(1_000_000)])
+    expect(parts).toBeGreaterThan(30)
   })
 })

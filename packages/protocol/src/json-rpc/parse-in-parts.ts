@@ -1,16 +1,11 @@
 import type { Parts } from '../parts.js'
-import {
-  appendByteKeyed,
-  emptyByteKeyed,
-  isByteKeyedName,
-  isSimulation,
-  mayBeSimulation,
-  plainJson,
-} from './byte-keyed.js'
-import { endOfString } from './nesting.js'
+import { appendByteKeyed, emptyByteKeyed, isByteKeyedName, isSimulation, SIMULATION } from './byte-keyed.js'
+import { type JsonBounds, refuseExceeded, refusePlain } from './nesting.js'
 
-/** Characters of JSON that are parsed at a time, unless one name is longer. */
+/** Bytes of JSON that are parsed at a time, unless one name is longer. */
 const PART_LENGTH = 131_072
+/** Bytes of a name, a number or blanks, which can't be cut. */
+const MOST_PLAIN = 16_384
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -21,78 +16,135 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
+/** A string's characters that are one byte each and stand for themselves. */
+const VERBATIM = /^[ !#-[\]-~]*$/
+
+export interface PartsOptions {
+  /** Maps keyed by bytes become lists, as `parseBody` has them, where they stand in an `eth_simulateV1`. */
+  lists: boolean
+  partLength?: number
+}
+
 /**
- * `parseBody` of a long text: finds the commas at which a long array or object can be cut, parses what lies between, and puts it
- * together. Long strings in them are cut too. @throws SyntaxError
+ * Parses long JSON in UTF-8: finds the commas at which a long array or object can be cut, parses what lies between, and puts it together. Long
+ * strings in them are cut too. The text is never one string.
+ * @throws SyntaxError; RpcError -32600 where it passes a bound
  */
-export function* parseInParts(text: string, partLength = PART_LENGTH): Parts<unknown> {
+export function* parseInParts(bytes: Buffer, bounds: JsonBounds, options: PartsOptions): Parts<unknown> {
+  const { lists, partLength = PART_LENGTH } = options
   const open: Container[] = []
-  for (let at = 0; at < text.length; at += 1) {
+  let values = 0
+  /** Where the last bracket, comma or string ended. */
+  let plainFrom = 0
+  let yieldAt = partLength
+  for (let at = 0; at < bytes.length; at += 1) {
+    if (at >= yieldAt) {
+      if (at - plainFrom > MOST_PLAIN) refusePlain(MOST_PLAIN)
+      yieldAt = at + partLength
+      yield
+    }
     const inner = open.at(-1)
-    switch (text.charCodeAt(at)) {
+    switch (bytes[at]) {
       case QUOTE: {
-        const end = endOfString(text, at + 1)
+        let end = at + 1
+        for (;;) {
+          const until = end + PART_LENGTH
+          while (end < until && end < bytes.length && bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1
+          if (end >= bytes.length || bytes[end] === QUOTE) break
+          yield
+        }
+        if (lists && end - at - 1 === SIMULATION.length && inner?.isEntry)
+          inner.mayBeSimulation ||= textOf(bytes, at + 1, end) === SIMULATION
         if (end - at > partLength && inner?.expectsValue(at))
-          inner.add(at, yield* stringInParts(text, at + 1, end, partLength), end + 1)
+          inner.add(at, yield* stringInParts(bytes, at + 1, end, partLength), end + 1)
+        else if (end - at > PART_LENGTH) refusePlain(PART_LENGTH)
         at = end
         break
       }
       case OPEN_ARRAY:
       case OPEN_OBJECT:
-        open.push(new Container(text, at, inner))
+        if (++values > bounds.values) refuseExceeded('values', bounds)
+        open.push(new Container(bytes, at, inner))
+        if (open.length > bounds.depth) refuseExceeded('depth', bounds)
         break
       case COMMA:
+        if (++values > bounds.values) refuseExceeded('values', bounds)
         if (inner === undefined) throw wrong()
         if (inner.passMember(at, partLength)) yield
         break
       case CLOSE_ARRAY:
       case CLOSE_OBJECT: {
-        if (inner === undefined || inner.isArray !== (text.charCodeAt(at) === CLOSE_ARRAY)) throw wrong()
+        if (inner === undefined || inner.isArray !== (bytes[at] === CLOSE_ARRAY)) throw wrong()
         open.pop()
         if (!inner.isCut) break
         const value = inner.close(at)
+        if (inner.hasLists && inner.isEntry && !isSimulation(value))
+          return yield* parseInParts(bytes, bounds, { ...options, lists: false })
         yield
         const outer = open.at(-1)
         if (outer !== undefined) outer.add(inner.openedAt, value, at + 1)
-        else if (isBlank(text.slice(0, inner.openedAt)) && isBlank(text.slice(at + 1))) return simulationsOnly(value)
+        else if (isBlank(textOf(bytes, 0, inner.openedAt)) && isBlank(textOf(bytes, at + 1, bytes.length))) return value
         else throw wrong()
+        break
       }
+      default:
+        continue
     }
+    plainFrom = at
   }
-  return JSON.parse(text)
+  return JSON.parse(textOf(bytes, 0, bytes.length))
+}
+
+function textOf(bytes: Buffer, from: number, until: number): string {
+  return bytes.toString('utf8', from, until)
 }
 
 /** The string between two quotes. */
-function* stringInParts(text: string, from: number, end: number, partLength: number): Parts<string> {
+function* stringInParts(bytes: Buffer, from: number, end: number, partLength: number): Parts<string> {
+  let isVerbatim = true
+  for (let at = from; at < end && isVerbatim; at += partLength) {
+    isVerbatim = VERBATIM.test(bytes.toString('latin1', at, Math.min(at + partLength, end)))
+    yield
+  }
+  // In one piece: what is put together of many is copied as a whole when it is first looked into.
+  if (isVerbatim) return bytes.toString('latin1', from, end)
   let value = ''
   for (let at = from; at < end; ) {
-    const to = Math.min(endOfEscape(text, at, at + partLength), end)
-    value += JSON.parse(`"${text.slice(at, to)}"`)
+    const to = Math.min(endOfCharacter(bytes, at, at + partLength), end)
+    value += JSON.parse(`"${textOf(bytes, at, to)}"`)
     at = to
     yield
   }
-  // Without escapes it is there already, in one piece.
-  return value.length === end - from ? text.slice(from, end) : value
+  return value
 }
 
-/** Where an escape ends that `at` is in the middle of; else `at`. @param from in no escape */
-function endOfEscape(text: string, from: number, at: number): number {
+/** Where the escape or the character ends that `at` is in the middle of; else `at`. @param from in no escape */
+function endOfCharacter(bytes: Buffer, from: number, at: number): number {
+  let end = at
   for (let start = at - 1; start >= Math.max(from, at - 5); start -= 1) {
-    if (text.charCodeAt(start) !== BACKSLASH || isEscaped(text, from, start)) continue
-    return Math.max(at, start + (text.charCodeAt(start + 1) === LETTER_U ? 6 : 2))
+    if (bytes[start] !== BACKSLASH || isEscaped(bytes, from, start)) continue
+    end = Math.max(at, start + (bytes[start + 1] === LETTER_U ? 6 : 2))
+    break
   }
-  return at
+  // A character has at most three bytes after its first.
+  const most = end + 3
+  while (end < most && (bytes[end] ?? 0) >> 6 === 0b10) end += 1
+  return end
 }
 
-function isEscaped(text: string, from: number, at: number): boolean {
+function isEscaped(bytes: Buffer, from: number, at: number): boolean {
   let before = at
-  while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before -= 1
+  while (before > from && bytes[before - 1] === BACKSLASH) before -= 1
   return (at - before) % 2 === 1
 }
 
 /** An array or object whose end is not reached yet. It is cut where it is long, or something in it is. */
 class Container {
   readonly isArray: boolean
+  /** Of an entry of the body: it has this method's name in it. */
+  mayBeSimulation = false
+  /** Of an entry of the body: there are lists in place of maps in it. */
+  hasLists = false
   #value: unknown[] | Record<string, unknown> | undefined
   #isByteKeyed = false
   /** Where the part begins that is not parsed yet. */
@@ -101,23 +153,29 @@ class Container {
   #memberFrom: number
   /** Where a member ended that was added as a value. */
   #addedUntil: number | undefined
-  readonly #text: string
+  readonly #bytes: Buffer
   readonly #outer: Container | undefined
 
   constructor(
-    text: string,
+    bytes: Buffer,
     readonly openedAt: number,
     outer: Container | undefined,
   ) {
-    this.#text = text
+    this.#bytes = bytes
     this.#outer = outer
-    this.isArray = text.charCodeAt(openedAt) === OPEN_ARRAY
+    this.isArray = bytes[openedAt] === OPEN_ARRAY
     this.#from = openedAt + 1
     this.#memberFrom = openedAt + 1
   }
 
   get isCut(): boolean {
     return this.#value !== undefined
+  }
+
+  /** Whether it is the body, or stands in its batch. */
+  get isEntry(): boolean {
+    const outer = this.#outer
+    return !this.isArray && (outer === undefined || (outer.isArray && outer.#outer === undefined))
   }
 
   /** @param at of the comma. Returns whether a part was parsed. */
@@ -133,10 +191,10 @@ class Container {
 
   /** Whether what begins here is a value, and no name. */
   expectsValue(at: number): boolean {
-    return this.isArray || !isBlank(this.#text.slice(this.#memberFrom, at))
+    return this.isArray || !isBlank(textOf(this.#bytes, this.#memberFrom, at))
   }
 
-  /** Adds the member under way. @param from where its value begins in the text @param until where it ends */
+  /** Adds the member under way. @param from where its value begins @param until where it ends */
   add(from: number, value: unknown, until: number): void {
     if (this.#memberFrom > this.#from) this.#parse(this.#memberFrom - 1)
     const name = this.nameOf(from)
@@ -152,7 +210,7 @@ class Container {
 
   /** The name of the member under way, whose value begins at `from`; undefined in an array. */
   nameOf(from: number): string | undefined {
-    const before = this.#text.slice(this.#memberFrom, from)
+    const before = textOf(this.#bytes, this.#memberFrom, from)
     if (this.isArray) {
       if (!isBlank(before)) throw wrong()
       return undefined
@@ -161,7 +219,7 @@ class Container {
   }
 
   #parse(until: number): void {
-    const chunk = this.#text.slice(this.#from, until)
+    const chunk = textOf(this.#bytes, this.#from, until)
     if (isBlank(chunk)) throw wrong()
     if (this.isArray) {
       this.#append(JSON.parse(`[${chunk}]`))
@@ -175,12 +233,17 @@ class Container {
 
   #begin(): void {
     if (this.#value !== undefined) return
-    const name = this.isArray ? undefined : this.#outer?.nameOf(this.openedAt)
-    this.#isByteKeyed =
-      mayBeSimulation(this.#text) &&
-      isByteKeyedName(name) &&
-      /^\s*"0x/.test(this.#text.slice(this.openedAt + 1, this.openedAt + 100))
+    this.#isByteKeyed = !this.isArray && this.#isMapOfSimulation()
     this.#value = this.isArray ? [] : this.#isByteKeyed ? emptyByteKeyed() : {}
+  }
+
+  #isMapOfSimulation(): boolean {
+    let entry: Container | undefined = this.#outer
+    while (entry !== undefined && !entry.isEntry) entry = entry.#outer
+    if (!entry?.mayBeSimulation || !isByteKeyedName(this.#outer?.nameOf(this.openedAt))) return false
+    if (!/^\s*"0x/.test(textOf(this.#bytes, this.openedAt + 1, this.openedAt + 100))) return false
+    entry.hasLists = true
+    return true
   }
 
   /** @param members values, or names and values in turn */
@@ -202,17 +265,8 @@ class Container {
   }
 
   #expectBlank(until: number): void {
-    if (!isBlank(this.#text.slice(this.#addedUntil, until))) throw wrong()
+    if (!isBlank(textOf(this.#bytes, this.#addedUntil!, until))) throw wrong()
   }
-}
-
-/** Lists stand for maps in simulations alone. */
-function simulationsOnly(body: unknown): unknown {
-  return Array.isArray(body) ? body.map(entry) : entry(body)
-}
-
-function entry(value: unknown): unknown {
-  return isSimulation(value) ? value : plainJson(value)
 }
 
 function isBlank(text: string): boolean {

@@ -42,7 +42,9 @@ function* decodeLongOverrides(
     decodeAccount(address, fields, new Place(place, key), later),
   )
   const moving: StateOverride[] = []
+  let taken = 0
   for (const override of decoded.values()) {
+    if (++taken % PART_ENTRIES === 0) yield
     if (override.movePrecompileToAddress === undefined) overrides.push(override)
     else if (moving.push(override) > MOST_PRECOMPILES)
       throw new DecodeError(place, `more than ${MOST_PRECOMPILES} accounts are to move a precompile: there are fewer`)
@@ -54,7 +56,7 @@ function* decodeLongSlots(slots: [Hash, Hash][], entries: readonly unknown[], pl
   const decoded = yield* decodeLongMap(entries, place, decodeBytes32, SLOT_TWICE, (_, value, key) =>
     decodeBytes32(value, place, key),
   )
-  for (const slot of decoded) slots.push(slot)
+  for (const slot of decoded) if (slots.push(slot) % PART_ENTRIES === 0) yield
 }
 
 /** @param entries keys and values in turn, from index 1 on */
