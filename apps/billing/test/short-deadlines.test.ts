@@ -1,3 +1,4 @@
+import { LONGEST_SETTLEMENT_SECONDS } from '@upfront/protocol'
 import { createPublicClient, createTestClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
@@ -33,6 +34,10 @@ describe.each(oneStore())('short deadlines where a block takes 12 s, on $name', 
       }
       // The next block may come after that.
       expect(await billing.authorize(await endingIn(8))).toMatchObject({ reason: 'permit2_deadline_expired' })
+      // What sellers count on: their time-out, and this at most for the settlement.
+      const minimumValiditySeconds = 30
+      const tightest = await endingIn(minimumValiditySeconds + LONGEST_SETTLEMENT_SECONDS)
+      expect(await billing.authorize(tightest, { minimumValiditySeconds })).toMatchObject({ outcome: 'authorized' })
 
       // Of a flood that ends before the second next block, the next takes as many as are sent at once.
       const { address } = facilitatorWallet(stand.devnet).account

@@ -92,6 +92,13 @@ describe('an app does not start', () => {
   })
 })
 
+it('leaves a buyer ten seconds to sign on a chain whose blocks are 12 s apart', async () => {
+  const offer = (maxTimeoutSeconds: number) =>
+    start({ 'GET /work': paid({ timeout: 30_000, accepts: { ...option, maxTimeoutSeconds } as never }) })
+  await expect(offer(30 + 14 + 9)).rejects.toThrow('accepts[0].maxTimeoutSeconds: expected at least 54')
+  await expect(offer(30 + 14 + 10)).resolves.toBeUndefined()
+})
+
 describe('an app starts', () => {
   it('without its facilitator, which it asks again for each request', async () => {
     const facilitator = new DurableScriptedFacilitator()

@@ -1,4 +1,4 @@
-import { type Hash, type Hex, SETTLEMENT_MARGIN_SECONDS } from '@upfront/protocol'
+import { type Hash, type Hex, LONGEST_SETTLEMENT_SECONDS, SETTLEMENT_MARGIN_SECONDS } from '@upfront/protocol'
 import type { Node } from './node.js'
 
 export interface HeadBlock {
@@ -13,10 +13,10 @@ const FRESH_MILLISECONDS = 2_000
 /** The pace of a chain is measured over so many blocks, once in this time. */
 const PACE_BLOCKS = 10n
 const PACE_MAX_AGE_MILLISECONDS = 60_000
-/** Ethereum's. A chain that makes blocks on demand has any. */
-const SLOWEST_PACE_SECONDS = 12
 /** A transaction that is sent so shortly before a block may miss it. */
 const SENDING_SECONDS = 2
+/** Ethereum's. A chain that makes blocks on demand has any. */
+const SLOWEST_PACE_SECONDS = LONGEST_SETTLEMENT_SECONDS - SENDING_SECONDS
 
 /** The chain's newest block as far as this process knows. */
 export class Head {
@@ -54,9 +54,8 @@ export class Head {
 
   /** At most two seconds old. Throws `NodeFault`. */
   async current(): Promise<HeadBlock> {
-    const block = this.#block
-    if (block !== null && Date.now() - this.#readAt < FRESH_MILLISECONDS && block.number >= this.#atLeast) return block
-    return this.refresh()
+    const block = await this.recent()
+    return block.number >= this.#atLeast ? block : this.refresh()
   }
 
   /** At most two seconds old; a receipt may have told of a later one. Throws `NodeFault`. */

@@ -1,12 +1,17 @@
 import { Inject, Injectable, Logger } from '@nestjs/common'
-import { DEADLINE_SLACK_SECONDS, DecodeError, EXACT_VALIDITY_SECONDS } from '@upfront/protocol'
+import {
+  DEADLINE_SLACK_SECONDS,
+  DecodeError,
+  EXACT_VALIDITY_SECONDS,
+  SETTLEMENT_MARGIN_SECONDS,
+} from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
 import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
 import { findAccepted, GAS_SPONSORINGS, type Offer } from '../routes/offers.js'
-import { type OfferExtension, SETTLEMENT_SECONDS } from '../routes/paid-route-options.js'
+import type { OfferExtension } from '../routes/paid-route-options.js'
 import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
 import { inOwnWords } from './describe-route.js'
@@ -213,5 +218,5 @@ function endsTooLate(
 }
 
 function endsTooSoon({ deadline }: { deadline: bigint }, handlerSeconds: number): boolean {
-  return deadline < BigInt(Math.floor(Date.now() / 1000) + handlerSeconds + SETTLEMENT_SECONDS)
+  return deadline < BigInt(Math.floor(Date.now() / 1000) + handlerSeconds + SETTLEMENT_MARGIN_SECONDS)
 }

@@ -1,3 +1,4 @@
+import { LONGEST_SETTLEMENT_SECONDS } from '@upfront/protocol'
 import { isDollars } from './amount.js'
 import { type ChargePolicy, policyFaults, upfrontFaults } from './charge-policy.js'
 import type { IncomingRequest } from './incoming-request.js'
@@ -98,8 +99,6 @@ export interface PaidRouteOptions {
   free?: (request: Pick<IncomingRequest, 'method' | 'url' | 'body'>) => boolean
 }
 
-/** Settling needs this long before the deadline: @x402/evm refuses authorizations that end sooner. */
-export const SETTLEMENT_SECONDS = 6
 /** What a buyer has at least between the offer and the paid request. */
 const BUYER_SECONDS = 10
 const DEFAULT_VALIDITY_SECONDS = 300
@@ -141,7 +140,7 @@ export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
 }
 
 function leastValiditySeconds(timeout: number): number {
-  return Math.ceil(timeout / 1000) + SETTLEMENT_SECONDS + BUYER_SECONDS
+  return Math.ceil(timeout / 1000) + LONGEST_SETTLEMENT_SECONDS + BUYER_SECONDS
 }
 
 /** Every fault of a route's options, as `field: problem`. */
@@ -233,7 +232,7 @@ function optionFaults(option: unknown, field: string, leastValidity: number): st
   if (maxTimeoutSeconds !== undefined) {
     if (!Number.isSafeInteger(maxTimeoutSeconds) || (maxTimeoutSeconds as number) < leastValidity) {
       faults.push(
-        `${field}.maxTimeoutSeconds: expected at least ${leastValidity} (the route's time-out and what paying and settling take), ${got(maxTimeoutSeconds)}`,
+        `${field}.maxTimeoutSeconds: expected at least ${leastValidity} (the route's time-out, ${LONGEST_SETTLEMENT_SECONDS} s to settle where blocks are slow, and ${BUYER_SECONDS} s to pay), ${got(maxTimeoutSeconds)}`,
       )
     }
   }

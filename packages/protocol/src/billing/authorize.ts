@@ -14,10 +14,12 @@ import type { Refusal } from './reasons.js'
 
 /**
  * What billing adds to `minimumValiditySeconds` at least: the time that it asks for between a charge and the deadline. Where blocks are further
- * apart than that it is their distance and two seconds, on Ethereum 14.
- * A seller advertises `maxTimeoutSeconds` above its handler's time-out + this + the buyer's own delay.
+ * apart than that it is their distance and two seconds, at most {@link LONGEST_SETTLEMENT_SECONDS}.
  */
 export const SETTLEMENT_MARGIN_SECONDS = 6
+
+/** The same at most: Ethereum's. A seller offers a `maxTimeoutSeconds` above its handler's time-out + this + the buyer's own delay. */
+export const LONGEST_SETTLEMENT_SECONDS = 14
 
 /** How much further than the offer's `maxTimeoutSeconds` a deadline may be away: clocks differ, and offers take a while to be signed. */
 export const DEADLINE_SLACK_SECONDS = 60
