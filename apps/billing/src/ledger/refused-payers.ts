@@ -1,4 +1,4 @@
-import type { Address, Network } from '@upfront/protocol'
+import { type Address, type Network, RefusalReason } from '@upfront/protocol'
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
 import { refusedPayers } from './schema.js'
@@ -21,8 +21,9 @@ export async function readStandings(
 ): Promise<PayerStanding[]> {
   const asked = authorizations.map(({ network, payer, nonce }) => ({ network, payer, nonce: nonce.toString() }))
   const of = sql`network = asked.network and payer = asked.payer`
+  // That one is late is no more the payer's doing than where it ends so.
   const isRefused = sql<boolean>`exists (select from refused_payers where ${of} and coalesce(refused_until > now(), true))
-    or exists (select from payments where ${of} and state in ('charging', 'submitted') and doubt is not null)`
+    or exists (select from payments where ${of} and state in ('charging', 'submitted') and doubt <> ${RefusalReason.deadlineExpired})`
   const isUsed = sql<boolean>`exists (select from payments where ${of} and nonce = asked.nonce)`
   return db
     .select({ isUsed, isRefused })

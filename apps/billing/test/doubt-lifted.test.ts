@@ -1,0 +1,85 @@
+import {
+  DEVNET_ACCOUNTS,
+  DEVNET_ROLES,
+  type Devnet,
+  type FaultProxy,
+  fundBuyer,
+  startDevnet,
+  startFaultProxy,
+} from '@upfront/devnet'
+import { createTestClient, http } from 'viem'
+import { runBilling } from './support/billing.js'
+import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { transfer } from './support/on-chain.js'
+import { type RunningBilling, usdcBalance } from './support/stand.js'
+import { oneStore } from './support/stores.js'
+import { until } from './support/until.js'
+
+const buyer = DEVNET_ACCOUNTS[7] ?? DEVNET_ROLES.buyer
+
+describe.each(oneStore())('a payer whose payment was in doubt, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let devnet: Devnet
+  let node: FaultProxy
+  let billing: RunningBilling
+  /** Another process on the same ledger; the same one where the ledger bears no other. */
+  let other: RunningBilling
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    await store.start()
+    devnet = await startDevnet()
+    node = await startFaultProxy(devnet.rpcUrl)
+    const variables = { recoveryMs: '300', nodeTimeoutMs: '500', ...(await store.variables()) }
+    billing = await runBilling(node.url, variables)
+    other = store.name === 'Postgres' ? await runBilling(node.url, variables) : billing
+  })
+  afterAll(async () => {
+    if (other !== billing) await other?.close()
+    await billing?.close()
+    await node?.stop()
+    await devnet?.stop()
+    await store.stop()
+  })
+
+  /** Signed for a minute of the chain's time, which may be ahead of the clock. */
+  const signNow = async () => {
+    const { timestamp } = await anvil().request({ method: 'eth_getBlockByNumber', params: ['latest', false] } as never)
+    const ahead = Math.max(Number(timestamp) - Math.floor(Date.now() / 1_000), 0)
+    return sign(makeRequirements({ maxTimeoutSeconds: ahead + 60 }), buyer)
+  }
+  const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  const outcomes = () =>
+    Promise.all([billing, other].map(async (one) => (await one.authorize(await signNow())).outcome))
+
+  test('is taken again by every process as soon as it is settled', async () => {
+    await fundBuyer(devnet.rpcUrl, buyer, { amount: 100_000n })
+    const { id } = await billing.authorizeNew(makeRequirements(), buyer)
+    await transfer(devnet, buyer, SELLER, await usdcBalance(devnet, buyer.address))
+    expect((await billing.charge(id, '50000')).payment.doubt).toBe('permit2_insufficient_balance')
+    expect(await outcomes()).toEqual(['refused', 'refused'])
+    // Before three blocks have said the same: they would decide it.
+    await transfer(devnet, DEVNET_ROLES.buyer, buyer.address, 1_000_000n)
+    await until(async () => (await billing.payment(id)).state === 'settled')
+    expect(await outcomes()).toEqual(['authorized', 'authorized'])
+  })
+
+  test('is not refused where nothing but our own sending was too late', async () => {
+    const authorized = await billing.authorize(await signNow())
+    if (authorized.outcome !== 'authorized') throw new Error(authorized.message)
+    const { id } = authorized.payment
+    node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
+    await billing.charge(id, '50000', { waitMilliseconds: 0 })
+    await until(async () => (await billing.payment(id)).state === 'submitted')
+    await anvil().increaseTime({ seconds: 600 })
+    await anvil().mine({ blocks: 1 })
+    await until(async () => (await billing.payment(id)).doubt === 'permit2_deadline_expired')
+    expect(await outcomes()).toEqual(['authorized', 'authorized'])
+    await until(
+      async () => (await billing.payment(id)).state === 'failed',
+      Boolean,
+      () => anvil().mine({ blocks: 1 }),
+    )
+    expect(await outcomes()).toEqual(['authorized', 'authorized'])
+  })
+})
