@@ -1,7 +1,8 @@
 -- Stores a payment with its first event and, where it was asked for under an idempotency key, that key. A key that is taken
 -- fails the call as a unique violation. `outcome` is 'reserved'; or nothing was stored, and it is 'used' where the
 -- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already, 'overspent'
--- where its permit or the payer's code would cost more than `most_sponsored` (wei) and what its settled charges are worth.
+-- where its permit or the payer's code would cost more than `most_sponsored` (wei) and what its settled charges are worth. Without an
+-- `event` nothing is stored, nor waited for: 'reserved' then says that it could be.
 CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
   most_sponsored numeric, wei_per_unit numeric)
 RETURNS TABLE (outcome text, reserved numeric, place bigint) LANGUAGE plpgsql AS $$
@@ -9,7 +10,9 @@ DECLARE
   payment payments := jsonb_populate_record(NULL::payments, wanted);
 BEGIN
   -- The reservations of one payer and token happen one after another.
-  PERFORM pg_advisory_xact_lock(hashtextextended(payment.network || '/' || payment.asset || '/' || payment.payer, 402));
+  IF event IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended(payment.network || '/' || payment.asset || '/' || payment.payer, 402));
+  END IF;
   reserved := reserved_amount(payment.network, payment.asset, payment.payer, payment.authorized_block);
   -- A permit that is under way replaces the allowance: nothing else stands on it.
   IF reserved > 0 AND (least(balance, allowance) < reserved + payment.maximum OR EXISTS (
@@ -27,6 +30,11 @@ BEGIN
     AND payment.sponsored_gas + sponsored_gas(payment.network, payment.asset, payment.payer, wei_per_unit) > most_sponsored
   THEN
     outcome := 'overspent';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  IF event IS NULL THEN
+    outcome := 'reserved';
     RETURN NEXT;
     RETURN;
   END IF;

@@ -1,30 +1,29 @@
 import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
+import { encodeFunctionData, parseAbi } from 'viem'
 import type { ChainSettings } from '../environment/chain-settings.js'
 import type { SignerKey } from '../environment/signer-keys.js'
 import { BlockView, type RpcBlock } from './block-view.js'
-import { estimateSettlement, type Fees, readL1Fee, simulateSettlement, wouldSettle } from './gas-terms.js'
 import { Head } from './head.js'
 import type { Node } from './node.js'
 import { NodeRefusal } from './node-error.js'
 import { type Log, type Receipt, type RpcLog, type RpcReceipt, readLog, readReceipt } from './receipt.js'
-import {
-  encodeBalanceOf,
-  encodePermit2Allowance,
-  isNonceUsed,
-  isProxy,
-  type NonceOf,
-  nonceCall,
-  toQuantity,
-  toUint,
-} from './settlement-call.js'
+import { isProxy, toQuantity, toUint } from './settlement-call.js'
+import { type Fees, State } from './state.js'
 
 const FINAL_DEPTH_BLOCKS = 64n
 const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
 /** Wei per gas that may be tipped where the base fee is lower: what OP-stack chains ask. */
 const LEAST_TIP = 1_000_000n
+/** OP-stack predeploy; no other chain has code there. */
+const GAS_PRICE_ORACLE: Address = '0x420000000000000000000000000000000000000f'
 const L1_FEE_MAX_AGE_MILLISECONDS = 60_000
 /** As long as the transaction of a settlement, and as hard to compress. */
 const TYPICAL_SETTLEMENT: Hex = `0x${Array.from({ length: 800 }, (_, index) => ((index * 197 + 89) % 256).toString(16).padStart(2, '0')).join('')}`
+const TYPICAL_L1_FEE = encodeFunctionData({
+  abi: parseAbi(['function getL1Fee(bytes) view returns (uint256)']),
+  functionName: 'getL1Fee',
+  args: [TYPICAL_SETTLEMENT],
+})
 
 /** One chain as billing uses it: reads, sends, and the newest head. All methods throw `NodeFault` or `NodeRefusal`. */
 export class Chain {
@@ -40,6 +39,8 @@ export class Chain {
   /** Wei in 24 hours for each payer and token; `null`: no gas is sponsored. */
   readonly dailySponsoredGas: bigint | null
   readonly head: Head
+  /** As of the newest block. */
+  readonly latest: State
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
   readonly #tokens: Map<Address, Token>
@@ -65,6 +66,7 @@ export class Chain {
     this.#tokens = new Map(settings.tokens)
     this.signers = new Map(signers.map((signer) => [signer.address, signer]))
     this.head = new Head(node)
+    this.latest = this.at('latest')
   }
 
   /** What is settled here, by address. */
@@ -90,96 +92,47 @@ export class Chain {
     return this.head.number + 1n - BigInt(this.confirmations)
   }
 
-  /** With a bound on gas where the callee is not trusted: it then reverts instead of burning the node's time. */
-  call(to: Address, data: Hex, { gas }: { gas?: bigint } = {}): Promise<Hex> {
-    return this.node.request('eth_call', [
-      { to, data, ...(gas === undefined ? {} : { gas: toQuantity(gas) }) },
-      'latest',
-    ])
+  /** The state of the block with this number. */
+  at(block: bigint | 'latest'): State {
+    return new State(this.node, block === 'latest' ? block : toQuantity(block), () => this.#usualFees())
   }
 
-  /** Calls as a settlement would, on the newest block, with this gas limit. Throws `Revert` too. */
-  async simulateSettlement(from: Address, to: Address, data: Hex, gas: bigint): Promise<Hex> {
-    return simulateSettlement(this.node, { from, to, data, gas, fees: await this.#usualFees() }, 'latest')
-  }
-
-  /** Whether a settlement would succeed on the newest block with this gas limit. */
-  async wouldSettle(from: Address, to: Address, data: Hex, gas: bigint): Promise<boolean> {
-    return wouldSettle(this.node, { from, to, data, gas, fees: await this.#usualFees() }, 'latest')
-  }
-
-  /** What an OP-stack chain asks for publishing a settlement, at most a minute old; nothing on other chains. Wei. */
+  /**
+   * What an OP-stack chain asks beside gas for publishing a settlement, at most a minute old, with a quarter more for its price to rise until
+   * it is sent; nothing on other chains. Wei.
+   */
   async l1Fee(): Promise<bigint> {
     if (this.#knownL1Fee === null || Date.now() - this.#knownL1Fee.at > L1_FEE_MAX_AGE_MILLISECONDS) {
-      this.#knownL1Fee = { wei: await readL1Fee(this.node, TYPICAL_SETTLEMENT), at: Date.now() }
+      const fee = toUint(await this.latest.call(GAS_PRICE_ORACLE, TYPICAL_L1_FEE))
+      this.#knownL1Fee = { wei: (fee * 5n) / 4n, at: Date.now() }
     }
     return this.#knownL1Fee.wei
   }
 
-  code(address: Address): Promise<Hex> {
-    return this.node.request('eth_getCode', [address, 'latest'])
-  }
-
   /** Whether the account had code before or after this block; has it now, where the node keeps no state of then. */
   async hadCode(address: Address, number: bigint): Promise<boolean> {
-    const at = (block: bigint) => this.node.request<Hex>('eth_getCode', [address, toQuantity(block)])
+    const blocks = [number, number > 0n ? number - 1n : 0n]
     try {
-      const codes = await Promise.all([at(number), at(number > 0n ? number - 1n : 0n)])
+      const codes = await Promise.all(blocks.map((block) => this.at(block).code(address)))
       return codes.some((code) => code !== '0x')
     } catch (error) {
       if (!(error instanceof NodeRefusal)) throw error
-      return (await this.code(address)) !== '0x'
+      return (await this.latest.code(address)) !== '0x'
     }
   }
 
   /** Remembers a yes: contracts do not go away. */
   async isContract(address: Address): Promise<boolean> {
     if (this.#contracts.has(address)) return true
-    if ((await this.code(address)) === '0x') return false
+    if ((await this.latest.code(address)) === '0x') return false
     if (this.tokens.has(address) || isProxy(address)) this.#contracts.add(address)
     return true
-  }
-
-  async balanceOf(token: Address, owner: Address): Promise<bigint> {
-    return toUint(await this.call(token, encodeBalanceOf(owner)))
-  }
-
-  async permit2Allowance(token: Address, owner: Address): Promise<bigint> {
-    return toUint(await this.call(token, encodePermit2Allowance(owner)))
-  }
-
-  /** As of the newest block, or of the one with this number. */
-  async isNonceUsed(authorization: NonceOf, number?: bigint): Promise<boolean> {
-    const block = number === undefined ? 'latest' : toQuantity(number)
-    return isNonceUsed(await this.node.request<Hex>('eth_call', [nonceCall(authorization), block]), authorization)
-  }
-
-  /** Throws `Revert` too. */
-  async estimateSettlement(from: Address, to: Address, data: Hex): Promise<bigint> {
-    return estimateSettlement(this.node, { from, to, data, fees: await this.#usualFees() })
-  }
-
-  /**
-   * Runs a transaction on the newest block without sending it. Throws `Revert` and `NodeRefusal` where it could not be mined, at the
-   * price of 0.
-   */
-  async simulate(from: Address, to: Address, data: Hex, gas: bigint): Promise<void> {
-    await this.node.request<Hex>('eth_call', [{ from, to, data, gas: toQuantity(gas) }, 'latest'])
   }
 
   /** Whether accounts can be delegated: EIP-7702 came with Prague (Isthmus on the OP stack), as `requestsHash` did. */
   async hasDelegations(): Promise<boolean> {
     const head = await this.node.request<{ requestsHash?: Hash }>('eth_getBlockByNumber', ['latest', false])
     return head.requestsHash !== undefined && head.requestsHash !== null
-  }
-
-  async transactionCount(address: Address, block: 'latest' | 'pending'): Promise<number> {
-    return Number(await this.node.request<Hex>('eth_getTransactionCount', [address, block]))
-  }
-
-  /** Native balance in wei. */
-  async balance(address: Address): Promise<bigint> {
-    return BigInt(await this.node.request<Hex>('eth_getBalance', [address, 'latest']))
   }
 
   async send(raw: Hex): Promise<void> {
@@ -258,6 +211,12 @@ export class Chain {
     const { maxFeePerGas, maxPriorityFeePerGas } = await this.#usualFees()
     const bounded = (wei: bigint) => (wei < this.maxFeePerGas ? wei : this.maxFeePerGas)
     return { maxFeePerGas: bounded(maxFeePerGas), maxPriorityFeePerGas: bounded(maxPriorityFeePerGas) }
+  }
+
+  /** What a settlement costs at most that is sent now: its gas, and what is asked for publishing it. Wei. */
+  async gasPrice(): Promise<{ maxFeePerGas: bigint; l1Fee: bigint }> {
+    const [{ maxFeePerGas }, l1Fee] = await Promise.all([this.fees(), this.l1Fee()])
+    return { maxFeePerGas, l1Fee }
   }
 
   async #usualFees(): Promise<Fees> {

@@ -112,9 +112,4 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
     if (chain === undefined) throw new NodeFault(`CHAINS does not name ${network}`)
     return chain
   }
-
-  /** Own signers, in the order of the environment. */
-  signerAddresses(): Address[] {
-    return [...(this.all()[0]?.signers.keys() ?? [])]
-  }
 }

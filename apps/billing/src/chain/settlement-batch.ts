@@ -34,8 +34,6 @@ export const BATCH_DEPLOYMENT: Hex = concatHex([SALT, bytecode])
 
 /** The code of an account that is delegated to the contract (EIP-7702). */
 export const DELEGATED_CODE: Hex = concatHex(['0xef0100', SETTLEMENT_BATCH])
-/** That of one which an earlier version delegated: its contract called the upto proxy only. */
-export const FORMERLY_DELEGATED_CODE: Hex = '0xef0100719410a1cec14681de4ed8422ab4b9eebde1211f'
 
 const abi = parseAbi(['function settle(bytes items)'])
 const SETTLE = toFunctionSelector('settle(bytes)')

@@ -12,6 +12,7 @@ import {
   encodeFunctionData,
   erc20Abi,
   pad,
+  parseAbi,
   parseErc6492Signature,
   size,
   slice,
@@ -83,6 +84,11 @@ export function encodeSettlement(payment: SignedTerms, amount: bigint): Hex {
     : encodeFunctionData({ abi, functionName: 'settleWithPermit', args: [permit, ...settlement] })
 }
 
+/** How the payment's facilitator calls for that. */
+export function callOf(payment: SignedTerms, amount: bigint): { from: Address; to: Address; data: Hex } {
+  return { from: payment.facilitator, to: settlementTarget(payment), data: encodeSettlement(payment, amount) }
+}
+
 function permitOf({ maximum: value, permitDeadline: deadline, permitSignature }: SignedTerms) {
   return permitSignature === null || deadline === null ? null : { value, deadline, ...partsOf(permitSignature) }
 }
@@ -137,18 +143,7 @@ function found(kind: AuthorizationKind, payer: string, nonce: bigint) {
 export type NonceOf = Pick<SignedTerms, 'kind' | 'asset' | 'payer' | 'nonce'>
 
 /** Permit2 keeps nonce `n` as bit `n % 256` of word `n / 256`. */
-const nonceBitmapAbi = [
-  {
-    type: 'function',
-    name: 'nonceBitmap',
-    stateMutability: 'view',
-    inputs: [
-      { name: 'owner', type: 'address' },
-      { name: 'word', type: 'uint256' },
-    ],
-    outputs: [{ name: 'bits', type: 'uint256' }],
-  },
-] as const
+const nonceBitmapAbi = parseAbi(['function nonceBitmap(address owner, uint256 word) view returns (uint256)'])
 
 /** What says whether an authorization was used: Permit2's bitmap, or the token's `authorizationState`. */
 export function nonceCall({ kind, asset, payer, nonce }: NonceOf): { to: Address; data: Hex } {

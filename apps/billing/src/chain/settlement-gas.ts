@@ -1,7 +1,8 @@
-import type { Address, Hex } from '@upfront/protocol'
+import type { Hex } from '@upfront/protocol'
 import type { Chain } from './chain.js'
-import { isOutOfGas, NodeRefusal, Revert } from './node-error.js'
+import { NodeRefusal } from './node-error.js'
 import { SETTLEMENT_GAS_LIMIT } from './settlement-call.js'
+import type { SettlementCall } from './state.js'
 
 /** The gas limit of a settlement for an ordinary payer: it uses 95,800 where the recipient never held the token. */
 export const PLAIN_SETTLEMENT_GAS = 130_000n
@@ -21,14 +22,6 @@ export interface SettlementGas {
   excess: bigint
 }
 
-/** How one settlement is called. */
-interface SettlementCall {
-  facilitator: Address
-  target: Address
-  data: Hex
-  hasPermit: boolean
-}
-
 /**
  * Calls it as an ordinary payer's would be settled and, where that fails, with the most gas that any settlement gets.
  * @returns `isOrdinary`: an ordinary payer's gas is enough for it
@@ -36,9 +29,10 @@ interface SettlementCall {
  */
 export async function simulateWithinGas(
   chain: Chain,
-  { facilitator, target, data, hasPermit }: SettlementCall,
+  call: SettlementCall,
+  hasPermit: boolean,
 ): Promise<{ answer: Hex; isOrdinary: boolean }> {
-  const simulate = (gas: bigint) => chain.simulateSettlement(facilitator, target, data, gas)
+  const simulate = (gas: bigint) => chain.latest.simulateSettlement(call, gas)
   try {
     return { answer: await simulate(PLAIN_SETTLEMENT_GAS + (hasPermit ? PERMIT_GAS : 0n)), isOrdinary: true }
   } catch (error) {
@@ -55,12 +49,13 @@ export async function simulateWithinGas(
  */
 export async function readSettlementGas(
   chain: Chain,
-  { facilitator, target, data, hasPermit }: SettlementCall,
+  call: SettlementCall,
+  hasPermit: boolean,
   isOrdinary: boolean,
 ): Promise<SettlementGas | null> {
   const permit = hasPermit ? PERMIT_GAS : 0n
   if (isOrdinary) return { gas: PLAIN_SETTLEMENT_GAS + permit, excess: permit }
-  const estimate = await estimateGas(chain, facilitator, target, data)
+  const estimate = await chain.latest.estimateSettlement(call)
   if (estimate === null) return null
   const usual = PLAIN_USE + permit
   const own = estimate > usual ? estimate - usual : 0n
@@ -71,15 +66,4 @@ export async function readSettlementGas(
 function withHeadroom(estimate: bigint): bigint {
   const gas = (estimate * HEADROOM.numerator) / HEADROOM.denominator + HEADROOM.plus
   return gas < SETTLEMENT_GAS_LIMIT ? gas : SETTLEMENT_GAS_LIMIT
-}
-
-/** `null`: it reverts, or needs more than any settlement gets. Throws `NodeFault`. */
-async function estimateGas(chain: Chain, facilitator: Address, target: Address, data: Hex): Promise<bigint | null> {
-  try {
-    const estimate = await chain.estimateSettlement(facilitator, target, data)
-    return estimate > SETTLEMENT_GAS_LIMIT ? null : estimate
-  } catch (error) {
-    if (error instanceof Revert || (error instanceof NodeRefusal && isOutOfGas(error))) return null
-    throw error
-  }
 }

@@ -1,6 +1,7 @@
 import { type Address, type Network, SCHEMES, type Scheme } from '@upfront/protocol'
 import { Transform } from 'class-transformer'
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator'
+import { IsAddressOf, IsNetwork } from '../seller/payment-filter.js'
 
 const Whole = () =>
   Transform(({ value }) => (typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value))
@@ -14,17 +15,14 @@ export class ResourcePage {
   @IsIn(['http', 'mcp'], { message: 'type: must be http or mcp' })
   type?: 'http' | 'mcp'
 
-  @IsOptional()
-  @Transform(({ value }) => (typeof value === 'string' ? value.toLowerCase() : value))
-  @Matches(/^0x[0-9a-f]{40}$/, { message: 'payTo: must be an address' })
+  @IsAddressOf('payTo')
   payTo?: Address
 
   @IsOptional()
   @IsIn(SCHEMES, { message: `scheme: must be one of ${SCHEMES.join(', ')}` })
   scheme?: Scheme
 
-  @IsOptional()
-  @Matches(/^eip155:[1-9][0-9]{0,15}$/, { message: 'network: must be a CAIP-2 network such as eip155:8453' })
+  @IsNetwork()
   network?: Network
 
   /** The name of an extension that the resource has. */

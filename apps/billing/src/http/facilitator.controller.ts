@@ -8,8 +8,7 @@ import { Chains } from '../chain/chains.js'
 import type { SellerAccount } from '../ledger/schema.js'
 import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
-import { CallingSeller } from './calling-seller.js'
-import { OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
+import { CallingSeller, OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 
 /** What became of a payment's extensions, as base64 of JSON. Source: x402 `specs/extensions/bazaar.md`. */
 const EXTENSION_RESPONSES = 'EXTENSION-RESPONSES'

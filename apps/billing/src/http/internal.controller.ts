@@ -22,7 +22,7 @@ import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { findAnswer, keepAnswer } from '../ledger/withheld-answers.js'
 import { Authorizations } from '../payments/authorize.js'
-import { BillingError } from '../payments/billing-error.js'
+import { BillingError, noSuchPayment } from '../payments/billing-error.js'
 import { Charges } from '../payments/charge.js'
 import { Settler } from '../settle/settler.js'
 import { ServiceTokenGuard } from './service-token.guard.js'
@@ -68,7 +68,7 @@ export class InternalController {
   @Get('payments/:id')
   async payment(@Param('id') id: string, @Query('waitMilliseconds') wait?: string): Promise<JsonObject> {
     const found = await findPaymentById(this.ledger.db, id)
-    if (found === null) throw new BillingError('not_found', 'there is no such payment')
+    if (found === null) throw noSuchPayment()
     const milliseconds = wait === undefined ? 0 : decodeInteger(Number(wait), 'waitMilliseconds', 0, 300_000)
     return { payment: encodePayment(toPayment(await this.settler.waitUntilKnown(found, milliseconds))) }
   }
@@ -76,8 +76,7 @@ export class InternalController {
   @Put('payments/:id/answer')
   async keepAnswer(@Param('id') id: string, @Body() body: unknown): Promise<JsonObject> {
     const { answer, seconds } = decodeKeptAnswer(body)
-    if ((await findPaymentById(this.ledger.db, id)) === null)
-      throw new BillingError('not_found', 'there is no such payment')
+    if ((await findPaymentById(this.ledger.db, id)) === null) throw noSuchPayment()
     return { kept: await keepAnswer(this.ledger.db, id, answer, new Date(Date.now() + seconds * 1_000)) }
   }
 

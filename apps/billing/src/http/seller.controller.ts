@@ -5,15 +5,14 @@ import { Chains } from '../chain/chains.js'
 import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
 import type { SellerAccount } from '../ledger/schema.js'
-import { BillingError } from '../payments/billing-error.js'
+import { BillingError, noSuchPayment } from '../payments/billing-error.js'
 import { sumAccounts } from '../seller/accounts.js'
 import { describePayment, exportCsv, listPayments } from '../seller/list.js'
 import { PaymentFilter, PaymentPage } from '../seller/payment-filter.js'
 import { reconcile } from '../seller/reconcile.js'
 import { totalPayments } from '../seller/totals.js'
 import { Settler } from '../settle/settler.js'
-import { CallingSeller } from './calling-seller.js'
-import { OpenToReadToken, OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
+import { CallingSeller, OpenToReadToken, OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 import { strictly } from './strictly.js'
 
 /** The ledger for the seller. Every path takes the filters of {@link PaymentFilter}. */
@@ -59,8 +58,7 @@ export class SellerController {
   @Get('payments/:id')
   async payment(@Param('id') id: string, @CallingSeller() seller: SellerAccount | null): Promise<JsonObject> {
     const payment = await findPaymentById(this.ledger.db, id)
-    if (payment === null || (seller !== null && payment.seller !== seller.id))
-      throw new BillingError('not_found', 'there is no such payment')
+    if (payment === null || (seller !== null && payment.seller !== seller.id)) throw noSuchPayment()
     return { ...(await describePayment(this.ledger.db, payment)), waitsFor: this.settler.waitOf(payment) }
   }
 

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
+import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
@@ -8,12 +8,18 @@ import { Ledger } from '../ledger/ledger.js'
 import type { SellerAccount } from '../ledger/schema.js'
 import { BillingError } from '../payments/billing-error.js'
 import { findSeller } from '../sellers/seller-accounts.js'
-import { rememberSeller } from './calling-seller.js'
 
 /** Marks what `BILLING_READ_TOKEN` opens too. */
 export const OpenToReadToken = Reflector.createDecorator<void, true>({ transform: () => true })
 /** Marks what the token of a seller's account opens too, for what is the seller's own. */
 export const OpenToSellers = Reflector.createDecorator<void, true>({ transform: () => true })
+
+const sellers = new WeakMap<FastifyRequest, SellerAccount>()
+
+/** Handler parameter: the account of the seller that calls; `null` where the service token, or the read token, was shown. */
+export const CallingSeller = createParamDecorator((_data: unknown, context): SellerAccount | null => {
+  return sellers.get(context.switchToHttp().getRequest<FastifyRequest>()) ?? null
+})
 
 /**
  * Lets in who carries `Authorization: Bearer <BILLING_TOKEN>`; with `BILLING_READ_TOKEN` who only reads what is marked with
@@ -52,7 +58,7 @@ export class ServiceTokenGuard implements CanActivate {
     if (!this.isMarked(OpenToSellers, context))
       throw new BillingError('forbidden', 'this token is of a seller’s account')
     await this.take(account, http.getResponse<FastifyReply>())
-    rememberSeller(request, account)
+    sellers.set(request, account)
     return true
   }
 

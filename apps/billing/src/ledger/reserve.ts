@@ -28,7 +28,8 @@ export interface Reservation {
 /** What is to be reserved. */
 export interface Wanted {
   payment: NewPaymentRow
-  event: EventData
+  /** `null`: nothing is stored; `reserved` says that it could be. */
+  event: EventData | null
   /** The idempotency key that it was asked for under. */
   key: typeof idempotencyKeys.$inferInsert | null
   /** The payer's, smallest unit, as of `payment.authorizedBlock`. */
@@ -38,77 +39,39 @@ export interface Wanted {
 
 /**
  * Stores new payments with their first events, one after another, each where the payer's holdings cover it beside all other reservations;
- * and their keys. A payment with a permit stands alone, and costs at most what is left of the budget for it. Throws {@link KeyTaken}:
- * then nothing was stored.
+ * and their keys. A payment with a permit stands alone, and costs at most what is left of the budget for it. Fails as {@link isKeyTaken} tells
+ * where another call has taken the key: then nothing was stored.
  */
 export async function reservePayments(db: Database | Transaction, wanted: readonly Wanted[]): Promise<Reservation[]> {
   const calls = wanted.map(({ payment, event, key, holdings, sponsoring }) => ({
     ...{ payment: rowJson(payments, payment), event, key: key && rowJson(idempotencyKeys, key) },
     ...{ balance: `${holdings.balance}`, allowance: `${holdings.allowance}`, most: `${sponsoring.most}` },
-    ...{ wei: `${sponsoring.weiPerToken}`, units: `${unitsOf(sponsoring)}` },
+    ...{ wei: `${sponsoring.weiPerToken}`, units: `${10n ** BigInt(sponsoring.decimals)}` },
   }))
-  try {
-    const rows = await db
-      .select({
-        id: sql<string>`payment ->> 'id'`,
-        outcome: sql<Reservation['outcome']>`outcome`,
-        reserved: sql<string>`reserved`,
-        place: sql<string | null>`place`,
-      })
-      .from(
-        sql`jsonb_to_recordset(${JSON.stringify(calls)}::jsonb) as call(payment jsonb, event jsonb, key jsonb, balance numeric,
-            allowance numeric, most numeric, wei numeric, units numeric),
-          lateral reserve_payment(payment, event, key, balance, allowance, most, wei / units)`,
-      )
-    const found = new Map(rows.map((row) => [row.id, row]))
-    return wanted.map(({ payment: { id } }) => {
-      const row = found.get(id)
-      if (row === undefined) throw new Error('a reservation without an outcome')
-      const { outcome, reserved, place } = row
-      return { outcome, reserved: BigInt(reserved), sequence: place === null ? null : BigInt(place) }
+  const rows = await db
+    .select({
+      id: sql<string>`payment ->> 'id'`,
+      outcome: sql<Reservation['outcome']>`outcome`,
+      reserved: sql<string>`reserved`,
+      place: sql<string | null>`place`,
     })
-  } catch (error) {
-    if (isKeyTaken(error)) throw new KeyTaken()
-    throw error
-  }
-}
-
-/** What {@link reservePayments} would find reserved, smallest unit. */
-export async function readReserved(
-  db: Database,
-  { network, asset, payer }: Pick<NewPaymentRow, 'network' | 'asset' | 'payer'>,
-  asOfBlock: bigint,
-): Promise<bigint> {
-  const amount = sql<string>`reserved_amount(${network}, ${asset}, ${payer}, ${asOfBlock.toString()}::bigint)`
-  const [row] = await db.select({ amount }).from(sql`(select 1) as one`)
-  return BigInt(row?.amount ?? 0)
-}
-
-/**
- * Wei that permits and code of the payer have cost in 24 hours in this token, or may cost yet, less what its settled charges are worth; below 0
- * where these are worth more.
- */
-export async function readSponsored(
-  db: Database,
-  { network, asset, payer }: Pick<NewPaymentRow, 'network' | 'asset' | 'payer'>,
-  sponsoring: Sponsoring,
-): Promise<bigint> {
-  const amount = sql<string>`sponsored_gas(${network}, ${asset}, ${payer}, ${sponsoring.weiPerToken.toString()}::numeric / ${unitsOf(sponsoring).toString()}::numeric)`
-  const [row] = await db.select({ amount }).from(sql`(select 1) as one`)
-  return BigInt(row?.amount ?? 0)
-}
-
-function unitsOf({ decimals }: Sponsoring): bigint {
-  return 10n ** BigInt(decimals)
-}
-
-/** Another call has taken the idempotency key: nothing was written. */
-export class KeyTaken extends Error {
-  override readonly name = 'KeyTaken'
+    .from(
+      sql`jsonb_to_recordset(${JSON.stringify(calls)}::jsonb) as call(payment jsonb, event jsonb, key jsonb, balance numeric,
+          allowance numeric, most numeric, wei numeric, units numeric),
+        lateral reserve_payment(payment, event, key, balance, allowance, most, wei / units)`,
+    )
+  const found = new Map(rows.map((row) => [row.id, row]))
+  return wanted.map(({ payment: { id } }) => {
+    const row = found.get(id)
+    if (row === undefined) throw new Error('a reservation without an outcome')
+    const { outcome, reserved, place } = row
+    return { outcome, reserved: BigInt(reserved), sequence: place === null ? null : BigInt(place) }
+  })
 }
 
 const UNIQUE_VIOLATION = '23505'
 
+/** Whether another call has taken the idempotency key: nothing was written. */
 export function isKeyTaken(error: unknown): boolean {
   const cause =
     error instanceof Error ? (error.cause as { code?: unknown; constraint?: unknown } | undefined) : undefined

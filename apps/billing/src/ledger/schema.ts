@@ -353,6 +353,5 @@ export const withheldAnswers = pgTable(
 
 export type PaymentRow = typeof payments.$inferSelect
 export type NewPaymentRow = typeof payments.$inferInsert
-export type PaymentEventRow = typeof paymentEvents.$inferSelect
 export type ResourceRow = typeof discoveredResources.$inferSelect
 export type SignedTransactionRow = typeof signedTransactions.$inferSelect

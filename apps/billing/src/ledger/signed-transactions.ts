@@ -1,4 +1,4 @@
-import { asc, desc, eq, sql } from 'drizzle-orm'
+import { asc, desc, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './ledger.js'
 import { type PaymentRow, type SignedTransactionRow, settlementItems, signedTransactions } from './schema.js'
 
@@ -16,16 +16,7 @@ export function readTransactions(
 ): Promise<OwnTransaction[]> {
   return db
     .select({
-      hash: signedTransactions.hash,
-      network: signedTransactions.network,
-      signer: signedTransactions.signer,
-      nonce: signedTransactions.nonce,
-      raw: signedTransactions.raw,
-      gas: signedTransactions.gas,
-      maxFeePerGas: signedTransactions.maxFeePerGas,
-      maxPriorityFeePerGas: signedTransactions.maxPriorityFeePerGas,
-      status: signedTransactions.status,
-      signedAt: signedTransactions.signedAt,
+      ...getTableColumns(signedTransactions),
       item: settlementItems.item,
       items: sql<number>`(select count(*)::int from settlement_items as every where every.hash = ${signedTransactions.hash})`,
     })

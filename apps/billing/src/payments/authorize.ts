@@ -17,10 +17,8 @@ import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger, type Transaction } from '../ledger/ledger.js'
 import { type PayerStanding, readStandings } from '../ledger/refused-payers.js'
 import {
-  KeyTaken,
+  isKeyTaken,
   type Reservation as Place,
-  readReserved,
-  readSponsored,
   reservePayments,
   type Sponsoring,
   type Wanted,
@@ -29,7 +27,13 @@ import type { PaymentRow } from '../ledger/schema.js'
 import { SharedTurns } from '../ledger/shared-turns.js'
 import { BillingMetrics } from '../metrics.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
-import { decodePaymentRequest, type PaymentRequest } from '../verify/payment-request.js'
+import {
+  decodePaymentRequest,
+  type PaymentRequest,
+  type Refusal,
+  type Refused,
+  refused,
+} from '../verify/payment-request.js'
 import {
   type Holdings,
   type ReadAuthorization,
@@ -37,30 +41,31 @@ import {
   readHoldings,
   verifyOnChain,
 } from '../verify/verify.js'
-import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
+import { findFirstResult, hashInput, type KeyedCall, keepResult } from './idempotency.js'
+import {
+  CODE_TOO_COSTLY,
+  describeShortfall,
+  PAYER_REFUSED,
+  SIGNER_OUT_OF_GAS,
+  SPONSORING_SPENT,
+  USED_BEFORE,
+} from './refusal.js'
 import { SignerDirectory } from './signer-directory.js'
 
-type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
 type Verified = ReadAuthorization & { holdings: Holdings; settlementGas: SettlementGas }
 type Stored = { outcome: 'reserved'; payment: PaymentRow } | Refused
 /** `listing`: whether what the payment is for is listed; it never rejects. */
 type Reservation = (Exclude<Stored, Refused> & { listing: Promise<Listing | null> }) | Refused
-
-type Extend = (tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>
+/** Changes a new payment in the transaction that reserves it. */
+export type Extend = (tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>
 
 interface ReservationTerms {
+  id?: string
   /** Its key is taken in the transaction that reserves. */
   call?: KeyedCall | null
-  /** Runs in that transaction too, on the new payment. */
   extend?: Extend | null
-  /** Of the authorization, beside the margin of a settlement. */
-  minimumValiditySeconds?: number
 }
 
-const PAYER_REFUSED = {
-  reason: RefusalReason.payerRefused,
-  message: 'a payment of this payer could not be collected, or looks as if it could not be: it is refused for a while',
-}
 /** In one database transaction. */
 const MOST_RESERVATIONS = 20
 /** In one statement. */
@@ -87,20 +92,6 @@ const NOTHING_YET = {
   settleAnswer: null,
 } as const
 
-const SIGNER_OUT_OF_GAS = {
-  reason: RefusalReason.signerOutOfGas,
-  message: "the facilitator's signer can't pay for the gas of another settlement; nothing was reserved",
-}
-
-const SPONSORING_SPENT = {
-  reason: RefusalReason.sponsoringSpent,
-  message: 'enough gas was sponsored today: this payer has to approve Permit2 by a transaction of its own',
-}
-const CODE_TOO_COSTLY = {
-  reason: RefusalReason.payerCodeTooCostly,
-  message:
-    "the code of the payer's account, or the token, uses more gas than its settled payments of 24 hours are worth: pay more, or from a plain account",
-}
 const UNCOVERED: ReadonlySet<string> = new Set([RefusalReason.insufficientBalance, RefusalReason.allowanceRequired])
 /** Refusals that another moment would not repeat. */
 const PASSING: ReadonlySet<string> = new Set([
@@ -136,122 +127,84 @@ export class Authorizations {
   /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
   async authorize(request: AuthorizeRequest, key: string): Promise<AuthorizeResult> {
     const call: KeyedCall = { key, operation: 'authorize', inputHash: hashInput(request) }
-    const { paymentPayload, paymentRequirements, route, minimumValiditySeconds } = request
-    const decoded = decodePaymentRequest(paymentPayload, paymentRequirements)
-    const sale: Sale = { seller: null, route }
-    const result = decoded.valid
-      ? await this.reserve(decoded, sale, { call, minimumValiditySeconds })
-      : refused(decoded, null)
+    const result = await this.reserveNew(request, call)
     this.metrics.authorizations.inc({ outcome: result.outcome === 'reserved' ? 'authorized' : result.reason })
     if (result.outcome === 'reserved') return { outcome: 'authorized', payment: toPayment(result.payment) }
-    // Where the key is known already, its first result is the answer: its authorization is refused as used before.
     return this.answerRefused(call, result)
+  }
+
+  private async reserveNew(request: AuthorizeRequest, call: KeyedCall): Promise<Reservation> {
+    const { paymentPayload, paymentRequirements, route, minimumValiditySeconds } = request
+    const decoded = decodePaymentRequest(paymentPayload, paymentRequirements)
+    if ('outcome' in decoded) return decoded
+    const verified = await this.verify(decoded, minimumValiditySeconds)
+    return 'outcome' in verified ? verified : this.reserve(verified, { seller: null, route }, { call })
   }
 
   /** All checks without a reservation: what `POST /verify` answers. Throws `NodeFault`. */
   async check(request: PaymentRequest): Promise<{ outcome: 'valid'; payer: Address } | Refused> {
-    const verified = await this.verify(request, 0)
+    const verified = await this.verify(request)
     if ('outcome' in verified) return verified
     const { payer } = verified.authorization
-    const account = { network: verified.chain.network, asset: verified.requirements.asset, payer }
-    const { maximum } = verified.authorization
-    const reserved = await readReserved(this.ledger.db, account, verified.holdings.block)
-    const { balance, allowance } = verified.holdings
-    const wanted = reserved + maximum
-    if (await this.isSponsoringSpent(verified, account)) return refused(sponsoringSpent(verified.holdings), payer)
-    if (reserved === 0n || (wanted <= balance && wanted <= allowance)) return { outcome: 'valid', payer }
-    return refused(describeShortfall(maximum, reserved, verified.holdings), payer)
+    const { wanted, refusalOf } = await this.prepare(verified, verified.holdings, { seller: null, route: null }, {})
+    const [place] = await reservePayments(this.ledger.db, [{ ...wanted, event: null }])
+    const refusal = refusalOf(place!)
+    return refusal === null ? { outcome: 'valid', payer } : refused(refusal, payer)
   }
 
-  /** Verifies and reserves, in one database transaction. Throws `NodeFault` and `BillingError`. */
-  async reserve(
-    request: PaymentRequest,
-    sale: Sale,
-    { call = null, extend = null, minimumValiditySeconds = 0 }: ReservationTerms,
-  ): Promise<Reservation> {
-    const verified = await this.verify(request, minimumValiditySeconds)
-    if ('outcome' in verified) return verified
-    let stored = await this.store(verified, verified.holdings, sale, call, extend)
+  /** Reserves, in one database transaction. Throws `NodeFault`. */
+  async reserve(verified: Verified, sale: Sale, terms: ReservationTerms): Promise<Reservation> {
+    let stored = await this.store(verified, verified.holdings, sale, terms)
     if (stored.outcome === 'refused' && UNCOVERED.has(stored.reason)) {
       // Its own settlement may have been mined just after the block that the holdings count from.
       await verified.chain.head.refresh()
       const { chain, authorization, permit } = verified
-      const holdings = await readHoldings(chain, authorization, permit)
-      stored = await this.store(verified, holdings, sale, call, extend)
+      stored = await this.store(verified, await readHoldings(chain, authorization, permit), sale, terms)
     }
     if (stored.outcome === 'refused') return stored
-    return { ...stored, listing: this.catalogue.note(request.wire.payload, verified.requirements, sale) }
+    return { ...stored, listing: this.catalogue.note(verified.wire.payload, verified.requirements, sale) }
   }
 
-  private async verify(request: PaymentRequest, minimumValiditySeconds: number): Promise<Verified | Refused> {
+  /** All checks that need no reservation. Throws `NodeFault`. */
+  async verify(request: PaymentRequest, minimumValiditySeconds = 0): Promise<Verified | Refused> {
     const { scheme, network } = request.requirements
     const accepted = (await this.signers.accepted()).get(network) ?? NO_SIGNERS
     const offered = scheme === 'exact' ? await this.signers.offered(network) : []
     const read = await readAuthorization(this.chains, { accepted, offered }, request, minimumValiditySeconds)
-    if (!read.valid) return refused(read, read.payer)
+    if ('outcome' in read) return read
     const { payer, nonce } = read.authorization
     const { isUsed, isRefused } = await this.standings.call('all', { network: read.chain.network, payer, nonce })
-    if (isUsed) return nonceUsed(payer)
+    if (isUsed) return refused(USED_BEFORE, payer)
     if (isRefused) return refused(PAYER_REFUSED, payer)
     if (read.chain.node.isBusy) throw new NodeBusy()
     const [verdict, canSettle] = await Promise.all([
       verifyOnChain(read, accepted),
       this.funds.canSettle(read.chain, read.authorization.facilitator),
     ])
-    if (!verdict.valid) return refused(verdict, verdict.payer)
+    if ('outcome' in verdict) return verdict
     const { settlementGas } = verdict
     return canSettle ? { ...read, holdings: verdict, settlementGas } : refused(SIGNER_OUT_OF_GAS, payer)
   }
 
-  private async isSponsoringSpent(
-    { chain, holdings, settlementGas: { excess } }: Verified,
-    account: { network: Network; asset: Address; payer: Address },
-  ): Promise<boolean> {
-    if (excess === 0n) return false
-    const { maxFeePerGas } = await chain.fees()
-    const sponsoring = sponsoringOf(chain, account.asset, holdings, maxFeePerGas)
-    const spent = await readSponsored(this.ledger.db, account, sponsoring)
-    return spent + excess * maxFeePerGas > sponsoring.most
-  }
-
-  private async store(
+  /** What is to be reserved, and what an outcome of that means: `null`: it is, or can be, reserved. */
+  private async prepare(
     { chain, authorization, permit, settlementGas: { gas: settlementGas, excess } }: Verified,
     holdings: Holdings,
     sale: Sale,
-    call: KeyedCall | null,
-    extend: Extend | null,
-  ): Promise<Stored> {
-    const {
-      kind,
-      payer,
-      token: asset,
-      maximum,
-      signature,
-      nonce,
-      deadline,
-      payTo,
-      facilitator,
-      validAfter,
-    } = authorization
+    { id = newPaymentId(), call = null }: ReservationTerms,
+  ) {
+    const { token: asset, ...signed } = authorization
+    const { maximum, deadline } = signed
     const sponsored = holdings.isSponsored ? permit : null
     const { maxFeePerGas } = await chain.fees()
-    const sponsoring = sponsoringOf(chain, asset, holdings, maxFeePerGas)
     const now = new Date()
     const payment = {
       ...NOTHING_YET,
-      id: `pay_${randomUUID()}`,
+      ...signed,
       ...sale,
+      id,
       network: chain.network,
       asset,
-      payer,
-      kind,
-      payTo,
-      facilitator,
-      nonce,
-      maximum,
-      validAfter,
-      deadline,
-      signature,
       permitDeadline: sponsored?.deadline ?? null,
       permitSignature: sponsored?.signature ?? null,
       sponsoredGas: excess === 0n ? null : excess * maxFeePerGas,
@@ -265,50 +218,62 @@ export class Authorizations {
       deadline: deadline.toString(),
       ...(payment.sponsoredGas === null ? {} : { sponsoredGas: payment.sponsoredGas.toString() }),
     }
-    const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
-    const wanted = { payment, event, key, holdings, sponsoring }
-    const conclude = ({ outcome, reserved, sequence }: Place): Stored => {
-      if (sequence !== null) {
-        this.metrics.transitions.inc({ state: 'authorized' })
-        this.funds.promised(chain, facilitator, settlementGas)
-        return { outcome: 'reserved', payment: { ...payment, sequence } }
-      }
-      if (outcome === 'overspent') return refused(sponsoringSpent(holdings), payer)
-      return outcome === 'used' ? nonceUsed(payer) : refused(describeShortfall(maximum, reserved, holdings), payer)
+    const key = call === null ? null : { ...call, paymentId: id, createdAt: now }
+    const wanted = { payment, event, key, holdings, sponsoring: sponsoringOf(chain, asset, holdings, maxFeePerGas) }
+    const refusalOf = ({ outcome, reserved }: Place): Refusal | null => {
+      if (outcome === 'reserved') return null
+      if (outcome === 'used') return USED_BEFORE
+      if (outcome === 'uncovered') return describeShortfall(maximum, reserved, holdings)
+      return holdings.isSponsored ? SPONSORING_SPENT : CODE_TOO_COSTLY
     }
+    return { wanted, refusalOf }
+  }
+
+  private async store(verified: Verified, holdings: Holdings, sale: Sale, terms: ReservationTerms): Promise<Stored> {
+    const { wanted, refusalOf } = await this.prepare(verified, holdings, sale, terms)
+    const { network, asset, payer, facilitator, settlementGas } = wanted.payment
+    const conclude = (place: Place): Stored => {
+      const { sequence } = place
+      if (sequence === null) return refused(refusalOf(place) ?? USED_BEFORE, payer)
+      this.metrics.transitions.inc({ state: 'authorized' })
+      this.funds.promised(verified.chain, facilitator, settlementGas)
+      return { outcome: 'reserved', payment: { ...wanted.payment, sequence } }
+    }
+    const { extend = null } = terms
     try {
-      if (extend === null) return conclude(await this.reservations.call(`${chain.network}/${asset}/${payer}`, wanted))
+      if (extend === null) return conclude(await this.reservations.call(`${network}/${asset}/${payer}`, wanted))
       return await this.ledger.db.transaction(async (tx) => {
         const [place] = await reservePayments(tx, [wanted])
         const result = conclude(place!)
         return result.outcome === 'reserved' ? { ...result, payment: await extend(tx, result.payment) } : result
       })
     } catch (error) {
-      if (!(error instanceof KeyTaken) || call === null) throw error
-      const first = await findFirstResult(this.ledger.db, call)
-      if (first?.refusal) return { outcome: 'refused', ...first.refusal }
-      const found = first?.paymentId == null ? null : await findPaymentById(this.ledger.db, first.paymentId)
-      return found === null ? nonceUsed(payer) : { outcome: 'reserved', payment: found }
+      // Its first result is the answer, see `answerRefused`.
+      if (isKeyTaken(error)) return refused(USED_BEFORE, payer)
+      throw error
     }
   }
 
   /**
-   * The key's first result, where another call took the key meanwhile. A refusal that the state of a moment decides becomes the
-   * key's result; others come out the same each time, and are not stored: whoever sends rubbish leaves nothing.
+   * The key's first result, where another call has taken the key: its authorization is refused as used before. A refusal that the state of a
+   * moment decides becomes the key's result; others come out the same each time, and are not stored: whoever sends rubbish leaves nothing.
    */
   private async answerRefused(call: KeyedCall, refusal: Refused): Promise<AuthorizeResult> {
-    const { reason, message, payer } = refusal
-    const first = await this.ledger.db.transaction(async (tx) => {
-      const isKept =
-        PASSING.has(reason) && (await takeKey(tx, call, { paymentId: null, refusal: { reason, message, payer } }))
-      return isKept ? null : findFirstResult(tx, call)
-    })
+    const { db } = this.ledger
+    const { outcome: _, ...kept } = refusal
+    const first = PASSING.has(refusal.reason)
+      ? await keepResult(db, call, { paymentId: null, refusal: kept })
+      : await findFirstResult(db, call)
     if (first === null) return refusal
     if (first.refusal !== null) return { outcome: 'refused', ...first.refusal }
-    const payment = await findPaymentById(this.ledger.db, first.paymentId ?? '')
+    const payment = await findPaymentById(db, first.paymentId ?? '')
     if (payment === null) throw new Error('an idempotency key points to no payment')
     return { outcome: 'authorized', payment: toPayment(payment) }
   }
+}
+
+export function newPaymentId(): string {
+  return `pay_${randomUUID()}`
 }
 
 /** What may be sponsored of one payer: permits where the chain sponsors them, and code for a start, so that wallets can pay. */
@@ -316,26 +281,4 @@ function sponsoringOf(chain: Chain, asset: Address, { isSponsored }: Holdings, m
   const { dailySponsoredGas, weiPerToken, tokens } = chain
   const most = (dailySponsoredGas ?? 0n) + (isSponsored ? 0n : UNPAID_CODE_GAS * maxFeePerGas)
   return { most, weiPerToken, decimals: tokens.get(asset)?.decimals ?? 0 }
-}
-
-function sponsoringSpent({ isSponsored }: Holdings): { reason: string; message: string } {
-  return isSponsored ? SPONSORING_SPENT : CODE_TOO_COSTLY
-}
-
-function refused({ reason, message }: { reason: string; message: string }, payer: Address | null): Refused {
-  return { outcome: 'refused', reason, message, payer }
-}
-
-function nonceUsed(payer: Address): Refused {
-  return refused({ reason: RefusalReason.nonceUsed, message: 'this authorization was used before' }, payer)
-}
-
-/** Why `maximum` is not covered beside what is reserved. */
-function describeShortfall(maximum: bigint, reserved: bigint, { balance, allowance }: Holdings) {
-  const lacksBalance = balance < reserved + maximum
-  const held = lacksBalance ? balance : allowance
-  return {
-    reason: lacksBalance ? RefusalReason.insufficientBalance : RefusalReason.allowanceRequired,
-    message: `${maximum} is asked, ${reserved} of ${held} is reserved by other payments`,
-  }
 }

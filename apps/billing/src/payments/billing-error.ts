@@ -13,3 +13,7 @@ export class BillingError extends Error {
     this.status = BILLING_ERROR_STATUS[code]
   }
 }
+
+export function noSuchPayment(): BillingError {
+  return new BillingError('not_found', 'there is no such payment')
+}

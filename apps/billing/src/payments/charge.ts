@@ -11,12 +11,13 @@ import { isKeyTaken } from '../ledger/reserve.js'
 import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { Settler } from '../settle/settler.js'
-import { BillingError } from './billing-error.js'
-import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
+import { type Refusal } from '../verify/payment-request.js'
+import { noSuchPayment } from './billing-error.js'
+import { findFirstResult, hashInput, type KeyedCall, keepResult } from './idempotency.js'
+import { findExcess } from './refusal.js'
 
 type ChargeTerms = Pick<ChargeRequest, 'amount' | 'reason'>
-type Refused = { reason: string; message: string }
-type Outcome = { payment: PaymentRow; refusal: Refused | null }
+type Outcome = { payment: PaymentRow; refusal: Refusal | null }
 
 /** Charge and release: what a seller does with a payment that it has authorized. */
 @Injectable()
@@ -43,8 +44,10 @@ export class Charges {
       paymentId,
       call,
       (change) =>
-        this.settler.storeCharge(paymentId, (nextLook) =>
-          change({ ...chargeOf(request, nextLook), where: this.chargeable(request) }),
+        this.settler.storeCharge(
+          paymentId,
+          (nextLook) => change({ ...chargeOf(request, nextLook), where: this.chargeable(request) }),
+          (charged) => charged,
         ),
       (found) => this.whyNotCharged(found, request.amount),
     )
@@ -63,9 +66,9 @@ export class Charges {
       : { outcome: 'refused', ...refusal, payment: toPayment(payment) }
   }
 
-  /** Writes the charge of a payment that was reserved in `tx`. */
-  async apply(tx: Transaction, reserved: PaymentRow, request: ChargeTerms): Promise<PaymentRow> {
-    const change = { ...chargeOf(request, sql`now()`), where: this.chargeable(request) }
+  /** Writes the charge of a payment that was reserved in `tx`, with its next look. */
+  async apply(tx: Transaction, reserved: PaymentRow, request: ChargeTerms, nextLook: SQL<Date>): Promise<PaymentRow> {
+    const change = { ...chargeOf(request, nextLook), where: this.chargeable(request) }
     const charged = await changePayment(tx, reserved, change)
     if (charged === null) throw new Error(`payment ${reserved.id} changed while it was reserved`)
     this.metrics.transitions.inc({ state: charged.state })
@@ -80,7 +83,7 @@ export class Charges {
     id: string,
     call: KeyedCall,
     act: (change: (change: PaymentChange) => Promise<PaymentRow | null>) => Promise<PaymentRow | null>,
-    whyNot: (found: PaymentRow) => Refused,
+    whyNot: (found: PaymentRow) => Refusal,
   ): Promise<Outcome> {
     const { key, operation, inputHash } = call
     const along = sql`insert into ${idempotencyKeys} (key, operation, input_hash, payment_id, created_at)
@@ -100,10 +103,8 @@ export class Charges {
     const found = await findPaymentById(db, id)
     if (found === null) throw noSuchPayment()
     if (first !== null) return { payment: found, refusal: first.refusal }
-    const refusal = whyNot(found)
-    const isFirst = await takeKey(db, call, { paymentId: id, refusal: { ...refusal, payer: null } })
-    if (isFirst) return { payment: found, refusal }
-    return { payment: found, refusal: (await findFirstResult(db, call))?.refusal ?? null }
+    const kept = await keepResult(db, call, { paymentId: id, refusal: { ...whyNot(found), payer: null } })
+    return { payment: found, refusal: kept.refusal }
   }
 
   /** What a charge asks of the payment's row. */
@@ -116,16 +117,10 @@ export class Charges {
     return and(gte(payments.maximum, amount), amount === 0n ? undefined : isWhole, or(...inTime))
   }
 
-  private whyNotCharged(found: PaymentRow, amount: bigint): Refused {
+  private whyNotCharged(found: PaymentRow, amount: bigint): Refusal {
     if (found.state !== 'authorized') return notAuthorized(found)
-    if (amount > found.maximum) {
-      const message = `the charge ${amount} is above the authorized maximum ${found.maximum}`
-      return { reason: RefusalReason.exceedsMaximum, message }
-    }
-    if (schemeOf(found.kind) === 'exact' && amount !== 0n && amount !== found.maximum) {
-      const message = `the charge ${amount} is not the authorized amount ${found.maximum}`
-      return { reason: RefusalReason.amountMismatch, message }
-    }
+    const excess = amount === 0n ? null : findExcess(schemeOf(found.kind), found.maximum, amount)
+    if (excess !== null) return excess
     // Throws where the network is not configured any more.
     this.chains.of(found.network)
     return { reason: RefusalReason.deadlineExpired, message: 'the deadline has passed' }
@@ -134,10 +129,6 @@ export class Charges {
 
 function refuseStrangeId(paymentId: string): void {
   if (!PAYMENT_ID.test(paymentId)) throw noSuchPayment()
-}
-
-function noSuchPayment(): BillingError {
-  return new BillingError('not_found', 'there is no such payment')
 }
 
 function chargeOf({ amount, reason }: ChargeTerms, nextLook: SQL<Date>): PaymentChange {
@@ -150,6 +141,6 @@ function chargeOf({ amount, reason }: ChargeTerms, nextLook: SQL<Date>): Payment
   }
 }
 
-function notAuthorized(payment: PaymentRow): Refused {
+function notAuthorized(payment: PaymentRow): Refusal {
   return { reason: RefusalReason.notAuthorized, message: `the payment is ${payment.state} already` }
 }

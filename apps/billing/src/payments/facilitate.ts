@@ -1,27 +1,34 @@
 import { Injectable } from '@nestjs/common'
-import { type Address, type Network, RefusalReason, standingOf } from '@upfront/protocol'
+import { type Network, RefusalReason, standingOf } from '@upfront/protocol'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
 import { PLAIN_SETTLEMENT_GAS } from '../chain/settlement-gas.js'
 import type { Listing } from '../discovery/catalogue.js'
 import { Environment } from '../environment/environment.js'
 import { findPayment } from '../ledger/find-payment.js'
+import type { GasPrice } from '../ledger/gas-sums.js'
 import { Ledger, type Transaction } from '../ledger/ledger.js'
 import { type PaymentRow, payments, type SellerAccount } from '../ledger/schema.js'
-import { type GasPrice, isSellerGasSpent, lockSeller, readGasPrice } from '../sellers/seller-gas.js'
+import { isSellerGasSpent, lockSeller } from '../sellers/seller-gas.js'
 import { Settler } from '../settle/settler.js'
-import { decodePaymentRequest, type PaymentRequest, withMaximum } from '../verify/payment-request.js'
-import { Authorizations } from './authorize.js'
+import {
+  decodePaymentRequest,
+  type PaymentRequest,
+  type Refused,
+  refused,
+  withMaximum,
+} from '../verify/payment-request.js'
+import { Authorizations, type Extend, newPaymentId } from './authorize.js'
 import { Charges } from './charge.js'
 import { wireReason } from './exact-reasons.js'
+import { findExcess, SELLER_GAS_SPENT, USED_BEFORE } from './refusal.js'
 
-const SELLER_GAS_SPENT = {
-  reason: RefusalReason.signerOutOfGas,
-  message: "this seller's gas of 24 hours is spent, or promised to settlements that are under way",
+/** A seller whose gas is bounded. */
+interface Budget {
+  seller: SellerAccount
+  price: GasPrice
 }
-
-type Refused = { reason: string; message: string; payer?: Address | null }
 
 /** Undoes the reservation. */
 class SellerGasSpent extends Error {}
@@ -45,14 +52,14 @@ export class Facilitator {
     seller: SellerAccount | null,
   ): Promise<VerifyResponse> {
     const request = decodePaymentRequest(paymentPayload, paymentRequirements)
-    const result = request.valid ? await this.examine(request, seller) : request
-    if (!('reason' in result)) return { isValid: true, payer: result.payer }
+    const result = 'outcome' in request ? request : await this.examine(request, seller)
+    if (result.outcome === 'valid') return { isValid: true, payer: result.payer }
     const { reason, message, payer } = result
     const invalidReason = wireReason(reason, paymentPayload, paymentRequirements)
     return { isValid: false, invalidReason, invalidMessage: message, ...(payer ? { payer } : {}) }
   }
 
-  private async examine(request: PaymentRequest, seller: SellerAccount | null): Promise<{ payer: Address } | Refused> {
+  private async examine(request: PaymentRequest, seller: SellerAccount | null) {
     const unserved = findUnserved(request, seller) ?? (await this.findOverspent(request, seller))
     return unserved ?? this.authorizations.check(request)
   }
@@ -79,27 +86,32 @@ export class Facilitator {
     seller: SellerAccount | null,
   ): Promise<{ answer: SettleResponse; listing?: Listing | null }> {
     const request = decodePaymentRequest(paymentPayload, paymentRequirements)
-    if (!request.valid) return { answer: failure(request, '', networkOf(paymentRequirements)) }
-    const { network, amount } = request.requirements
-    const { payer, nonce } = request.authorization
-    const excess = findExcess(request)
-    if (excess !== null) return { answer: failure(excess, '', network) }
+    if ('outcome' in request) return { answer: failure(request, networkOf(paymentRequirements)) }
+    const { scheme, network, amount } = request.requirements
+    const { payer, nonce, maximum } = request.authorization
+    const excess = findExcess(scheme, maximum, amount)
+    if (excess !== null) return { answer: failure(refused(excess, null), network) }
     const known = await findPayment(this.ledger.db, network, payer, nonce)
     if (known !== null) return { answer: await this.repeat(known, request, seller) }
-    const unserved = findUnserved(request, seller)
-    if (unserved !== null) return { answer: failure(unserved, '', network, payer) }
-    const chain = this.chains.get(network)
-    const price = seller === null || seller.dailyGas === null || !chain ? null : await readGasPrice(chain)
+    const verified = findUnserved(request, seller) ?? (await this.authorizations.verify(withMaximum(request)))
+    if ('outcome' in verified) return { answer: failure(verified, network) }
+    const budget =
+      seller === null || seller.dailyGas === null ? null : { seller, price: await verified.chain.gasPrice() }
+    const id = newPaymentId()
+    const sale = { seller: seller?.id ?? null, route: null }
     try {
-      const reservation = await this.authorizations.reserve(
-        withMaximum(request),
-        { seller: seller?.id ?? null, route: null },
-        { extend: (tx, payment) => this.chargeWithin(tx, payment, amount, seller, price) },
+      const reservation = await this.settler.storeCharge(
+        id,
+        (nextLook) => {
+          const extend: Extend = (tx, payment) => this.chargeWithin(tx, payment, { amount, nextLook, budget })
+          return this.authorizations.reserve(verified, sale, { id, extend })
+        },
+        (stored) => (stored.outcome === 'reserved' ? stored.payment : null),
       )
-      if (reservation.outcome === 'refused') return { answer: failure(reservation, '', network, payer) }
+      if (reservation.outcome === 'refused') return { answer: failure(reservation, network) }
       return { answer: await this.finish(reservation.payment), listing: await reservation.listing }
     } catch (error) {
-      if (error instanceof SellerGasSpent) return { answer: failure(SELLER_GAS_SPENT, '', network, payer) }
+      if (error instanceof SellerGasSpent) return { answer: failure(refused(SELLER_GAS_SPENT, payer), network) }
       throw error
     }
   }
@@ -108,26 +120,24 @@ export class Facilitator {
   private async chargeWithin(
     tx: Transaction,
     payment: PaymentRow,
-    amount: bigint,
-    seller: SellerAccount | null,
-    price: GasPrice | null,
+    { amount, nextLook, budget }: { amount: bigint; nextLook: SQL<Date>; budget: Budget | null },
   ): Promise<PaymentRow> {
-    if (seller !== null && price !== null) await lockSeller(tx, seller.id)
-    const charged = await this.charges.apply(tx, payment, { amount, reason: 'settle' })
-    const isOver = seller !== null && price !== null && (await isSellerGasSpent(tx, seller, payment.network, price))
-    if (isOver) throw new SellerGasSpent()
+    if (budget !== null) await lockSeller(tx, budget.seller.id)
+    const charged = await this.charges.apply(tx, payment, { amount, reason: 'settle' }, nextLook)
+    const isSpent = budget !== null && (await isSellerGasSpent(tx, budget.seller, payment.network, budget.price))
+    if (isSpent) throw new SellerGasSpent()
     return charged
   }
 
   private async findOverspent(
-    { requirements: { network } }: PaymentRequest,
+    { requirements: { network }, authorization: { payer } }: PaymentRequest,
     seller: SellerAccount | null,
-  ): Promise<typeof SELLER_GAS_SPENT | null> {
+  ): Promise<Refused | null> {
     const chain = this.chains.get(network)
     if (seller === null || seller.dailyGas === null || chain === undefined) return null
-    const price = await readGasPrice(chain)
+    const price = await chain.gasPrice()
     const isSpent = await isSellerGasSpent(this.ledger.db, seller, network, price, PLAIN_SETTLEMENT_GAS)
-    return isSpent ? SELLER_GAS_SPENT : null
+    return isSpent ? refused(SELLER_GAS_SPENT, payer) : null
   }
 
   private async repeat(
@@ -145,7 +155,6 @@ export class Facilitator {
   }
 
   private async finish(payment: PaymentRow): Promise<SettleResponse> {
-    this.settler.wake(payment.network)
     const waited = await this.settler.waitUntilKnown(payment, this.environment.LIMITS.receiptWaitMs)
     const standing = standingOf(waited)
     if (standing !== 'failed' && !(await this.answer(waited, standing === 'settled' ? 'granted' : 'pending'))) {
@@ -166,34 +175,22 @@ export class Facilitator {
   }
 }
 
-/** Why its amount can't be charged by what was signed. */
-function findExcess({ requirements: { scheme, amount }, authorization: { maximum } }: PaymentRequest): Refused | null {
-  if (scheme === 'exact' && amount !== maximum) {
-    const message = `the charge ${amount} is not the authorized amount ${maximum}`
-    return { reason: RefusalReason.amountMismatch, message }
-  }
-  if (amount <= maximum) return null
-  const message = `the charge ${amount} is above the authorized maximum ${maximum}`
-  return { reason: RefusalReason.exceedsMaximum, message }
-}
-
 /** Why a payment is not settled for this seller, whatever it is worth on chain. */
 function findUnserved(
-  { requirements: { payTo, amount } }: PaymentRequest,
+  { requirements: { payTo, amount }, authorization: { payer } }: PaymentRequest,
   seller: SellerAccount | null,
 ): Refused | null {
   if (seller === null) return null
-  if (!seller.recipients.includes(payTo)) {
-    return { reason: RefusalReason.payToNotServed, message: `payments to ${payTo} are not settled for this seller` }
-  }
+  const unserved = (reason: string, message: string) => refused({ reason, message }, payer)
+  if (!seller.recipients.includes(payTo))
+    return unserved(RefusalReason.payToNotServed, `payments to ${payTo} are not settled for this seller`)
   if (amount === 0n || amount >= seller.minimum) return null
   const message = `${amount} is less than ${seller.minimum}, the least that is settled for this seller`
-  return { reason: RefusalReason.amountTooSmall, message }
+  return unserved(RefusalReason.amountTooSmall, message)
 }
 
 function usedBefore({ network, payer }: PaymentRow): SettleResponse {
-  const reason = { reason: RefusalReason.nonceUsed, message: 'this authorization was used before' }
-  return failure(reason, '', network, payer)
+  return failure(refused(USED_BEFORE, payer), network)
 }
 
 function networkOf(requirements: unknown): Network {
@@ -208,37 +205,18 @@ function toSettleResponse(payment: PaymentRow, wait: string | null): SettleRespo
   const standing = standingOf(payment)
   if (standing === 'settled')
     return { success: true, payer, transaction, network, amount: (payment.charge ?? 0n).toString() }
-  if (standing === 'failed') {
-    const reason = payment.reason ?? RefusalReason.transactionFailed
-    return failure({ reason, message: 'the settlement failed' }, transaction, network, payer)
-  }
-  if (standing === 'doubtful') {
-    const message = `as of the newest block the settlement would fail (${payment.doubt})`
-    return failure({ reason: RefusalReason.settlementDoubtful, message }, transaction, network, payer)
-  }
-  return failure(
-    {
-      reason: RefusalReason.settlementPending,
-      message: `the settlement ${wait === null ? 'is under way' : `waits for ${wait}`}`,
-    },
-    transaction,
-    network,
-    payer,
-  )
+  const fail = (reason: string, message: string) => failure(refused({ reason, message }, payer), network, transaction)
+  if (standing === 'failed') return fail(payment.reason ?? RefusalReason.transactionFailed, 'the settlement failed')
+  if (standing === 'pending')
+    return fail(
+      RefusalReason.settlementPending,
+      `the settlement ${wait === null ? 'is under way' : `waits for ${wait}`}`,
+    )
+  const message = `as of the newest block the settlement would fail (${payment.doubt})`
+  return fail(RefusalReason.settlementDoubtful, message)
 }
 
-function failure(
-  { reason, message }: { reason: string; message: string },
-  transaction: string,
-  network: Network,
-  payer?: string,
-): SettleResponse {
-  return {
-    success: false,
-    errorReason: reason,
-    errorMessage: message,
-    transaction,
-    network,
-    ...(payer === undefined ? {} : { payer }),
-  }
+function failure({ reason, message, payer }: Refused, network: Network, transaction = ''): SettleResponse {
+  const failed = { success: false, errorReason: reason, errorMessage: message, transaction, network }
+  return payer === null ? failed : { ...failed, payer }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Address } from '@upfront/protocol'
 import { eq } from 'drizzle-orm'
-import type { Database, Transaction } from '../ledger/ledger.js'
+import type { Database } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
 import { BillingError } from './billing-error.js'
 
@@ -40,7 +40,7 @@ function sorted(value: unknown, depth: number): unknown {
 }
 
 /** The first result under this key, `null` if it is new. Throws `idempotency_key_reused` where the input differs. */
-export async function findFirstResult(db: Database | Transaction, call: KeyedCall): Promise<FirstResult | null> {
+export async function findFirstResult(db: Database, call: KeyedCall): Promise<FirstResult | null> {
   const [row] = await db.select().from(idempotencyKeys).where(eq(idempotencyKeys.key, call.key))
   if (row === undefined) return null
   if (row.operation !== call.operation || row.inputHash !== call.inputHash) {
@@ -53,15 +53,12 @@ export async function findFirstResult(db: Database | Transaction, call: KeyedCal
   return { paymentId: row.paymentId, refusal: row.refusal }
 }
 
-/**
- * Takes the key for this database transaction's result. `false`: another call took it first, and has committed; nothing
- * was written.
- */
-export async function takeKey(tx: Database | Transaction, call: KeyedCall, result: FirstResult): Promise<boolean> {
-  const taken = await tx
+/** The first result under this key: that of an earlier call, else this one, which becomes it. */
+export async function keepResult(db: Database, call: KeyedCall, result: FirstResult): Promise<FirstResult> {
+  const taken = await db
     .insert(idempotencyKeys)
     .values({ ...call, ...result, createdAt: new Date() })
     .onConflictDoNothing()
     .returning({ key: idempotencyKeys.key })
-  return taken.length === 1
+  return taken.length === 1 ? result : ((await findFirstResult(db, call)) ?? result)
 }

@@ -1,11 +1,24 @@
+import { applyDecorators } from '@nestjs/common'
 import { type Address, type Network, PAYMENT_STATES, type PaymentState } from '@upfront/protocol'
 import { Transform } from 'class-transformer'
 import { IsIn, IsInt, IsISO8601, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator'
 import { and, eq, gte, inArray, lt, type SQL } from 'drizzle-orm'
 import { payments } from '../ledger/schema.js'
 
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/
-const LowerCase = () => Transform(({ value }) => (typeof value === 'string' ? value.toLowerCase() : value))
+/** An address in any case, taken in lower case. */
+export const IsAddressOf = (name: string) =>
+  applyDecorators(
+    IsOptional(),
+    Transform(({ value }) => (typeof value === 'string' ? value.toLowerCase() : value)),
+    Matches(/^0x[0-9a-f]{40}$/, { message: `${name}: must be an address` }),
+  )
+export const IsNetwork = () =>
+  applyDecorators(
+    IsOptional(),
+    Matches(/^eip155:[1-9][0-9]{0,15}$/, { message: 'network: must be a CAIP-2 network such as eip155:8453' }),
+  )
+const IsTimeOf = (name: string) =>
+  applyDecorators(IsOptional(), IsISO8601({ strict: true }, { message: `${name}: must be an ISO 8601 date or time` }))
 
 /** Which payments: the query parameters that list, totals, CSV and reconciliation have in common. */
 export class PaymentFilter {
@@ -15,18 +28,13 @@ export class PaymentFilter {
   @IsIn(PAYMENT_STATES, { each: true, message: `state: must be one of ${PAYMENT_STATES.join(', ')}` })
   state?: PaymentState[]
 
-  @IsOptional()
-  @Matches(/^eip155:[1-9][0-9]{0,15}$/, { message: 'network: must be a CAIP-2 network such as eip155:8453' })
+  @IsNetwork()
   network?: Network
 
-  @IsOptional()
-  @LowerCase()
-  @Matches(ADDRESS, { message: 'asset: must be an address' })
+  @IsAddressOf('asset')
   asset?: Address
 
-  @IsOptional()
-  @LowerCase()
-  @Matches(ADDRESS, { message: 'payer: must be an address' })
+  @IsAddressOf('payer')
   payer?: Address
 
   /** With the payer, one payment. */
@@ -34,9 +42,7 @@ export class PaymentFilter {
   @Matches(/^(0|[1-9][0-9]{0,77})$/, { message: 'nonce: must be a decimal number' })
   nonce?: string
 
-  @IsOptional()
-  @LowerCase()
-  @Matches(ADDRESS, { message: 'payTo: must be an address' })
+  @IsAddressOf('payTo')
   payTo?: Address
 
   @IsOptional()
@@ -46,13 +52,11 @@ export class PaymentFilter {
   route?: string
 
   /** Created at or after. */
-  @IsOptional()
-  @IsISO8601({ strict: true }, { message: 'from: must be an ISO 8601 date or time' })
+  @IsTimeOf('from')
   from?: string
 
   /** Created before. */
-  @IsOptional()
-  @IsISO8601({ strict: true }, { message: 'to: must be an ISO 8601 date or time' })
+  @IsTimeOf('to')
   to?: string
 }
 

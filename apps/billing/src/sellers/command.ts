@@ -48,19 +48,8 @@ function readOrigin(text: string): string {
   return url.origin
 }
 
-function describe({
-  id,
-  name,
-  recipients,
-  origins,
-  minimum,
-  perMinute,
-  dailyGas,
-  createdAt,
-  retiredAt,
-}: SellerAccount) {
-  const bounds = { minimum: `${minimum}`, perMinute, dailyGas: dailyGas === null ? null : `${dailyGas}` }
-  return { id, name, recipients, origins, ...bounds, createdAt, retiredAt }
+function describe({ tokenHash: _, minimum, dailyGas, ...account }: SellerAccount) {
+  return { ...account, minimum: `${minimum}`, dailyGas: dailyGas === null ? null : `${dailyGas}` }
 }
 
 async function run([verb, ...args]: string[]): Promise<unknown> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { RefusalReason } from '@upfront/protocol'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
-import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, or, sql } from 'drizzle-orm'
+import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
@@ -134,18 +134,13 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     const labels = { network: chain.network, signer }
     this.metrics.signerMinedNonce.set(labels, mined)
     this.metrics.signerNextNonce.set(labels, next)
-    this.metrics.signerBalance.set(labels, Number(await chain.balance(signer)))
+    this.metrics.signerBalance.set(labels, Number(await chain.latest.balance(signer)))
   }
 
   /** Ends the reservations of authorizations that can no longer be settled. */
   private async expire(chain: Chain): Promise<void> {
-    const isDue = and(
-      eq(payments.network, chain.network),
-      isInState('authorized'),
-      sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
-    )
-    const rows = await this.ledger.db.select().from(payments).where(isDue).orderBy(asc(payments.deadline)).limit(BATCH)
-    for (const row of rows) await this.end(row)
+    const isDue = and(eq(payments.network, chain.network), isInState('authorized'))
+    for (const row of await this.late(chain.head.now(), isDue)) await this.end(row)
   }
 
   /**
@@ -154,13 +149,8 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
    */
   private async endUnconfigured(): Promise<void> {
     const known = this.chains.all().map(({ network }) => network)
-    const isDue = and(
-      notInArray(payments.network, known),
-      isInState('authorized', 'charging', 'submitted'),
-      sql`${payments.deadline} < extract(epoch from now())`,
-    )
-    const rows = await this.ledger.db.select().from(payments).where(isDue).limit(BATCH)
-    for (const row of rows) {
+    const isDue = and(notInArray(payments.network, known), isInState('authorized', 'charging', 'submitted'))
+    for (const row of await this.late(BigInt(Math.floor(Date.now() / 1_000)), isDue)) {
       const { id: paymentId, network, state } = row
       this.logger.error({ paymentId, network, state }, 'CHAINS does not name the network of a payment that is late')
       await this.end(row)
@@ -179,10 +169,14 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       eq(payments.network, chain.network),
       isInState('charging', 'submitted'),
       or(notInArray(payments.facilitator, [...chain.signers.keys()]), isOfRefusedContract),
-      sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
     )
-    const rows = await this.ledger.db.select().from(payments).where(isDue).orderBy(asc(payments.deadline)).limit(BATCH)
-    for (const row of rows) await this.settler.resolve(row)
+    for (const row of await this.late(chain.head.now(), isDue)) await this.settler.resolve(row)
+  }
+
+  /** Those whose deadline is over, what ended first in front. `now`: seconds since 1970. */
+  private late(now: bigint, isDue: SQL | undefined): Promise<PaymentRow[]> {
+    const isLate = sql`${payments.deadline} < ${now.toString()}::numeric`
+    return this.ledger.db.select().from(payments).where(and(isDue, isLate)).orderBy(asc(payments.deadline)).limit(BATCH)
   }
 
   private async measure(): Promise<void> {

@@ -36,11 +36,13 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly environment: Environment,
     @Inject(LOGGER) logger: Logger,
   ) {
-    const settler = (chain: ReturnType<Chains['of']>) =>
-      new ChainSettler(chain, ledger.db, signing, gasPolicy, environment, metrics, logger, (payment) => {
-        if (standingOf(payment) !== 'pending') this.progress.emit(payment.id, payment)
-      })
-    this.chains = new Map(chains.all().map((chain) => [chain.network, settler(chain)]))
+    const onProgress = (payment: PaymentRow) => {
+      if (standingOf(payment) !== 'pending') this.progress.emit(payment.id, payment)
+    }
+    const settling = { db: ledger.db, signing, environment, metrics, logger }
+    this.chains = new Map(
+      chains.all().map((chain) => [chain.network, new ChainSettler({ ...settling, chain }, gasPolicy, onProgress)]),
+    )
   }
 
   onApplicationBootstrap(): void {
@@ -60,21 +62,24 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /**
    * Stores a charge and sees to its settlement. Where its signer has room for one more, the charge is claimed as it is stored.
-   * @param store has `nextLook` written with the charge; answers the payment, or `null` where nothing was changed
+   * @param store has `nextLook` written with the charge, and has committed it once it resolves
+   * @param chargedOf the payment as it was stored; `null`: it was not
    */
-  async storeCharge(
+  async storeCharge<T>(
     id: string,
-    store: (nextLook: SQL<Date>) => Promise<PaymentRow | null>,
-  ): Promise<PaymentRow | null> {
+    store: (nextLook: SQL<Date>) => Promise<T>,
+    chargedOf: (stored: T) => PaymentRow | null,
+  ): Promise<T> {
     const chains = [...this.chains]
     const free = chains.flatMap(([network, chain]) => chain.offer(id).map((signer) => `${network}/${signer}`))
     try {
-      const charged = await store(claimedFor(free, this.environment.LIMITS.recoveryMs))
-      if (charged?.state !== 'charging') return charged
+      const stored = await store(claimedFor(free, this.environment.LIMITS.recoveryMs))
+      const charged = chargedOf(stored)
+      if (charged?.state !== 'charging') return stored
       const isClaimed = (charged.nextLook?.getTime() ?? 0) > 0
       if (isClaimed) this.chains.get(charged.network)?.take(charged)
       else this.wake(charged.network)
-      return charged
+      return stored
     } finally {
       for (const [, chain] of chains) chain.withdraw(id)
     }

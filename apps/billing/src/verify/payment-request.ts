@@ -1,5 +1,6 @@
 import {
   type Address,
+  type AuthorizeResult,
   DecodeError,
   decodePaymentPayload,
   decodeRequirements,
@@ -17,17 +18,15 @@ export interface PaymentRequest extends Omit<SignedPayment, 'accepted'> {
   wire: { payload: PaymentPayload; requirements: PaymentRequirements }
 }
 
-export interface Invalid {
-  valid: false
-  reason: string
-  message: string
-  payer: Address | null
+/** Why nothing was done for a payment, in x402's word for it and in ours. `payer`: `null` where it is not known. */
+export type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
+export type Refusal = Pick<Refused, 'reason' | 'message'>
+
+export function refused({ reason, message }: Refusal, payer: Address | null): Refused {
+  return { outcome: 'refused', reason, message, payer }
 }
 
-export function decodePaymentRequest(
-  paymentPayload: unknown,
-  paymentRequirements: unknown,
-): ({ valid: true } & PaymentRequest) | Invalid {
+export function decodePaymentRequest(paymentPayload: unknown, paymentRequirements: unknown): PaymentRequest | Refused {
   try {
     const requirements = decodeRequirements(paymentRequirements, 'paymentRequirements')
     const { authorization, permit } = decodePaymentPayload(paymentPayload)
@@ -35,10 +34,10 @@ export function decodePaymentRequest(
       payload: paymentPayload as PaymentPayload,
       requirements: paymentRequirements as PaymentRequirements,
     }
-    return { valid: true, requirements, authorization, permit, wire }
+    return { requirements, authorization, permit, wire }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    return { valid: false, reason: reasonOfField(error.place), message: error.message, payer: null }
+    return refused({ reason: reasonOfField(error.place), message: error.message }, null)
   }
 }
 

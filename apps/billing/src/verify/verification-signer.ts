@@ -32,6 +32,10 @@ export interface PaymentReads {
  */
 export class VerificationSigner implements FacilitatorEvmSigner {
   fault: NodeFault | null = null
+  readonly verifyTypedData = refuse
+  readonly writeContract = refuse
+  readonly sendTransaction = refuse
+  readonly waitForTransactionReceipt = refuse
   readonly #chain: Chain
   readonly #addresses: readonly Address[]
   readonly #reads: PaymentReads
@@ -58,7 +62,7 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     try {
       // Code, as the library sees it, is what answers for a signature.
       if (account === this.#reads.payer) return (await this.#isRecovered()) ? '0x01' : await this.#reads.payerCode()
-      if (!this.#chain.tokens.has(account)) return await this.#chain.code(account)
+      if (!this.#chain.tokens.has(account)) return await this.#chain.latest.code(account)
       return (await this.#chain.isContract(account)) ? '0x01' : '0x'
     } catch (error) {
       this.#note(error)
@@ -74,7 +78,7 @@ export class VerificationSigner implements FacilitatorEvmSigner {
       if (functionName === 'isValidSignature' && (await this.#isRecovered()))
         return args[0] === this.#reads.signed ? ERC1271_MAGIC_VALUE : NOT_SIGNED
       if (SETTLEMENTS.has(functionName)) return await this.#reads.simulatedSettlement()
-      const result = await this.#chain.call(address, encodeFunctionData({ ...contract, args }), {
+      const result = await this.#chain.latest.call(address, encodeFunctionData({ ...contract, args }), {
         gas: SETTLEMENT_GAS_LIMIT,
       })
       return decodeFunctionResult({ ...contract, data: result })
@@ -84,30 +88,17 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     }
   }
 
-  verifyTypedData(): Promise<never> {
-    return this.#refuse()
-  }
-  writeContract(): Promise<never> {
-    return this.#refuse()
-  }
-  sendTransaction(): Promise<never> {
-    return this.#refuse()
-  }
-  waitForTransactionReceipt(): Promise<never> {
-    return this.#refuse()
-  }
-
   /** Of an account with code its contract decides, also where EIP-7702 has put it there. */
   async #isRecovered(): Promise<boolean> {
     return this.#reads.signed !== null && (await this.#reads.payerCode()) === '0x'
-  }
-
-  #refuse(): Promise<never> {
-    return Promise.reject(new Error('a verification does not send'))
   }
 
   #note(error: unknown): void {
     // Only silence is a fault: a contract that reverts, burns all gas or answers rubbish is the payer's own.
     if (error instanceof NodeFault) this.fault ??= error
   }
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error('a verification does not send'))
 }

@@ -16,7 +16,7 @@ import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import { encodeSettlement, isProxy, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
 import { readSettlementGas, type SettlementGas, simulateWithinGas } from '../chain/settlement-gas.js'
-import type { Invalid, PaymentRequest } from './payment-request.js'
+import { type PaymentRequest, type Refusal, type Refused, refused } from './payment-request.js'
 import { recoverSigned } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
@@ -60,49 +60,39 @@ export async function readAuthorization(
   { accepted, offered }: { accepted: ReadonlySet<Address>; offered: readonly Address[] },
   request: PaymentRequest,
   minimumValiditySeconds: number,
-): Promise<({ valid: true } & ReadAuthorization) | Invalid> {
+): Promise<ReadAuthorization | Refused> {
   const { requirements } = request
   const authorization = assign(request.authorization, offered)
   const { payer } = authorization
-  const invalid = (reason: string, message: string, payer: Address): Invalid => ({
-    valid: false,
-    reason,
-    message,
-    payer,
-  })
+  const invalid = (reason: string, message: string) => refused({ reason, message }, payer)
   if (requirements.scheme !== schemeOf(authorization.kind)) {
-    return invalid(RefusalReason.invalidScheme, `the payload is not one of the scheme ${requirements.scheme}`, payer)
+    return invalid(RefusalReason.invalidScheme, `the payload is not one of the scheme ${requirements.scheme}`)
   }
-  if (authorization.maximum === 0n) return invalid(RefusalReason.invalidAmount, 'nothing was authorized', payer)
+  if (authorization.maximum === 0n) return invalid(RefusalReason.invalidAmount, 'nothing was authorized')
   const chain = chains.get(requirements.network)
-  if (chain === undefined) return invalid(RefusalReason.invalidNetwork, `${requirements.network} is not served`, payer)
+  if (chain === undefined) return invalid(RefusalReason.invalidNetwork, `${requirements.network} is not served`)
   if (!chain.tokens.has(requirements.asset)) {
-    return invalid(RefusalReason.unknownAsset, `${requirements.asset} is not a token that is settled here`, payer)
+    return invalid(RefusalReason.unknownAsset, `${requirements.asset} is not a token that is settled here`)
   }
   if (authorization.token !== requirements.asset) {
-    return invalid(RefusalReason.tokenMismatch, `another token is asked than was signed for`, payer)
+    return invalid(RefusalReason.tokenMismatch, `another token is asked than was signed for`)
   }
   if (!accepted.has(authorization.facilitator)) {
-    return invalid(
-      RefusalReason.facilitatorMismatch,
-      `${authorization.facilitator} is no signer of this facilitator`,
-      payer,
-    )
+    return invalid(RefusalReason.facilitatorMismatch, `${authorization.facilitator} is no signer of this facilitator`)
   }
   const needed = BigInt(minimumValiditySeconds + (await chain.head.settlementSeconds()))
   if (authorization.deadline < chain.head.now() + needed) {
-    return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`, payer)
+    return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`)
   }
   const least = requirements.scheme === 'exact' ? EXACT_VALIDITY_SECONDS : 0
   const furthest = Math.max(requirements.maxTimeoutSeconds, least) + DEADLINE_SLACK_SECONDS
   if (authorization.deadline > chain.head.now() + BigInt(furthest)) {
-    return invalid(RefusalReason.deadlineTooFar, `the deadline may be at most ${furthest} s away`, payer)
+    return invalid(RefusalReason.deadlineTooFar, `the deadline may be at most ${furthest} s away`)
   }
   const permit = chain.sponsored.has(requirements.asset) ? request.permit : null
   const unfit = permit === null ? null : findUnfit(permit, authorization)
-  if (unfit !== null)
-    return invalid(unfit.reason, `the permit in extensions.${GAS_SPONSORING}: ${unfit.message}`, payer)
-  return { ...request, valid: true, chain, authorization, permit }
+  if (unfit !== null) return invalid(unfit.reason, `the permit in extensions.${GAS_SPONSORING}: ${unfit.message}`)
+  return { ...request, chain, authorization, permit }
 }
 
 /** `exact` names nobody who settles it: its nonce, which is random, decides among the signers. */
@@ -115,7 +105,7 @@ function assign(authorization: SignedAuthorization, offered: readonly Address[])
 function findUnfit(
   { owner, token, spender, amount, deadline }: TokenPermit,
   authorization: PayableAuthorization,
-): { reason: string; message: string } | null {
+): Refusal | null {
   const { payer, maximum } = authorization
   if (owner !== payer) return { reason: RefusalReason.permitOwnerMismatch, message: 'is not of the payer' }
   if (token !== authorization.token)
@@ -135,19 +125,19 @@ function findUnfit(
 export async function verifyOnChain(
   { chain, requirements, authorization, permit, wire }: ReadAuthorization,
   acceptedSigners: ReadonlySet<Address>,
-): Promise<({ valid: true; settlementGas: SettlementGas } & Holdings) | Invalid> {
+): Promise<({ settlementGas: SettlementGas } & Holdings) | Refused> {
   const { payer } = authorization
-  const invalid = (reason: string, message: string): Invalid => ({ valid: false, reason, message, payer })
+  const invalid = (reason: string, message: string) => refused({ reason, message }, payer)
   const settlement = encodeSimulation(authorization, permit)
   if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
   const target = settlementTarget({ ...authorization, asset: authorization.token })
   // A call to nothing succeeds.
   if (isProxy(target) && !(await chain.isContract(target)))
     return invalid(RefusalReason.proxyNotDeployed, `${chain.network} has no contract at ${target}`)
-  const payerCode = once(() => chain.code(payer))
+  const payerCode = once(() => chain.latest.code(payer))
   const signed = recoverSigned(authorization, chain.chainId, requirements.extra)
-  const call = { facilitator: authorization.facilitator, target, data: settlement }
-  const simulation = once(() => simulateWithinGas(chain, { ...call, hasPermit: permit !== null }))
+  const call = { from: authorization.facilitator, to: target, data: settlement }
+  const simulation = once(() => simulateWithinGas(chain, call, permit !== null))
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
     signed,
@@ -192,13 +182,13 @@ export async function verifyOnChain(
   }
   if (!simulationFailed) {
     const isOrdinary = (await payerCode()) === '0x' && (await simulation()).isOrdinary
-    const settlementGas = await readSettlementGas(chain, { ...call, hasPermit: holdings.isSponsored }, isOrdinary)
+    const settlementGas = await readSettlementGas(chain, call, holdings.isSponsored, isOrdinary)
     if (settlementGas === null) {
       return invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
     }
-    return { valid: true, ...holdings, settlementGas }
+    return { ...holdings, settlementGas }
   }
-  if (await chain.isNonceUsed({ ...authorization, asset: authorization.token })) {
+  if (await chain.latest.isNonceUsed({ ...authorization, asset: authorization.token })) {
     return invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
   }
   if (!holdings.isSponsored) {
@@ -239,9 +229,9 @@ export async function readHoldings(
   // Taken before the reads: whatever is mined after this block may or may not be in them.
   const block = chain.head.number
   const [balance, allowance] = await Promise.all([
-    chain.balanceOf(asset, payer),
+    chain.latest.balanceOf(asset, payer),
     // The authorization is all that EIP-3009 needs.
-    kind === 'exact-eip3009' ? maxUint256 : chain.permit2Allowance(asset, payer),
+    kind === 'exact-eip3009' ? maxUint256 : chain.latest.permit2Allowance(asset, payer),
   ])
   const isSponsored = sponsored !== null && allowance < maximum
   return { balance, allowance: isSponsored ? sponsored.amount : allowance, isSponsored, block }

@@ -88,7 +88,7 @@ async function findPermitted(
   const block = alike.length === 0 ? null : await chain.block(receipt.blockNumber)
   if (block?.hash !== receipt.blockHash) return null
   for (const payment of alike) {
-    const isOfBlock = (await block.isNonceUsed(payment)) && !(await block.wasNonceUsedBefore(payment))
+    const isOfBlock = (await block.isNonceUsed(payment)) && !(await block.before.isNonceUsed(payment))
     if (isOfBlock && !(await isClaimed(db, payment, receipt, log))) return payment
   }
   return null

@@ -66,7 +66,7 @@ export async function findSpend(
 /** The block in which the nonce was used; `null` where the node does not show it consistently. */
 async function findBlock(chain: Chain, view: BlockView, payment: Authorization): Promise<BlockView | 'pruned' | null> {
   const { authorizedBlock } = payment
-  const isUsed = (number: bigint) => chain.isNonceUsed(payment, number)
+  const isUsed = (number: bigint) => chain.at(number).isNonceUsed(payment)
   let used = view.number
   let unused = authorizedBlock > SLACK_BLOCKS ? authorizedBlock - SLACK_BLOCKS : 0n
   try {
@@ -82,6 +82,6 @@ async function findBlock(chain: Chain, view: BlockView, payment: Authorization):
   }
   const block = await chain.block(used)
   if (block === null) return null
-  const isTheOne = (await block.isNonceUsed(payment)) && !(await block.wasNonceUsedBefore(payment))
+  const isTheOne = (await block.isNonceUsed(payment)) && !(await block.before.isNonceUsed(payment))
   return isTheOne ? block : null
 }

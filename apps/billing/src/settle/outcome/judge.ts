@@ -3,6 +3,7 @@ import type { BlockView } from '../../chain/block-view.js'
 import type { Chain } from '../../chain/chain.js'
 import { NodeRefusal } from '../../chain/node-error.js'
 import type { Receipt } from '../../chain/receipt.js'
+import { callOf } from '../../chain/settlement-call.js'
 import { changePayment } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
 import type { PaymentRow } from '../../ledger/schema.js'
@@ -58,7 +59,7 @@ export async function findObstacle(block: BlockView, payment: PaymentRow, charge
   const { kind, payer, asset, deadline } = payment
   if (deadline < block.timestamp) return RefusalReason.deadlineExpired
   const [wouldSettle, isUsed, balance, allowance] = await Promise.all([
-    block.wouldSettle(payment, charge),
+    block.wouldSettle(callOf(payment, charge), payment.settlementGas),
     block.isNonceUsed(payment),
     block.balanceOf(asset, payer),
     kind === 'exact-eip3009' ? charge : block.permit2Allowance(asset, payer),

@@ -2,8 +2,8 @@ import { type Address, RefusalReason } from '@upfront/protocol'
 import { eq, inArray } from 'drizzle-orm'
 import { parseTransaction } from 'viem'
 import type { Chain } from '../../chain/chain.js'
-import type { Fees } from '../../chain/gas-terms.js'
 import type { Receipt } from '../../chain/receipt.js'
+import type { Fees } from '../../chain/state.js'
 import { changePayment } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
 import { isClaimed, recordGas } from '../../ledger/record-receipt.js'
@@ -46,7 +46,7 @@ export async function track(
     if (cleared === null) return { outcome: 'moved on' }
   }
   if (!chain.signers.has(payment.facilitator)) return { outcome: 'waiting', payment }
-  const count = await chain.transactionCount(payment.facilitator, 'latest')
+  const count = await chain.latest.transactionCount(payment.facilitator)
   const newest = transactions.find(({ status, nonce }) => status === 'open' && nonce >= count)
   if (newest === undefined) return displaced(db, chain, payment, transactions)
   if (newest.nonce === count && Date.now() - newest.signedAt.getTime() > feeBumpMilliseconds) {

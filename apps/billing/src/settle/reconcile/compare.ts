@@ -62,18 +62,32 @@ export async function compare(
     recorded.delete(key)
     if (known === undefined) unknown.push(log)
     else if (known.amount !== BigInt(log.data)) {
-      findings.push(differenceOf(chain, 'amount differs', log, { id: known.paymentId, amount: known.amount }))
+      const { paymentId, amount } = known
+      findings.push(differenceOf(chain, 'amount differs', { ...movedBy(log), paymentId, ledgerAmount: `${amount}` }))
     }
   }
   for (const one of recorded.values()) {
     const isUnread = unread.some(({ from, to }) => one.blockNumber >= from && one.blockNumber <= to)
-    if (!isUnread) findings.push(missing(chain, one))
+    if (isUnread) continue
+    const { asset, payTo, paymentId, transaction, blockNumber, amount } = one
+    const recordedAs = {
+      asset,
+      payTo,
+      paymentId,
+      transaction,
+      blockNumber: `${blockNumber}`,
+      ledgerAmount: `${amount}`,
+    }
+    findings.push(differenceOf(chain, 'missing on chain', recordedAs))
   }
   for (let at = 0; at < unknown.length; at += MOST_AT_ONCE) {
     const explained = await Promise.all(unknown.slice(at, at + MOST_AT_ONCE).map((log) => explain(db, chain, log)))
     findings.push(...explained.filter((finding) => finding !== null))
   }
-  return [...findings, ...unread.map((part) => unreadable(chain, part))]
+  for (const { from, to } of unread) {
+    findings.push(differenceOf(chain, 'unexplained', { blockNumber: from === to ? `${from}` : `${from}-${to}` }))
+  }
+  return findings
 }
 
 /** Settlements whose block the chain has replaced by another. Throws `NodeFault`. */
@@ -101,10 +115,11 @@ export async function explain(db: Database, chain: Chain, log: Log): Promise<Fin
   try {
     const found = await findSettlement(db, chain, log)
     if (found === null) return null
-    if (found.payment === null) return differenceOf(chain, 'not in ledger', log)
+    if (found.payment === null) return differenceOf(chain, 'not in ledger', movedBy(log))
     const { payment, place } = found
     const differs = (kind: Difference['kind']) => {
-      return differenceOf(chain, kind, log, { id: payment.id, amount: payment.charge, state: payment.state })
+      const { id: paymentId, charge, state } = payment
+      return differenceOf(chain, kind, { ...movedBy(log), paymentId, state, ledgerAmount: charge?.toString() ?? null })
     }
     const whole = await chain.receipt(log.transactionHash)
     const receipt = whole === null ? null : receiptAt(whole, place, payment)
@@ -122,50 +137,24 @@ export async function explain(db: Database, chain: Chain, log: Log): Promise<Fin
       : differs('moved but not settled')
   } catch (error) {
     if (error instanceof NodeFault) throw error
-    return differenceOf(chain, 'unexplained', log)
+    return differenceOf(chain, 'unexplained', movedBy(log))
   }
 }
 
-function missing({ network }: Chain, { asset, payTo, paymentId, transaction, blockNumber, amount }: Recorded): Finding {
-  const of = { network, asset, payTo, paymentId, state: null, transaction, blockNumber: `${blockNumber}` }
-  const difference: Difference = { kind: 'missing on chain', ...of, ledgerAmount: `${amount}`, chainAmount: null }
-  return { kind: 'difference', difference }
-}
-
-function unreadable({ network }: Chain, { from, to }: BlockRange): Finding {
-  const nothing = { asset: null, payTo: null, paymentId: null, state: null, transaction: null }
-  const amounts = { ledgerAmount: null, chainAmount: null }
-  return {
-    kind: 'difference',
-    difference: {
-      kind: 'unexplained',
-      network,
-      ...nothing,
-      blockNumber: from === to ? `${from}` : `${from}-${to}`,
-      ...amounts,
-    },
-  }
-}
-
+/** What is not given is not known. */
 function differenceOf(
   { network }: Chain,
   kind: Difference['kind'],
-  { address, topics, transactionHash, blockNumber, data }: Log,
-  known: { id: string; amount: bigint | null; state?: string } | null = null,
+  given: Partial<Difference> & Pick<Difference, 'blockNumber'>,
 ): Finding {
-  const difference: Difference = {
-    kind,
-    network,
-    asset: address,
-    payTo: `0x${(topics[2] ?? '').slice(26)}`,
-    paymentId: known?.id ?? null,
-    state: known?.state ?? null,
-    transaction: transactionHash,
-    blockNumber: `${blockNumber}`,
-    ledgerAmount: known?.amount?.toString() ?? null,
-    chainAmount: BigInt(data).toString(),
-  }
-  return { kind: 'difference', difference }
+  const nothing = { asset: null, payTo: null, paymentId: null, state: null, transaction: null }
+  const amounts = { ledgerAmount: null, chainAmount: null }
+  return { kind: 'difference', difference: { kind, network, ...nothing, ...amounts, ...given } }
+}
+
+function movedBy({ address: asset, topics, transactionHash: transaction, blockNumber, data }: Log) {
+  const payTo: Address = `0x${(topics[2] ?? '').slice(26)}`
+  return { asset, payTo, transaction, blockNumber: `${blockNumber}`, chainAmount: `${BigInt(data)}` }
 }
 
 function keyOf(transaction: Hash, logIndex: number): string {

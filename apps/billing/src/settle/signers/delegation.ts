@@ -1,19 +1,16 @@
 import type { Address } from '@upfront/protocol'
-import type { Logger } from '@upfront/service'
-import type { Chain } from '../../chain/chain.js'
 import { NodeFault } from '../../chain/node-error.js'
 import {
   BATCH_DEPLOYMENT,
   CREATE2_DEPLOYER,
   DELEGATED_CODE,
-  FORMERLY_DELEGATED_CODE,
   SETTLEMENT_BATCH,
   SETTLEMENT_BATCH_CODE,
 } from '../../chain/settlement-batch.js'
-import type { Database } from '../../ledger/ledger.js'
 import type { SignedTransactionRow } from '../../ledger/schema.js'
 import { storeTransaction } from '../../ledger/signed-transactions.js'
-import { signDelegation, takeNonces } from './sign.js'
+import type { Settling } from '../submissions.js'
+import { signTransaction, takeNonces } from './sign.js'
 
 /** A delegation that is mined and has no effect is not tried for ever. */
 const MOST_ATTEMPTS = 3
@@ -25,14 +22,10 @@ const DEPLOYMENT_GAS = 400_000n
 export class Delegation {
   readonly #attempts = new Map<Address, number>()
   readonly #obstacles = new Map<Address, string>()
-  readonly #chain: Chain
-  readonly #db: Database
-  readonly #logger: Logger
+  readonly #settling: Settling
 
-  constructor(chain: Chain, db: Database, logger: Logger) {
-    this.#chain = chain
-    this.#db = db
-    this.#logger = logger
+  constructor(settling: Settling) {
+    this.#settling = settling
   }
 
   /** Why the account can't be delegated here, once that was found: its payments are settled one by one. */
@@ -45,44 +38,50 @@ export class Delegation {
    * be made; `null`: it can't, and {@link obstacleOf} says so from now on. Only for a signer that has nothing in flight. Throws `NodeFault`.
    */
   async ensure(signer: Address, nonce: number): Promise<'delegated' | SignedTransactionRow | null> {
-    const code = await this.#chain.code(signer)
+    const code = await this.#settling.chain.latest.code(signer)
     if (code === DELEGATED_CODE) return 'delegated'
     const obstacle = await this.#findObstacle(signer, code)
     if (obstacle === null) return this.#delegate(signer, nonce)
     this.#obstacles.set(signer, obstacle)
-    const { network } = this.#chain
-    this.#logger.error({ network, signer, obstacle }, 'the signer can not send batches; it settles payments one by one')
+    const { network } = this.#settling.chain
+    this.#settling.logger.error(
+      { network, signer, obstacle },
+      'the signer can not send batches; it settles payments one by one',
+    )
     return null
   }
 
   async #findObstacle(signer: Address, code: string): Promise<string | null> {
-    if (code !== '0x' && code !== FORMERLY_DELEGATED_CODE) return 'the account has other code already'
+    if (code !== '0x') return 'the account has other code already'
     if ((this.#attempts.get(signer) ?? 0) >= MOST_ATTEMPTS) return 'its delegations had no effect'
-    if (!(await this.#chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
-    const contract = await this.#chain.code(SETTLEMENT_BATCH)
+    if (!(await this.#settling.chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
+    const contract = await this.#settling.chain.latest.code(SETTLEMENT_BATCH)
     if (contract === SETTLEMENT_BATCH_CODE) return null
     if (contract !== '0x') return `other code is at ${SETTLEMENT_BATCH}`
-    const canDeploy = (await this.#chain.code(CREATE2_DEPLOYER)) !== '0x'
+    const canDeploy = (await this.#settling.chain.latest.code(CREATE2_DEPLOYER)) !== '0x'
     return canDeploy ? null : `the chain lacks the deployer ${CREATE2_DEPLOYER}`
   }
 
   /** Deploys the contract in the same transaction where it is not there yet: its address says which code it can have. */
   async #delegate(signer: Address, nonce: number): Promise<SignedTransactionRow> {
     this.#attempts.set(signer, (this.#attempts.get(signer) ?? 0) + 1)
-    const isDeployed = (await this.#chain.code(SETTLEMENT_BATCH)) !== '0x'
+    const isDeployed = (await this.#settling.chain.latest.code(SETTLEMENT_BATCH)) !== '0x'
     const intent = isDeployed
       ? { signer, to: signer, data: '0x' as const, gas: DELEGATION_GAS }
       : { signer, to: CREATE2_DEPLOYER, data: BATCH_DEPLOYMENT, gas: DELEGATION_GAS + DEPLOYMENT_GAS }
-    const fees = await this.#chain.fees()
-    const transaction = await this.#db.transaction(async (tx) => {
-      const next = await takeNonces(tx, this.#chain, signer, 2)
+    const fees = await this.#settling.chain.fees()
+    const transaction = await this.#settling.db.transaction(async (tx) => {
+      const next = await takeNonces(tx, this.#settling.chain, signer, 2)
       if (next !== nonce) throw new NodeFault(`another process sends transactions of ${signer}`)
-      const signed = await signDelegation(this.#chain, intent, SETTLEMENT_BATCH, nonce, fees)
+      const signed = await signTransaction(this.#settling.chain, intent, nonce, fees, SETTLEMENT_BATCH)
       await storeTransaction(tx, signed, [])
       return signed
     })
-    const { network } = this.#chain
-    this.#logger.info({ network, signer, transaction: transaction.hash }, 'delegating the signer to SettlementBatch')
+    const { network } = this.#settling.chain
+    this.#settling.logger.info(
+      { network, signer, transaction: transaction.hash },
+      'delegating the signer to SettlementBatch',
+    )
     return transaction
   }
 }

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
-import { and, desc, eq, gt, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
+import { sumSpentGas } from '../../ledger/gas-sums.js'
 import { Ledger } from '../../ledger/ledger.js'
-import { gas, signedTransactions } from '../../ledger/schema.js'
+import { signedTransactions } from '../../ledger/schema.js'
 import { BillingMetrics } from '../../metrics.js'
 
-const DAY_MILLISECONDS = 24 * 3_600_000
 const WAITS = ['cheaper gas', 'gas budget'] as const
 /** What a signer waits for before it signs anything more. */
 export type GasWait = (typeof WAITS)[number]
@@ -39,49 +39,19 @@ export class GasPolicy {
   }
 
   /** Whether the signer's gas of the last 24 hours, with what is in flight, has used up its budget. */
-  async isSpent(
-    { network, dailyGasBudget }: Pick<Chain, 'network' | 'dailyGasBudget'>,
-    signer: Address,
-  ): Promise<boolean> {
-    return (await this.readSpent(network, signer)) + (await this.readInFlight(network, signer)) >= dailyGasBudget
-  }
-
-  /** Wei that the signer's mined transactions of 24 hours have cost. */
-  async readSpent(network: Network, signer: Address): Promise<bigint> {
-    const since = new Date(Date.now() - DAY_MILLISECONDS)
-    const [spent] = await this.ledger.db
-      .select({ fee: sql<string>`coalesce(sum(${gas.fee}), 0)::text` })
-      .from(gas)
-      .where(and(eq(gas.network, network), eq(gas.signer, signer), gt(gas.recordedAt, since)))
-    return BigInt(spent?.fee ?? 0)
+  private async isSpent({ network, dailyGasBudget }: Chain, signer: Address): Promise<boolean> {
+    const spent = await sumSpentGas(this.ledger.db, { network, signer })
+    return spent + (await this.readInFlight(network, signer)) >= dailyGasBudget
   }
 
   /** Wei that transactions which may still be mined can cost: of each nonce the dearest. */
   private async readInFlight(network: Network, signer: Address): Promise<bigint> {
-    const isOfSigner = and(eq(signedTransactions.network, network), eq(signedTransactions.signer, signer))
-    const mined = this.ledger.db
-      .select({ nonce: signedTransactions.nonce })
-      .from(signedTransactions)
-      .where(and(isOfSigner, eq(signedTransactions.status, 'mined')))
-      .orderBy(desc(signedTransactions.nonce))
-      .limit(1)
-    const byNonce = this.ledger.db
-      .select({
-        wei: sql<string>`max(${signedTransactions.gas} * ${signedTransactions.maxFeePerGas})`.as('wei'),
-      })
-      .from(signedTransactions)
-      .where(
-        and(
-          isOfSigner,
-          sql`${signedTransactions.status} = 'open'`,
-          sql`${signedTransactions.nonce} > coalesce((${mined}), -1)`,
-        ),
-      )
-      .groupBy(signedTransactions.nonce)
-      .as('by_nonce')
-    const [open] = await this.ledger.db
-      .select({ wei: sql<string>`coalesce(sum(${byNonce.wei}), 0)::text` })
-      .from(byNonce)
+    const isOfSigner = sql`network = ${network} and signer = ${signer}`
+    const [open] = await this.ledger.db.select({ wei: sql<string>`coalesce(sum(wei), 0)::text` }).from(
+      sql`(select max(gas * max_fee_per_gas) as wei from ${signedTransactions} where ${isOfSigner} and status = 'open'
+          and nonce > coalesce((select max(nonce) from ${signedTransactions} where ${isOfSigner} and status = 'mined'), -1)
+          group by nonce) as by_nonce`,
+    )
     return BigInt(open?.wei ?? 0)
   }
 }

@@ -2,9 +2,8 @@ import type { Address, Hash, Hex } from '@upfront/protocol'
 import { and, eq, sql } from 'drizzle-orm'
 import { keccak256 } from 'viem'
 import type { Chain } from '../../chain/chain.js'
-import type { Fees } from '../../chain/gas-terms.js'
 import { NodeFault } from '../../chain/node-error.js'
-import type { SignerKey } from '../../environment/signer-keys.js'
+import type { Fees } from '../../chain/state.js'
 import type { Transaction } from '../../ledger/ledger.js'
 import { type SignedTransactionRow, signers } from '../../ledger/schema.js'
 
@@ -30,52 +29,29 @@ export async function takeNonces(tx: Transaction, chain: Chain, signer: Address,
   return lease.nextNonce - count
 }
 
-/** The row to be stored. */
-export async function signTransaction(
-  chain: Chain,
-  { signer, to, data, gas }: Intent,
-  nonce: number,
-  { maxFeePerGas, maxPriorityFeePerGas }: Fees,
-): Promise<SignedTransactionRow> {
-  const fees = { maxFeePerGas, maxPriorityFeePerGas }
-  const { chainId, network } = chain
-  const { account } = keyOf(chain, signer)
-  const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees })
-  return { ...toRow(raw), network, signer, nonce, gas, ...fees }
-}
-
 /**
- * A transaction that also delegates the signer's account to the code of `delegate` (EIP-7702). It uses two nonces: its own, and the
+ * The row to be stored. With `delegate` it also delegates the signer's account to that code (EIP-7702), and uses two nonces: its own, and the
  * next one for the authorization.
  */
-export async function signDelegation(
-  chain: Chain,
+export async function signTransaction(
+  { chainId, network, signers: keys }: Chain,
   { signer, to, data, gas }: Intent,
-  delegate: Address,
   nonce: number,
   { maxFeePerGas, maxPriorityFeePerGas }: Fees,
+  delegate: Address | null = null,
 ): Promise<SignedTransactionRow> {
+  const account = keys.get(signer)?.account
+  if (account === undefined) throw new Error(`no key for ${signer}`)
   const fees = { maxFeePerGas, maxPriorityFeePerGas }
-  const { chainId, network } = chain
-  const { account } = keyOf(chain, signer)
-  const authorization = await account.signAuthorization({ address: delegate, chainId, nonce: nonce + 1 })
-  const authorizationList = [authorization]
-  const raw = await account.signTransaction({
-    type: 'eip7702',
-    ...{ chainId, nonce, to, data, gas, authorizationList, ...fees },
-  })
-  return { ...toRow(raw), network, signer, nonce, gas, ...fees }
-}
-
-function keyOf(chain: Chain, signer: Address): SignerKey {
-  const key = chain.signers.get(signer)
-  if (key === undefined) throw new Error(`no key for ${signer}`)
-  return key
-}
-
-function toRow(raw: Hex): Pick<SignedTransactionRow, 'hash' | 'raw' | 'status' | 'signedAt'> {
+  const content = { chainId, nonce, to, data, gas, ...fees }
+  const authorize = (address: Address) => account.signAuthorization({ address, chainId, nonce: nonce + 1 })
+  const raw = await account.signTransaction(
+    delegate === null
+      ? { type: 'eip1559', ...content }
+      : { type: 'eip7702', ...content, authorizationList: [await authorize(delegate)] },
+  )
   const hash: Hash = keccak256(raw)
-  return { hash, raw, status: 'open', signedAt: new Date() }
+  return { hash, raw, status: 'open', signedAt: new Date(), network, signer, nonce, gas, ...fees }
 }
 
 /** What a replacement may offer at most, as a multiple of the fees that are usual now. */

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common'
 import type { Address } from '@upfront/protocol'
-import { and, count, eq, sql } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import { PLAIN_SETTLEMENT_GAS } from '../../chain/settlement-gas.js'
 import { Environment } from '../../environment/environment.js'
+import { sumPromisedGas, sumSpentGas } from '../../ledger/gas-sums.js'
 import { isInState } from '../../ledger/is-in-state.js'
 import { Ledger } from '../../ledger/ledger.js'
 import { payments } from '../../ledger/schema.js'
 import { BillingMetrics } from '../../metrics.js'
-import { GasPolicy } from './gas-policy.js'
 
 const FRESH_MILLISECONDS = 2_000
 
@@ -19,7 +19,6 @@ export class SignerFunds {
 
   constructor(
     private readonly ledger: Ledger,
-    private readonly gasPolicy: GasPolicy,
     private readonly metrics: BillingMetrics,
     private readonly environment: Environment,
   ) {}
@@ -60,25 +59,19 @@ export class SignerFunds {
 
   private async read(chain: Chain, signer: Address): Promise<number> {
     const { network } = chain
-    const [balance, { maxFeePerGas }, l1Fee, spent, [open]] = await Promise.all([
-      chain.balance(signer),
-      chain.fees(),
-      chain.l1Fee(),
-      this.gasPolicy.readSpent(network, signer),
-      this.ledger.db
-        .select({ payments: count(), gas: sql<string>`coalesce(sum(${payments.settlementGas}), 0)::text` })
-        .from(payments)
-        .where(
-          and(
-            eq(payments.network, network),
-            eq(payments.facilitator, signer),
-            isInState('authorized', 'charging', 'submitted'),
-          ),
-        ),
+    const [balance, price, spent] = await Promise.all([
+      chain.latest.balance(signer),
+      chain.gasPrice(),
+      sumSpentGas(this.ledger.db, { network, signer }),
     ])
+    const isOpen = and(
+      eq(payments.network, network),
+      eq(payments.facilitator, signer),
+      isInState('authorized', 'charging', 'submitted'),
+    )
+    const promised = await sumPromisedGas(this.ledger.db, isOpen, price)
     // What nodes ask a signer to hold for a settlement in flight is its gas limit, not what it will use.
-    const cost = PLAIN_SETTLEMENT_GAS * maxFeePerGas + l1Fee
-    const promised = BigInt(open?.gas ?? 0) * maxFeePerGas + BigInt(open?.payments ?? 0) * l1Fee
+    const cost = PLAIN_SETTLEMENT_GAS * price.maxFeePerGas + price.l1Fee
     const paidBy = (wei: bigint) => (cost === 0n ? Number.POSITIVE_INFINITY : Number((wei - promised) / cost))
     const left = Math.max(Math.min(paidBy(balance), paidBy(chain.dailyGasBudget - spent)), 0)
     this.metrics.signerSettlementsLeft.set({ network, signer }, left)

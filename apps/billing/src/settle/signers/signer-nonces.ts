@@ -33,7 +33,7 @@ export async function mendNonces(
   signer: Address,
   logger: Logger,
 ): Promise<{ mined: number; next: number }> {
-  const count = await chain.transactionCount(signer, 'latest')
+  const count = await chain.latest.transactionCount(signer)
   const ofSigner = and(eq(signers.network, chain.network), eq(signers.address, signer))
   const { orphans, past, next } = await db.transaction(async (tx) => {
     const now = new Date()

@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common'
-import type { Hex } from '@upfront/protocol'
 import { sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
-import type { Fees } from '../../chain/gas-terms.js'
 import { NodeFault } from '../../chain/node-error.js'
 import { batchGasLimit, encodeBatch } from '../../chain/settlement-batch.js'
-import { encodeSettlement, settlementTarget } from '../../chain/settlement-call.js'
-import { type Database, Ledger, type Transaction } from '../../ledger/ledger.js'
+import { callOf } from '../../chain/settlement-call.js'
+import type { Fees, SettlementCall } from '../../chain/state.js'
+import { type Database, Ledger } from '../../ledger/ledger.js'
 import { rowJson } from '../../ledger/row-json.js'
 import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../../ledger/schema.js'
 import { SharedTurns } from '../../ledger/shared-turns.js'
-import { type Intent, signTransaction, takeNonces } from './sign.js'
+import { type Intent, signTransaction } from './sign.js'
 
 /** Transactions that share a database transaction. More would hold the signer's lease for long. */
 const MOST_TRANSACTIONS = 16
@@ -20,10 +19,7 @@ const TRANSACTION_GAS = 21_000n
 /** What moves a payment's charge. */
 export interface Settlement {
   payment: PaymentRow
-  /** Calldata for its {@link settlementTarget}. */
-  call: Hex
-  /** The gas limit of a transaction that does nothing else. */
-  gas: bigint
+  call: SettlementCall
 }
 
 interface Wanted {
@@ -81,25 +77,20 @@ export class SigningQueue {
     const [{ chain, settlements }] = wanted as readonly [Wanted, ...Wanted[]]
     const signer = signerOf(settlements)
     const key = `${chain.network}/${signer}`
-    const known = wanted.find(({ nonce }) => nonce !== null)?.nonce ?? this.nonces.get(key)
-    const store = async (db: Database | Transaction, first: number) => {
-      const stored = await signAndStore(db, wanted, first)
-      this.nonces.set(key, stored.next)
-      return stored.transactions
+    // What the ledger gives out next is a guess until it is stored: a wrong one costs some signatures.
+    let first = wanted.find(({ nonce }) => nonce !== null)?.nonce ?? this.nonces.get(key) ?? 0
+    for (;;) {
+      const { transactions, next } = await signAndStore(this.ledger.db, wanted, first)
+      this.nonces.set(key, next)
+      if (transactions !== null) return transactions
+      first = next
     }
-    // A wrong guess costs some signatures; under the lease there is nothing to guess.
-    const guessed = known === undefined ? null : await store(this.ledger.db, known)
-    return (
-      guessed ??
-      (await this.ledger.db.transaction(async (tx) => store(tx, await takeNonces(tx, chain, signer, 0)))) ??
-      wanted.map(() => null)
-    )
   }
 }
 
 /** `transactions` are `null` where `first` is not the signer's next nonce; one of them is where nothing of it was left to sign. */
 async function signAndStore(
-  db: Database | Transaction,
+  db: Database,
   wanted: readonly Wanted[],
   first: number,
 ): Promise<{ transactions: (SignedTransactionRow | null)[] | null; next: number }> {
@@ -126,7 +117,7 @@ async function signAndStore(
 }
 
 /** Throws `NodeFault` where the ledger does not know the signer yet. */
-async function store(db: Database | Transaction, signed: readonly Signed[], first: number): Promise<Stored> {
+async function store(db: Database, signed: readonly Signed[], first: number): Promise<Stored> {
   const [{ network, signer }] = signed.map(({ transaction }) => transaction) as [SignedTransactionRow]
   const transactions = signed.map(({ transaction }) => rowJson(signedTransactions, transaction))
   const items = signed.flatMap(({ settlements, transaction: { hash } }) =>
@@ -149,21 +140,18 @@ async function store(db: Database | Transaction, signed: readonly Signed[], firs
 export async function prepare(chain: Chain, payment: PaymentRow): Promise<Settlement | null> {
   if (payment.charge === null) throw new Error(`payment ${payment.id} was not charged`)
   if (payment.deadline < (await chain.head.nextTimestamp())) return null
-  const call = encodeSettlement(payment, payment.charge)
-  const { facilitator, settlementGas: gas } = payment
+  const call = callOf(payment, payment.charge)
   // As much gas as was verified, and promised for it: what needs more is not what was verified.
-  return (await chain.wouldSettle(facilitator, settlementTarget(payment), call, gas)) ? { payment, call, gas } : null
+  return (await chain.latest.wouldSettle(call, payment.settlementGas)) ? { payment, call } : null
 }
 
 /** One settlement is a call of its own; more are a batch of the signer's own account. */
 export function intentOf(settlements: readonly Settlement[]): Intent {
   const signer = signerOf(settlements)
-  const [only] = settlements
-  if (only !== undefined && settlements.length === 1)
-    return { signer, to: settlementTarget(only.payment), data: only.call, gas: only.gas }
-  const items = settlements.map(({ payment, call, gas }) => {
-    return { to: settlementTarget(payment), call, gas: gas - TRANSACTION_GAS }
-  })
+  const all = settlements.map(({ payment, call: { to, data } }) => ({ to, data, gas: payment.settlementGas }))
+  const [first] = all
+  if (first !== undefined && all.length === 1) return { signer, ...first }
+  const items = all.map(({ to, data: call, gas }) => ({ to, call, gas: gas - TRANSACTION_GAS }))
   const data = encodeBatch(signer, items)
   return { signer, to: signer, data, gas: batchGasLimit(items, data) }
 }

@@ -1,14 +1,12 @@
 import type { Address } from '@upfront/protocol'
-import { errorText, type Logger } from '@upfront/service'
+import { errorText } from '@upfront/service'
 import { and, eq } from 'drizzle-orm'
-import type { Chain } from '../../chain/chain.js'
 import { NodeRefusal } from '../../chain/node-error.js'
-import type { Environment } from '../../environment/environment.js'
 import { type Claimant, claimCharges, releaseCharges } from '../../ledger/claim-work.js'
-import type { Database } from '../../ledger/ledger.js'
 import { type PaymentRow, type SignedTransactionRow, signers } from '../../ledger/schema.js'
 import { Delegation } from '../signers/delegation.js'
-import { intentOf, prepare, type Settlement, type SigningQueue } from '../signers/signing-queue.js'
+import { intentOf, prepare, type Settlement } from '../signers/signing-queue.js'
+import type { Settling } from '../submissions.js'
 
 /** A little less than EIP-7825 lets a transaction have. */
 const MOST_GAS = 16_000_000n
@@ -34,24 +32,16 @@ export class Batches {
   /** By signer: payments whose transaction can't be mined any more. They go first. */
   readonly #again = new Map<Address, PaymentRow[]>()
   readonly #signedAt = new Map<Address, number>()
-  readonly #chain: Chain
-  readonly #db: Database
-  readonly #signing: SigningQueue
-  readonly #environment: Environment
-  readonly #logger: Logger
+  readonly #settling: Settling
 
-  constructor(chain: Chain, db: Database, signing: SigningQueue, environment: Environment, logger: Logger) {
-    this.#chain = chain
-    this.#db = db
-    this.#signing = signing
-    this.#environment = environment
-    this.#logger = logger
-    this.#delegation = new Delegation(chain, db, logger)
+  constructor(settling: Settling) {
+    this.#settling = settling
+    this.#delegation = new Delegation(settling)
   }
 
   /** Whether this signer's payments are settled in batches. */
   serves(signer: Address): boolean {
-    return this.#environment.SETTLEMENT === 'batch' && this.obstacleOf(signer) === null
+    return this.#settling.environment.SETTLEMENT === 'batch' && this.obstacleOf(signer) === null
   }
 
   /** Why this signer can't send batches; `null`: nothing is known against it. */
@@ -73,7 +63,7 @@ export class Batches {
   /** Milliseconds until the signer may send its next batch. */
   pauseOf(signer: Address): number {
     const signedAt = this.#signedAt.get(signer) ?? Number.NEGATIVE_INFINITY
-    return Math.max(signedAt + this.#environment.LIMITS.batchIntervalMs - Date.now(), 0)
+    return Math.max(signedAt + this.#settling.environment.LIMITS.batchIntervalMs - Date.now(), 0)
   }
 
   /**
@@ -96,19 +86,19 @@ export class Batches {
 
   /** The signer's next nonce; `null`: a transaction of it is in flight, whoever signed it. */
   async #readFreeNonce(signer: Address): Promise<number | null> {
-    const [lease] = await this.#db
+    const [lease] = await this.#settling.db
       .select({ nextNonce: signers.nextNonce })
       .from(signers)
-      .where(and(eq(signers.network, this.#chain.network), eq(signers.address, signer)))
+      .where(and(eq(signers.network, this.#settling.chain.network), eq(signers.address, signer)))
     if (lease === undefined) return null
-    const count = await this.#chain.transactionCount(signer, 'latest')
+    const count = await this.#settling.chain.latest.transactionCount(signer)
     return lease.nextNonce === count ? count : null
   }
 
   /** What expires first, as much as a batch holds. */
   async #claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
-    const count = this.#environment.LIMITS.batchSize - taken
-    return count > 0 ? claimCharges(this.#db, claimant, [{ signer, count }]) : []
+    const count = this.#settling.environment.LIMITS.batchSize - taken
+    return count > 0 ? claimCharges(this.#settling.db, claimant, [{ signer, count }]) : []
   }
 
   /** What the node does not answer for is looked at again later, as everything that was claimed. */
@@ -117,12 +107,15 @@ export class Batches {
     const doubtful: PaymentRow[] = []
     const one = async (payment: PaymentRow) => {
       try {
-        const settlement = await prepare(this.#chain, payment)
+        const settlement = await prepare(this.#settling.chain, payment)
         if (settlement === null) doubtful.push(payment)
         else settlements.push(settlement)
       } catch (error) {
-        const { network } = this.#chain
-        this.#logger.warn({ paymentId: payment.id, network, reason: errorText(error) }, 'a charge waits for its node')
+        const { network } = this.#settling.chain
+        this.#settling.logger.warn(
+          { paymentId: payment.id, network, reason: errorText(error) },
+          'a charge waits for its node',
+        )
       }
     }
     await Promise.all(charges.map(one))
@@ -134,13 +127,16 @@ export class Batches {
     settlements: readonly Settlement[],
     nonce: number,
   ): Promise<Pick<BatchTurn, 'transaction' | 'settled'>> {
-    const [fees, balance] = await Promise.all([this.#chain.fees(), this.#chain.balance(signer)])
+    const [fees, balance] = await Promise.all([
+      this.#settling.chain.fees(),
+      this.#settling.chain.latest.balance(signer),
+    ])
     const fitting = await this.#fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
-    const transaction = await this.#signing.sign(this.#chain, fitting, fees, nonce)
+    const transaction = await this.#settling.signing.sign(this.#settling.chain, fitting, fees, nonce)
     if (transaction !== null) this.#signedAt.set(signer, Date.now())
     const left = transaction === null ? settlements : settlements.slice(fitting.length)
     const payments = left.map(({ payment }) => payment)
-    await releaseCharges(this.#db, payments)
+    await releaseCharges(this.#settling.db, payments)
     for (const payment of payments) if (payment.state === 'submitted') this.putBack(payment)
     return { transaction, settled: transaction === null ? [] : fitting.map(({ payment }) => payment) }
   }
@@ -154,12 +150,15 @@ export class Batches {
     const fitting = settlements.slice(0, count)
     const { to, data, gas } = intentOf(fitting)
     try {
-      await this.#chain.simulate(signer, to, data, gas)
+      await this.#settling.chain.latest.call(to, data, { from: signer, gas })
       return fitting
     } catch (error) {
       if (!(error instanceof NodeRefusal)) throw error
-      const { network } = this.#chain
-      this.#logger.warn({ network, signer, reason: error.message }, 'a batch was refused; one payment goes alone')
+      const { network } = this.#settling.chain
+      this.#settling.logger.warn(
+        { network, signer, reason: error.message },
+        'a batch was refused; one payment goes alone',
+      )
       return fitting.slice(0, 1)
     }
   }
