@@ -1,5 +1,6 @@
 //! What code comes to, without running it.
 
+use crate::pushed_words::PushedWords;
 use revm::bytecode::opcode::{self, OPCODE_INFO};
 
 /// How far a branch is looked along.
@@ -19,34 +20,14 @@ pub fn is_error(opcode: u8) -> bool {
 /// are followed where their destination was pushed on the way.
 pub fn end_of(code: &[u8], from: usize) -> Option<u8> {
     let mut at = from;
-    // Destinations that were pushed; other words are none.
-    let mut stack: Vec<Option<usize>> = Vec::new();
+    let mut words = PushedWords::default();
     for _ in 0..MOST_STEPS {
         let opcode = *code.get(at)?;
-        at += 1;
-        match opcode {
-            opcode::JUMP => match stack.pop().flatten() {
-                Some(to) => at = to,
-                None => return None,
-            },
-            opcode::PUSH1..=opcode::PUSH32 => {
-                let size = usize::from(opcode - opcode::PUSH1) + 1;
-                let operand = code.get(at..at + size)?;
-                stack
-                    .push((size <= 4).then(|| operand.iter().fold(0, |number, byte| number << 8 | usize::from(*byte))));
-                at += size;
-            }
-            opcode::DUP1..=opcode::DUP16 => {
-                let depth = usize::from(opcode - opcode::DUP1);
-                stack.push(stack.iter().rev().nth(depth).copied().flatten());
-            }
-            opcode::SWAP1..=opcode::SWAP16 => {
-                let depth = usize::from(opcode - opcode::SWAP1) + 1;
-                while stack.len() <= depth {
-                    stack.insert(0, None);
-                }
-                let top = stack.len() - 1;
-                stack.swap(top, top - depth);
+        at = match opcode {
+            opcode::JUMP => {
+                let to = words.top().and_then(|word| usize::try_from(word).ok())?;
+                words.step(code, at);
+                to
             }
             opcode::STOP
             | opcode::RETURN
@@ -60,14 +41,11 @@ pub fn end_of(code: &[u8], from: usize) -> Option<u8> {
             | opcode::CREATE..=opcode::DELEGATECALL
             | opcode::CREATE2
             | opcode::STATICCALL => return Some(opcode),
-            _ => {
-                let Some(info) = OPCODE_INFO[usize::from(opcode)] else { return Some(opcode) };
-                for _ in 0..info.inputs() {
-                    stack.pop();
-                }
-                stack.extend((0..info.outputs()).map(|_| None));
-            }
-        }
+            _ => match words.step(code, at) {
+                Some(next) => next,
+                None => return Some(opcode),
+            },
+        };
     }
     None
 }

@@ -8,7 +8,8 @@
 //! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
 //! | [`seal`] | transactions, receipts, roots and headers |
 //! | `depends` | what decides a call's outcome, followed while it runs |
-//! | `last_step`, `frame_end`, `code_end` | what an instruction finds, how it ends its frame, and where code leads to |
+//! | `last_step`, `frame_end` | what an instruction finds, and how it ends its frame |
+//! | `code_end`, `pushed_words` | where code leads to, and what words it pushes, without running it |
 //! | `access_list` | the list of what a block accesses (EIP-7928) |
 //! | `precompile_price` | what precompiled contracts cost for input that they refuse |
 //! | [`answer`] | outcomes as the JSON of an answer |
@@ -30,6 +31,7 @@ pub mod outcome;
 pub mod plan;
 pub mod pool;
 mod precompile_price;
+mod pushed_words;
 pub mod rejection;
 pub mod seal;
 pub mod simulate;

@@ -1,59 +1,31 @@
 //! Slots whose numbers stand in the code: a contract's own variables, but for its mappings and arrays.
 
+use crate::pushed_words::PushedWords;
 use alloy_primitives::U256;
-use revm::bytecode::opcode::{self, OPCODE_INFO};
+use revm::bytecode::opcode;
 
 /// What can be deployed (EIP-170). The code of an override may be longer: the rest is not looked at.
 const MOST_BYTES: usize = 24_576;
 /// Of one code.
 const MOST_SLOTS: usize = 32;
-/// Of the stack, as far as it is surely followed.
-const MOST_WORDS: usize = 64;
 
 /// The slots that the code reads or writes by a number that it pushed itself, in the order of their numbers. Stacks are followed from one
 /// jump destination to the next.
 pub fn constant_slots(code: &[u8]) -> Vec<U256> {
     let code = &code[..code.len().min(MOST_BYTES)];
     let mut slots: Vec<U256> = Vec::new();
-    let mut stack: Vec<Option<U256>> = Vec::new();
+    let mut words = PushedWords::default();
     let mut at = 0;
     while let Some(&opcode) = code.get(at) {
-        at += 1;
         match opcode {
-            opcode::JUMPDEST => stack.clear(),
-            opcode::PUSH0 => stack.push(Some(U256::ZERO)),
-            opcode::PUSH1..=opcode::PUSH32 => {
-                let size = usize::from(opcode - opcode::PUSH1) + 1;
-                stack.push(code.get(at..at + size).map(U256::from_be_slice));
-                at += size;
-            }
-            opcode::DUP1..=opcode::DUP16 => {
-                let depth = usize::from(opcode - opcode::DUP1);
-                stack.push(stack.iter().rev().nth(depth).copied().flatten());
-            }
-            opcode::SWAP1..=opcode::SWAP16 => {
-                let depth = usize::from(opcode - opcode::SWAP1) + 1;
-                while stack.len() <= depth {
-                    stack.insert(0, None);
-                }
-                let top = stack.len() - 1;
-                stack.swap(top, top - depth);
-            }
-            _ => {
-                if let (opcode::SLOAD | opcode::SSTORE, Some(Some(slot))) = (opcode, stack.last()) {
-                    slots.push(*slot);
-                }
-                let Some(info) = OPCODE_INFO[usize::from(opcode)] else {
-                    stack.clear();
-                    continue;
-                };
-                stack.truncate(stack.len().saturating_sub(info.inputs().into()));
-                stack.extend((0..info.outputs()).map(|_| None));
-            }
+            opcode::JUMPDEST => words.clear(),
+            opcode::SLOAD | opcode::SSTORE => slots.extend(words.top()),
+            _ => {}
         }
-        if stack.len() > 2 * MOST_WORDS {
-            stack.drain(..MOST_WORDS);
-        }
+        at = words.step(code, at).unwrap_or_else(|| {
+            words.clear();
+            at + 1
+        });
     }
     slots.sort_unstable();
     slots.dedup();

@@ -1,0 +1,56 @@
+//! A stack as far as its words are known without running the code.
+
+use alloy_primitives::U256;
+use revm::bytecode::opcode::{self, OPCODE_INFO};
+
+/// As far down as words are surely followed.
+const MOST_WORDS: usize = 64;
+
+/// Words that the code pushed itself; none in the place of any other. The top is the last.
+#[derive(Default)]
+pub struct PushedWords(Vec<Option<U256>>);
+
+impl PushedWords {
+    pub fn top(&self) -> Option<U256> {
+        self.0.last().copied().flatten()
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// What the instruction at this place, which is not the code's end, does to the words. @returns the place of the next one; none where
+    /// it is no instruction
+    pub fn step(&mut self, code: &[u8], at: usize) -> Option<usize> {
+        let Self(words) = self;
+        let (opcode, mut next) = (code[at], at + 1);
+        match opcode {
+            opcode::PUSH0..=opcode::PUSH32 => {
+                let size = usize::from(opcode - opcode::PUSH0);
+                words.push(code.get(next..next + size).map(U256::from_be_slice));
+                next += size;
+            }
+            opcode::DUP1..=opcode::DUP16 => {
+                let depth = usize::from(opcode - opcode::DUP1);
+                words.push(words.iter().rev().nth(depth).copied().flatten());
+            }
+            opcode::SWAP1..=opcode::SWAP16 => {
+                let depth = usize::from(opcode - opcode::SWAP1) + 1;
+                while words.len() <= depth {
+                    words.insert(0, None);
+                }
+                let top = words.len() - 1;
+                words.swap(top, top - depth);
+            }
+            _ => {
+                let info = OPCODE_INFO[usize::from(opcode)]?;
+                words.truncate(words.len().saturating_sub(info.inputs().into()));
+                words.extend((0..info.outputs()).map(|_| None));
+            }
+        }
+        if words.len() > 2 * MOST_WORDS {
+            words.drain(..MOST_WORDS);
+        }
+        Some(next)
+    }
+}
