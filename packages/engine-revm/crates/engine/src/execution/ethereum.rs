@@ -1,48 +1,26 @@
-use super::{applied::Applied, block::BlockExecution, failure::TransactionError, transaction::PooledTransaction};
-use crate::{access_list::AccessList, state::SimulationState};
-use revm::{
-    ExecuteEvm,
-    context::{BlockEnv, CfgEnv, Evm, FrameStack, Journal, JournalTr, LocalContext, TxEnv},
-    context_interface::result::ResultAndState,
-    handler::{EthFrame, EthPrecompiles, instructions::EthInstructions},
-    interpreter::interpreter::EthInterpreter,
+use super::{
+    applied::Applied,
+    block::BlockExecution,
+    failure::TransactionError,
+    plain_evm::{PlainEvm, plain_evm},
+    transaction::PooledTransaction,
 };
+use crate::{access_list::AccessList, state::SimulationState};
+use revm::{ExecuteEvm, context_interface::result::ResultAndState, handler::EthPrecompiles};
 
 /// EIP-8037: to execute and for state together.
 const MOST_TRANSACTION_GAS: u64 = u32::MAX as u64;
 
-type Context = revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, (), LocalContext>;
-
-type Inner = Evm<Context, (), EthInstructions<EthInterpreter, Context>, EthPrecompiles, EthFrame<EthInterpreter>>;
-
 /// Executes transactions by Ethereum's rules, with full validation.
 pub struct EthereumEvm {
-    evm: Inner,
+    evm: PlainEvm<(), EthPrecompiles>,
     /// From Amsterdam on.
     access_list: Option<AccessList>,
 }
 
 impl EthereumEvm {
     pub fn new(execution: &BlockExecution, state: SimulationState, access_list: Option<AccessList>) -> Self {
-        let spec = execution.block.rules.spec;
-        let mut journal = Journal::new(state);
-        journal.set_spec_id(spec);
-        let context = Context {
-            block: execution.block_env(),
-            tx: TxEnv::default(),
-            cfg: execution.cfg(),
-            journaled_state: journal,
-            chain: (),
-            local: LocalContext::default(),
-            error: Ok(()),
-        };
-        let evm = Evm {
-            ctx: context,
-            inspector: (),
-            instruction: EthInstructions::new_mainnet_with_spec(spec),
-            precompiles: EthPrecompiles::new(spec),
-            frame_stack: FrameStack::new(),
-        };
+        let evm = plain_evm(execution, state, (), EthPrecompiles::new(execution.block.rules.spec));
         Self { evm, access_list }
     }
 

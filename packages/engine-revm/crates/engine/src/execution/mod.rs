@@ -6,6 +6,7 @@ mod ethereum;
 mod execute;
 mod failure;
 mod optimism;
+mod plain_evm;
 mod reading;
 mod receipt;
 mod transaction;

@@ -1,4 +1,10 @@
-use super::{applied::Applied, block::BlockExecution, failure::TransactionError, transaction::PooledTransaction};
+use super::{
+    applied::Applied,
+    block::BlockExecution,
+    failure::TransactionError,
+    plain_evm::{PlainContext, PlainEvm, plain_evm},
+    transaction::PooledTransaction,
+};
 use crate::{
     op::{BASE_FEE_VAULT, L1_FEE_VAULT, L1Block, OPERATOR_FEE_VAULT, OpFork},
     seal::Deposit,
@@ -6,16 +12,14 @@ use crate::{
 };
 use alloy_primitives::{Address, Bytes, U256, map::AddressSet};
 use revm::{
-    context::{BlockEnv, CfgEnv, Evm, FrameStack, Journal, JournalTr, LocalContext, LocalContextTr, TxEnv},
+    context::{JournalTr, LocalContextTr},
     context_interface::{
         context::ContextError,
         journaled_state::{JournalCheckpoint, account::JournaledAccountTr},
         result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultGas},
     },
     handler::{
-        EthFrame, EthPrecompiles, FrameResult, Handler, MainnetHandler, PrecompileProvider,
-        instructions::EthInstructions,
-        post_execution,
+        EthFrame, EthPrecompiles, FrameResult, Handler, MainnetHandler, PrecompileProvider, post_execution,
         pre_execution::{calculate_caller_fee, validate_account_nonce_and_code_with_components},
     },
     interpreter::{
@@ -25,8 +29,8 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-type Context = revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Rollup, LocalContext>;
-type Inner = Evm<Context, (), EthInstructions<EthInterpreter, Context>, OptimismPrecompiles, EthFrame<EthInterpreter>>;
+type Context = PlainContext<Rollup>;
+type Inner = PlainEvm<Rollup, OptimismPrecompiles>;
 type Mainnet = MainnetHandler<Inner, Error, EthFrame<EthInterpreter>>;
 type Error = EVMError<ReadError, InvalidTransaction>;
 
@@ -55,26 +59,9 @@ pub struct OptimismEvm(Inner);
 
 impl OptimismEvm {
     pub fn new(execution: &BlockExecution, fork: OpFork, state: SimulationState) -> Self {
-        let spec = fork.spec();
-        let mut journal = Journal::new(state);
-        journal.set_spec_id(spec);
-        let context = Context {
-            block: execution.block_env(),
-            tx: TxEnv::default(),
-            cfg: execution.cfg(),
-            journaled_state: journal,
-            chain: Rollup { fork, l1_block: None, deposit: None, encoded: Bytes::new() },
-            local: LocalContext::default(),
-            error: Ok(()),
-        };
-        let precompiles = EthPrecompiles { precompiles: fork.precompiles(), spec };
-        Self(Evm {
-            ctx: context,
-            inspector: (),
-            instruction: EthInstructions::new_mainnet_with_spec(spec),
-            precompiles: OptimismPrecompiles { fork, precompiles },
-            frame_stack: FrameStack::new_prealloc(8),
-        })
+        let chain = Rollup { fork, l1_block: None, deposit: None, encoded: Bytes::new() };
+        let precompiles = EthPrecompiles { precompiles: fork.precompiles(), spec: fork.spec() };
+        Self(plain_evm(execution, state, chain, OptimismPrecompiles { fork, precompiles }))
     }
 
     pub fn state(&mut self) -> &mut SimulationState {
@@ -288,6 +275,7 @@ mod tests {
         state::{Read, StateCache, StateSource, Stop, Value},
     };
     use alloy_primitives::{B256, TxKind, U256, address, bytes};
+    use revm::context::TxEnv;
     use std::sync::Arc;
 
     const FACTORY: Address = address!("b20f000000000000000000000000000000000000");
