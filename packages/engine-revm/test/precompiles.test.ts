@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
-import { callPlan, RICH, simulated } from '@upfront/engine-conformance'
+import { callPlan, RICH, simulated, withoutGasLimit } from '@upfront/engine-conformance'
 import type { Hex } from '@upfront/protocol'
 import type { RevmEngine } from '../src/index.js'
 import { BUILDS } from './builds.js'
@@ -139,5 +139,19 @@ describe.each(BUILDS)('precompiles, on the %s build', (_build, create) => {
     const { blocks } = await simulated(engine, callPlan({ from: RICH, to, input: `0x${input}`, gas: '0x1000000' }))
     const [call] = blocks[0]!.calls
     expect([call?.status, call?.returnData]).toEqual(returned === undefined ? ['0x0', '0x'] : ['0x1', `0x${returned}`])
+  })
+
+  // A 32-bit build must not take a length for the one that it has room for.
+  it.each([
+    ['of a number', 1n, '0x0'],
+    ['of nothing', 0n, '0x1'],
+  ])('prices an exponent of 2^40 bytes %s before Osaka', async (_what, base, status) => {
+    const input: Hex = `0x${scalar(base)}${scalar(2n ** 40n)}${scalar(0n)}`
+    const gas = 12n * 10n ** 9n
+    const plan = withoutGasLimit(callPlan({ from: RICH, to: `0x${hex(5n, 20)}`, input, gas: `0x${gas.toString(16)}` }))
+    const prague = plan.blocks.map((block) => ({ ...block, rules: { ...block.rules, fork: 'prague' as const } }))
+    const { blocks } = await simulated(engine, { ...plan, blocks: prague })
+    const call = blocks[0]!.calls[0]!
+    expect([call.status, BigInt(call.gasUsed) === gas]).toEqual([status, status === '0x0'])
   })
 })

@@ -2,7 +2,7 @@
 
 use alloy_primitives::U256;
 use revm::precompile::{
-    PrecompileHalt,
+    PrecompileHalt, PrecompileId,
     bls12_381_const::{
         DISCOUNT_TABLE_G1_MSM, DISCOUNT_TABLE_G2_MSM, G1_MSM_BASE_GAS_FEE, G1_MSM_INPUT_LENGTH, G2_MSM_BASE_GAS_FEE,
         G2_MSM_INPUT_LENGTH, PAIRING_INPUT_LENGTH, PAIRING_MULTIPLIER_BASE, PAIRING_OFFSET_BASE,
@@ -23,6 +23,12 @@ pub fn of_refused(halt: &PrecompileHalt, input: &[u8]) -> u64 {
     }
 }
 
+/// Whether no gas pays for it: MODEXP of an exponent of 4 GiB and more. A 32-bit build would price it by a shorter length.
+pub fn is_beyond(precompile: &PrecompileId, input: &[u8]) -> bool {
+    let has = |at: usize, least: u64| word(input, at) >= U256::from(least);
+    *precompile == PrecompileId::ModExp && has(32, 1 << 32) && (has(0, 1) || has(64, 1))
+}
+
 /// Gas (EIP-2537).
 pub fn g1_msm(input: &[u8]) -> u64 {
     msm_required_gas(input.len() / G1_MSM_INPUT_LENGTH, &DISCOUNT_TABLE_G1_MSM, G1_MSM_BASE_GAS_FEE)
@@ -40,12 +46,15 @@ pub fn bls_pairing(input: &[u8]) -> u64 {
 
 /// Gas (EIP-7883), of lengths beyond those that EIP-7823 allows.
 fn modexp(input: &[u8]) -> u64 {
-    let word = |data: &[u8], at: usize| U256::from_be_bytes(right_pad_with_offset::<32>(data, at).into_owned());
     let [base, exponent, modulus] = [0, 32, 64].map(|at| word(input, at).saturating_to::<u64>());
     let head = word(input.get(96..).unwrap_or_default(), usize::try_from(base).unwrap_or(usize::MAX));
     // Of a short exponent, its bytes alone.
     let head = head >> (8 * (32 - exponent.min(32)) as usize);
     osaka_gas_calc(base, exponent, modulus, &head)
+}
+
+fn word(data: &[u8], at: usize) -> U256 {
+    U256::from_be_bytes(right_pad_with_offset::<32>(data, at).into_owned())
 }
 
 #[cfg(test)]

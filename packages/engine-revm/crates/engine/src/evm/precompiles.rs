@@ -70,7 +70,8 @@ impl PrecompileProvider<Context> for PrecompileSet {
         let gas = allowance.map_or(u64::MAX, |allowance| allowance.precompile_gas).min(inputs.gas_limit);
         let mut output = {
             let input = inputs.input.as_bytes(context);
-            let output = precompile.execute(&input, gas, inputs.reservoir).map_err(|error| error.to_string())?;
+            let paid = if precompile_price::is_beyond(precompile.id(), &input) { 0 } else { gas };
+            let output = precompile.execute(&input, paid, inputs.reservoir).map_err(|error| error.to_string())?;
             match output.halt_reason() {
                 Some(reason) if precompile_price::of_refused(reason, &input) > gas => {
                     PrecompileOutput::halt(PrecompileHalt::OutOfGas, inputs.reservoir)
