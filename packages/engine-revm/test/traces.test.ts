@@ -229,7 +229,7 @@ function hasAccessListAsGeth(call: object, stateOverrides: object): boolean {
 
 /**
  * What may differ where an instruction can't be paid for or finds too few operands: its words (`inOurWords`) and its price. Where a CREATE
- * can't pay for state (EIP-8037), geth has looked at the account that it would have made, and its step has no error.
+ * can't pay for state (EIP-8037), geth's step has no error.
  */
 function comparedUnlessUnpaid(theirs: Answers[number], ours: Answers[number]): string[] {
   const their = inOurWords(theirs.result, ours.result) as Traced | undefined
@@ -239,17 +239,11 @@ function comparedUnlessUnpaid(theirs: Answers[number], ours: Answers[number]): s
     if (error === 'out of gas' && step.error === undefined && /^CREATE2?$/.test(step.op)) step.error = error
     if (error === step.error && /^(out of gas|stack underflow)/.test(error ?? '')) Object.assign(step, { gasCost })
   }
-  for (const accounts of [their, their?.post] as Record<string, object>[])
-    for (const [address, account] of Object.entries(accounts ?? {})) {
-      const isNothing = /^\{"(balance":"0x0|codeHash":"0x0{64})"\}$/.test(JSON.stringify(account))
-      const held = accounts === their ? our : our?.post
-      if (isNothing && held !== undefined && !(address in held)) delete accounts[address]
-    }
   return compared({ ...theirs, result: their }, ours)
 }
 
 type Step = { op: string; depth: number; gasCost?: number; error?: string }
-type Traced = { structLogs?: Step[]; post?: object }
+type Traced = { structLogs?: Step[] }
 
 /** What geth refuses it refuses in words of its own, which name the transaction: that we refuse it too is enough. */
 function compared(theirs: Answers[number], ours: Answers[number]): string[] {

@@ -2,7 +2,7 @@
 
 use super::{context::Context, precompiles::PrecompileSet, recorder::Named};
 use crate::outcome::{Frame, FrameKind};
-use alloy_primitives::{Address, TxKind};
+use alloy_primitives::{Address, B256, KECCAK256_EMPTY, TxKind, keccak256};
 use revm::{
     context_interface::{CreateScheme, JournalTr},
     handler::FrameResult,
@@ -10,7 +10,7 @@ use revm::{
         CallScheme, FrameInput, Interpreter, InterpreterAction,
         interpreter::EthInterpreter,
         interpreter_action::FrameInit,
-        interpreter_types::{InputsTr, LoopControl},
+        interpreter_types::{InputsTr, LoopControl, MemoryTr},
     },
     primitives::hardfork::SpecId,
 };
@@ -87,7 +87,10 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
         Some(InterpreterAction::NewFrame(FrameInput::Create(create))) => {
             Some(create.created_address(nonce_of(context, frame)))
         }
-        _ => None,
+        _ => looked_at(context, interpreter, named).filter(|created| {
+            // Where it can't be paid for, it was looked at if the journal has it.
+            !failed || context.journaled_state.inner.state.contains_key(created)
+        }),
     };
     let target = match named {
         Named::Callee(callee) if !failed => delegate_of(context, callee),
@@ -106,7 +109,7 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
             lookup.is_accessed = true;
             lookup.is_read |= !failed;
         }
-        Named::Creation => {}
+        Named::Creation(..) => {}
     }
     if let Some(created) = created {
         recorder.read(created);
@@ -121,6 +124,22 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
     {
         recorder.lookups.removed.insert(frame);
     }
+}
+
+/// The account that a creation would have made: from Amsterdam on, the instruction itself looks at it, and may find that it can't be made.
+fn looked_at(context: &Context, interpreter: &Interpreter<EthInterpreter>, named: Named) -> Option<Address> {
+    let Named::Creation(offset, size, salt) = named else { return None };
+    if !context.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
+        return None;
+    }
+    let frame = interpreter.input.target_address();
+    let Some(salt) = salt else { return Some(frame.create(nonce_of(context, frame))) };
+    let (offset, size) = (usize::try_from(offset).unwrap_or_default(), usize::try_from(size).ok()?);
+    if size > 0 && offset.checked_add(size)? > interpreter.memory.size() {
+        return None;
+    }
+    let init_code = if size > 0 { keccak256(&*interpreter.memory.slice_len(offset, size)) } else { KECCAK256_EMPTY };
+    Some(frame.create2(B256::from(salt), init_code))
 }
 
 fn nonce_of(context: &Context, address: Address) -> u64 {

@@ -80,7 +80,8 @@ pub enum Named {
     Account(Address),
     Callee(Address),
     Beneficiary(Address),
-    Creation,
+    /// What it is given: where its init code lies, of what size, and the salt of CREATE2.
+    Creation(U256, U256, Option<U256>),
 }
 
 impl Named {
@@ -96,7 +97,10 @@ impl Named {
             CREATE2 if step.operand(1).saturating_add(step.operand(2)) > U256::from(step.memory() + MOST_PADDING) => {
                 None
             }
-            CREATE | CREATE2 => Some(Self::Creation),
+            opcode @ (CREATE | CREATE2) => {
+                let salt = (opcode == CREATE2).then(|| step.operand(3));
+                Some(Self::Creation(step.operand(1), step.operand(2), salt))
+            }
             _ => None,
         }
     }
