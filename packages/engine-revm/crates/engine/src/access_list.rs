@@ -1,12 +1,62 @@
 //! The list of what a block accesses and changes (EIP-7928), as it runs.
 
-use alloy_eip7928::{
-    AccountChanges, BalanceChange, BlockAccessIndex, CodeChange, NonceChange, SlotChanges, StorageChange,
-    compute_block_access_list_hash,
-};
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256};
+use alloy_rlp::{RlpEncodable, RlpEncodableWrapper};
 use revm::state::{Account, EvmState};
+use serde::{Deserialize, Deserializer, de::Error};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// An account of a list as it is hashed, and as `eth_getBlockAccessList` answers it in JSON.
+#[derive(Debug, Deserialize, RlpEncodable)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedAccount {
+    pub address: Address,
+    pub storage_changes: Vec<ListedSlot>,
+    pub storage_reads: Vec<Word>,
+    pub balance_changes: Vec<ListedChange>,
+    pub nonce_changes: Vec<ListedChange>,
+    pub code_changes: Vec<ListedCode>,
+}
+
+#[derive(Debug, Deserialize, RlpEncodable)]
+pub struct ListedSlot {
+    pub key: Word,
+    pub changes: Vec<ListedChange>,
+}
+
+#[derive(Debug, Deserialize, RlpEncodable)]
+pub struct ListedChange {
+    index: Word,
+    pub value: Word,
+}
+
+#[derive(Debug, Deserialize, RlpEncodable)]
+pub struct ListedCode {
+    index: Word,
+    pub code: Bytes,
+}
+
+/// A number. All 32 bytes of it are read at once, where they are written: alloy's way goes digit by digit.
+#[derive(Clone, Copy, Debug, RlpEncodableWrapper)]
+pub struct Word(pub U256);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = <&str>::deserialize(from)?;
+        let mut bytes = [0; 32];
+        match hex::decode_to_slice(text, &mut bytes) {
+            Ok(()) => Ok(Self(U256::from_be_bytes(bytes))),
+            Err(_) => text.parse().map(Self).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// What the header has of a block's list.
+pub fn list_hash(list: &[ListedAccount]) -> B256 {
+    let mut encoded = Vec::with_capacity(512 * list.len());
+    alloy_rlp::encode_list(list, &mut encoded);
+    keccak256(encoded)
+}
 
 /// Accounts by address, all that belongs to one in ascending order.
 #[derive(Debug, Default)]
@@ -42,9 +92,7 @@ impl AccessList {
     }
 
     pub fn hash(&self) -> B256 {
-        compute_block_access_list_hash(
-            &self.accounts.iter().map(|(address, seen)| seen.encodable(*address)).collect::<Vec<_>>(),
-        )
+        list_hash(&self.accounts.iter().map(|(address, seen)| seen.listed(*address)).collect::<Vec<_>>())
     }
 }
 
@@ -72,25 +120,27 @@ impl Accesses {
         }
     }
 
-    fn encodable(&self, address: Address) -> AccountChanges {
-        let at = BlockAccessIndex;
-        let slot = |(slot, writes): (&U256, &BTreeMap<u64, U256>)| SlotChanges {
-            slot: *slot,
-            changes: writes.iter().map(|(index, value)| StorageChange::new(at(*index), *value)).collect(),
+    fn listed(&self, address: Address) -> ListedAccount {
+        let changed = |(index, value): (&u64, &U256)| ListedChange { index: word(*index), value: Word(*value) };
+        let slot = |(key, writes): (&U256, &BTreeMap<u64, U256>)| ListedSlot {
+            key: Word(*key),
+            changes: writes.iter().map(changed).collect(),
         };
-        AccountChanges {
+        let nonce = |(index, nonce): (&u64, &u64)| ListedChange { index: word(*index), value: word(*nonce) };
+        let code = |(index, code): (&u64, &Bytes)| ListedCode { index: word(*index), code: code.clone() };
+        ListedAccount {
             address,
             storage_changes: self.writes.iter().map(slot).collect(),
-            storage_reads: self.reads.iter().copied().collect(),
-            balance_changes: self
-                .balances
-                .iter()
-                .map(|(index, value)| BalanceChange::new(at(*index), *value))
-                .collect(),
-            nonce_changes: self.nonces.iter().map(|(index, value)| NonceChange::new(at(*index), *value)).collect(),
-            code_changes: self.codes.iter().map(|(index, code)| CodeChange::new(at(*index), code.clone())).collect(),
+            storage_reads: self.reads.iter().copied().map(Word).collect(),
+            balance_changes: self.balances.iter().map(changed).collect(),
+            nonce_changes: self.nonces.iter().map(nonce).collect(),
+            code_changes: self.codes.iter().map(code).collect(),
         }
     }
+}
+
+fn word(number: u64) -> Word {
+    Word(U256::from(number))
 }
 
 #[cfg(test)]

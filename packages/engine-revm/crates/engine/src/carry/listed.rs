@@ -1,6 +1,8 @@
 use super::difference::{Difference, Differs, unless_same};
-use crate::state::{AccountChange, analysed};
-use alloy_eip7928::{AccountChanges, BlockAccessList, compute_block_access_list_hash};
+use crate::{
+    access_list::{ListedAccount, ListedChange, list_hash},
+    state::{AccountChange, analysed},
+};
 use alloy_primitives::{B256, map::AddressMap};
 
 /// A sealed block that is carried by its access list (EIP-7928).
@@ -16,23 +18,25 @@ pub struct ListedBlock {
 
 /// What the block changes, as its list says. A list whose hash is not the header's says nothing.
 pub fn listed(block: &ListedBlock) -> Result<AddressMap<AccountChange>, Differs> {
-    let list: BlockAccessList = serde_json::from_str(&block.access_list).map_err(|error| Differs::Found {
+    // Why it is none would quote the node.
+    let list: Vec<ListedAccount> = serde_json::from_str(&block.access_list).map_err(|_| Differs::Found {
         difference: Difference::BlockAccessListHash,
-        detail: format!("not an access list: {error}"),
+        detail: "not an access list".to_owned(),
     })?;
-    unless_same(Difference::BlockAccessListHash, compute_block_access_list_hash(&list), block.block_access_list_hash)?;
+    unless_same(Difference::BlockAccessListHash, list_hash(&list), block.block_access_list_hash)?;
     Ok(list.into_iter().map(|account| (account.address, last_values(account))).collect())
 }
 
 /// Changes come in the order of the block. No account is cleared: one that has storage is never made anew (EIP-7610), and one that is
 /// destroyed was made by the same transaction (EIP-6780), whose writes the list does not have then.
-fn last_values(account: AccountChanges) -> AccountChange {
-    let slots = account.storage_changes.into_iter();
+fn last_values(account: ListedAccount) -> AccountChange {
+    let last = |changes: &[ListedChange]| changes.last().map(|change| change.value.0);
+    let slots = account.storage_changes.iter();
     AccountChange {
-        balance: account.balance_changes.last().map(|change| change.post_balance),
-        nonce: account.nonce_changes.last().map(|change| change.new_nonce),
-        code: account.code_changes.into_iter().next_back().map(|change| analysed(change.new_code)),
-        storage: slots.filter_map(|slot| Some((slot.slot, slot.changes.last()?.new_value))).collect(),
+        balance: last(&account.balance_changes),
+        nonce: last(&account.nonce_changes).map(|nonce| nonce.saturating_to()),
+        storage: slots.filter_map(|slot| Some((slot.key.0, last(&slot.changes)?))).collect(),
+        code: account.code_changes.into_iter().next_back().map(|change| analysed(change.code)),
         ..AccountChange::default()
     }
 }
@@ -53,11 +57,10 @@ mod tests {
     }]"#;
 
     fn promised(list: &str) -> ListedBlock {
-        let promised = serde_json::from_str::<BlockAccessList>(LIST).unwrap();
         ListedBlock {
             hash: B256::ZERO,
             number: 7,
-            block_access_list_hash: compute_block_access_list_hash(&promised),
+            block_access_list_hash: list_hash(&serde_json::from_str::<Vec<ListedAccount>>(LIST).unwrap()),
             access_list: list.to_owned(),
         }
     }
