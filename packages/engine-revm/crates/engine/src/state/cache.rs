@@ -87,8 +87,8 @@ impl StateCache {
             return Ok(0);
         }
         let mut writes = writes_of(changes);
-        writes.values.insert(Read::BlockHash(parent_number), Cached::Word(parent.into()));
-        writes.values.insert(Read::BlockHash(parent_number + 1), Cached::Word(key.into()));
+        let hashes = [(parent_number, parent), (parent_number + 1, key)];
+        writes.values.extend(hashes.map(|(number, hash)| (Read::BlockHash(number), Some(Cached::Word(hash.into())))));
         let written = writes.values.len();
         let now = self.clock.load(Ordering::Relaxed);
         let position = below.history.step(below.position, writes, now)?;
@@ -167,8 +167,13 @@ impl StateCache {
 
 fn writes_of(changes: &AddressMap<AccountChange>) -> Writes {
     let mut writes = Writes::default();
+    writes.values.reserve(changes.values().map(|change| 3 + change.storage.len()).sum::<usize>() + 2);
     for (address, change) in changes {
-        let mut write = |read: Read, value: Option<Cached>| writes.values.extend(value.map(|value| (read, value)));
+        let mut write = |read: Read, value: Option<Cached>| {
+            if value.is_some() {
+                writes.values.push((read, value));
+            }
+        };
         write(Read::Balance(*address), change.balance.map(Cached::Word));
         write(Read::Nonce(*address), change.nonce.map(|nonce| Cached::Word(alloy_primitives::U256::from(nonce))));
         write(Read::Code(*address), change.code.clone().map(|(hash, code)| Cached::Code(hash, code)));

@@ -8,7 +8,7 @@ use super::{
     budget::Budget,
     read::{Cached, Read},
     recent_writes::RecentWrites,
-    version::{Entry, Position, Version},
+    version::{Entry, Position},
 };
 use alloy_primitives::{
     Address, U256,
@@ -31,7 +31,8 @@ pub enum NotCarried {
 /// What a block wrote.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
-    pub values: HashMap<Read, Cached>,
+    /// Each is known, and there once.
+    pub values: Vec<(Read, Option<Cached>)>,
     /// Accounts whose other slots are zero from now on.
     pub cleared: AddressSet,
 }
@@ -155,13 +156,13 @@ impl History {
         if entry.used.load(Ordering::Relaxed) != now {
             entry.used.store(now, Ordering::Relaxed);
         }
-        entry.newest.at(at)?.value.clone()
+        entry.at(at).cloned()
     }
 
     /// All that is known of the state at this position.
     pub(super) fn known(&self, at: Position) -> Vec<(Read, Cached)> {
         let values = self.values.pin();
-        values.iter().filter_map(|(read, entry)| Some((*read, entry.newest.at(at)?.value.clone()?))).collect()
+        values.iter().filter_map(|(read, entry)| Some((*read, entry.at(at)?.clone()))).collect()
     }
 
     /// Some of the words that are known at this position, whichever block wrote or read them.
@@ -169,12 +170,11 @@ impl History {
     pub(super) fn some_words(&self, at: Position, seed: usize, most: usize) -> Vec<(Read, U256)> {
         let values = self.values.pin();
         let from = seed % values.len().clamp(1, MOST_SKIPPED);
-        let words = values.iter().skip(from).take(MOST_SKIPPED).filter_map(|(read, entry)| {
-            match (read, entry.newest.at(at)?.value.as_ref()?) {
+        let words =
+            values.iter().skip(from).take(MOST_SKIPPED).filter_map(|(read, entry)| match (read, entry.at(at)?) {
                 (Read::BlockHash(_), _) | (_, Cached::Code(..)) => None,
                 (_, Cached::Word(word)) => Some((*read, *word)),
-            }
-        });
+            });
         words.take(most).collect()
     }
 
@@ -207,7 +207,7 @@ impl History {
         let held = self.values.pin();
         let mut versions = match held.get(read) {
             None => Vec::new(),
-            Some(entry) => entry.newest.list(),
+            Some(entry) => entry.list(),
         };
         match versions.iter_mut().find(|(from, _)| *from <= at) {
             Some((_, Some(known))) => {
@@ -242,7 +242,7 @@ impl History {
             }
             let to = window.newest() + 1;
             let before = window.recent.bytes();
-            window.recent.add(parent, to, writes.values.keys());
+            window.recent.add(parent, to, writes.values.iter().map(|(read, _)| read));
             let grown = window.recent.bytes() as isize - before as isize;
             self.count(&mut window, grown);
             let (undone, restored) = window.apart(parent);
@@ -253,7 +253,7 @@ impl History {
             (to, undone, restored, scanned)
         };
         let cleared: Vec<Address> = writes.cleared.iter().copied().collect();
-        let written: Arc<[Read]> = writes.values.keys().copied().collect();
+        let written: Arc<[Read]> = writes.values.iter().map(|(read, _)| *read).collect();
         let changes = self.changes(parent, writes.cleared.clone(), &restored, &undone, scanned, writes.values);
         let mut bytes = 0;
         for chunk in changes.chunks(CHUNK) {
@@ -288,14 +288,13 @@ impl History {
         restored: &AddressSet,
         undone: &[Read],
         scanned: bool,
-        written: HashMap<Read, Cached>,
+        written: Vec<(Read, Option<Cached>)>,
     ) -> Vec<(Read, Option<Cached>)> {
-        let written = written.into_iter().map(|(read, value)| (read, Some(value)));
         if undone.is_empty() && !scanned {
-            return written.collect();
+            return written;
         }
         let held = self.values.pin();
-        let before = |entry: &Entry| entry.newest.at(parent).and_then(|version| version.value.clone());
+        let before = |entry: &Entry| entry.at(parent).cloned();
         let mut changes: HashMap<Read, Option<Cached>> = HashMap::default();
         changes.extend(undone.iter().map(|read| (*read, held.get(read).and_then(before))));
         if scanned {
@@ -322,7 +321,7 @@ impl History {
         let held = self.values.pin();
         let before = held.get(read);
         let used = before.map_or(now, |entry| entry.used.load(Ordering::Relaxed));
-        let kept = before.map_or(0, |entry| Version::bytes_of(&entry.newest.value));
+        let kept = before.map_or(0, Entry::kept_bytes);
         self.put(window, read, Some(Entry::stepped(before, to, value.clone(), used)));
         kept
     }
@@ -344,16 +343,9 @@ impl History {
         }
         let held = self.values.pin();
         for read in step.changed.iter() {
-            let Some(entry) = held.get(read).filter(|entry| entry.forgets(floor)) else { continue };
-            let mut versions = entry.newest.list();
-            if let Some(last) = versions.iter().position(|(from, _)| *from <= floor) {
-                versions.truncate(last + 1);
+            if let Some(left) = held.get(read).and_then(|entry| entry.cut(floor)) {
+                self.put(window, read, left);
             }
-            while versions.last().is_some_and(|(from, value)| *from <= floor && value.is_none()) {
-                versions.pop();
-            }
-            let used = entry.used.load(Ordering::Relaxed);
-            self.put(window, read, Entry::of(versions, used));
         }
     }
 
@@ -442,7 +434,7 @@ mod tests {
 
     fn written(account: u8) -> Writes {
         let reads = (0..WRITTEN).map(|slot| Read::Storage(Address::with_last_byte(account), U256::from(slot)));
-        let values = reads.map(|read| (read, Cached::Word(U256::from(account)))).collect();
+        let values = reads.map(|read| (read, Some(Cached::Word(U256::from(account))))).collect();
         Writes { values, cleared: AddressSet::default() }
     }
 

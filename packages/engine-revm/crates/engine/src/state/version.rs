@@ -8,32 +8,34 @@ pub(super) type Position = u32;
 
 /// A value from one position on, up to the next version's. Unknown where no one has read it there.
 #[derive(Clone, Debug)]
-pub(super) struct Version {
-    pub from: Position,
-    pub value: Option<Cached>,
+struct Version {
+    from: Position,
+    value: Option<Cached>,
     older: Option<Arc<Version>>,
 }
 
 /// The versions of one value, never changed once made.
 pub(super) struct Entry {
-    pub newest: Version,
+    newest: Version,
+    /// The newest of those before the ones that `newest` leads to. They go together, when no position is left at which one holds: taking
+    /// versions off the end of a list would make all others anew.
+    before: Option<Arc<Version>>,
+    /// Where the oldest begins that `newest` leads to.
+    turn: Position,
     /// When it was last asked for, by the cache's clock.
     pub used: AtomicU32,
     /// Estimated.
     pub bytes: usize,
-    versions: u32,
-    /// Steps that changed it and were forgotten since the list was last cut.
-    forgotten: AtomicU32,
+    bytes_before: usize,
 }
 
 /// Key, entry and the map's own bookkeeping; a version that is not the newest.
-const ENTRY_BYTES: usize = 224;
+const ENTRY_BYTES: usize = 240;
 const VERSION_BYTES: usize = 96;
 
 impl Version {
-    /// The version that holds at this position.
     #[inline]
-    pub(super) fn at(&self, position: Position) -> Option<&Self> {
+    fn at(&self, position: Position) -> Option<&Self> {
         let mut version = self;
         while version.from > position {
             version = version.older.as_deref()?;
@@ -41,15 +43,13 @@ impl Version {
         Some(version)
     }
 
-    /// Newest first.
-    pub(super) fn list(&self) -> Vec<(Position, Option<Cached>)> {
-        let versions = std::iter::successors(Some(self), |version| version.older.as_deref());
-        versions.map(|version| (version.from, version.value.clone())).collect()
+    /// Of a version that is not the newest.
+    fn bytes(&self) -> usize {
+        VERSION_BYTES + code_bytes(&self.value)
     }
 
-    /// Bytes of a version that is not the newest.
-    pub(super) fn bytes_of(value: &Option<Cached>) -> usize {
-        VERSION_BYTES + code_bytes(value)
+    fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |version| version.older.as_deref())
     }
 }
 
@@ -65,35 +65,68 @@ impl Entry {
 
     /// The entry with a value that holds from this position on, in place of one that did already.
     pub(super) fn stepped(before: Option<&Self>, from: Position, value: Option<Cached>, used: u32) -> Self {
-        let mut bytes = ENTRY_BYTES + code_bytes(&value);
-        let (mut versions, mut forgotten) = (1, 0);
-        let older = before.and_then(|Self { newest, bytes: before, .. }| {
-            let replaces = newest.from == from;
-            let (kept, dropped) = if replaces { (0, code_bytes(&newest.value)) } else { (VERSION_BYTES, 0) };
-            bytes += before - ENTRY_BYTES + kept - dropped;
-            if replaces { newest.older.clone() } else { Some(Arc::new(newest.clone())) }
-        });
-        if let Some(before) = before {
-            versions = before.versions + u32::from(before.newest.from != from);
-            forgotten = before.forgotten.load(Ordering::Relaxed);
+        let mut entry = Self::alone(from, value, used);
+        let Some(Self { newest, before, turn, bytes, bytes_before, .. }) = before else { return entry };
+        let older = bytes - ENTRY_BYTES - code_bytes(&newest.value);
+        entry.bytes += older;
+        if newest.from == from {
+            entry.newest.older.clone_from(&newest.older);
+        } else {
+            entry.newest.older = Some(Arc::new(newest.clone()));
+            entry.bytes += newest.bytes();
         }
-        let (used, forgotten) = (AtomicU32::new(used), AtomicU32::new(forgotten));
-        Self { newest: Version { from, value, older }, used, bytes, versions, forgotten }
+        (entry.before, entry.turn, entry.bytes_before) = (before.clone(), *turn, *bytes_before);
+        entry
     }
 
-    /// Whether its list is to be cut, now that one more of the steps that changed it is forgotten. Cutting makes all that is left anew: so
-    /// it waits until as many versions are over as are left, or only the newest is left.
-    pub(super) fn forgets(&self, floor: Position) -> bool {
-        if self.newest.from <= floor {
-            return self.newest.older.is_some() || self.newest.value.is_none();
+    fn alone(from: Position, value: Option<Cached>, used: u32) -> Self {
+        let bytes = ENTRY_BYTES + code_bytes(&value);
+        let newest = Version { from, value, older: None };
+        Self { newest, before: None, turn: from, used: AtomicU32::new(used), bytes, bytes_before: 0 }
+    }
+
+    /// What is known from the version on that holds at this position.
+    #[inline]
+    pub(super) fn at(&self, position: Position) -> Option<&Cached> {
+        let version = match self.newest.at(position) {
+            Some(version) => version,
+            None => self.before.as_deref()?.at(position)?,
+        };
+        version.value.as_ref()
+    }
+
+    /// Newest first.
+    pub(super) fn list(&self) -> Vec<(Position, Option<Cached>)> {
+        let versions = self.newest.all().chain(self.before.iter().flat_map(|before| before.all()));
+        versions.map(|version| (version.from, version.value.clone())).collect()
+    }
+
+    /// Bytes that the newest version takes once it is not that any more.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.newest.bytes()
+    }
+
+    /// What is left once the positions below `floor` are gone, where that differs: nothing, where nothing is known.
+    pub(super) fn cut(&self, floor: Position) -> Option<Option<Self>> {
+        let Version { from, value, older } = &self.newest;
+        let used = self.used.load(Ordering::Relaxed);
+        if *from <= floor {
+            let is_cut = value.is_none() || !self.is_unchanged(floor);
+            return is_cut.then(|| value.is_some().then(|| Self::alone(*from, value.clone(), used)));
         }
-        let forgotten = self.forgotten.fetch_add(1, Ordering::Relaxed) + 1;
-        forgotten * 2 >= self.versions
+        if self.turn > floor {
+            return None;
+        }
+        let mut left = Self::alone(*from, value.clone(), used);
+        left.bytes_before = self.bytes - left.bytes - self.bytes_before;
+        left.bytes += left.bytes_before;
+        left.before.clone_from(older);
+        Some(Some(left))
     }
 
     /// Whether no step since `floor` changed it.
     pub(super) fn is_unchanged(&self, floor: Position) -> bool {
-        self.newest.older.is_none() && self.newest.from <= floor
+        self.newest.older.is_none() && self.before.is_none() && self.newest.from <= floor
     }
 }
 
@@ -118,16 +151,22 @@ mod tests {
         for step in 1..=1_000 {
             entry = Entry::stepped(Some(&entry), step, Some(Cached::Word(U256::from(step))), 0);
             let floor = step.saturating_sub(KEPT);
-            if floor > 0 && entry.forgets(floor) {
-                let mut versions = entry.newest.list();
-                versions.retain(|(from, _)| *from >= floor);
-                entry = Entry::of(versions, 0).unwrap();
+            if floor > 0
+                && let Some(left) = entry.cut(floor)
+            {
+                entry = left.unwrap();
                 cuts += 1;
             }
-            assert!(entry.newest.list().len() <= 2 * KEPT as usize + 2);
-            assert!(entry.newest.at(floor).is_some());
+            let versions = entry.list().len();
+            assert!(versions <= 2 * KEPT as usize + 2);
+            assert_eq!(entry.bytes, ENTRY_BYTES + (versions - 1) * VERSION_BYTES);
+            for position in floor.max(1)..=step {
+                assert_eq!(entry.at(position), Some(&Cached::Word(U256::from(position))));
+            }
         }
         assert!((10..=20).contains(&cuts), "{cuts}");
-        assert!(entry.forgets(1_000), "nothing but the newest is left");
+        let last = entry.cut(1_000).unwrap().unwrap();
+        assert_eq!((last.list().len(), last.bytes), (1, ENTRY_BYTES), "nothing but the newest is left");
+        assert!(last.cut(1_001).is_none() && Entry::of(vec![(5, None)], 0).unwrap().cut(5).unwrap().is_none());
     }
 }
