@@ -49,7 +49,7 @@ pub struct NativeEngine {
     mailbox: Arc<Mailbox>,
     threads: Threads,
     /// Plans of which more is to come.
-    arriving: HashMap<u32, Vec<String>>,
+    arriving: HashMap<u32, Vec<Latin1String>>,
 }
 
 /// A short outcome, or what to read first, is its text alone: making a JavaScript object takes longer than writing either. None:
@@ -85,7 +85,8 @@ impl NativeEngine {
     /// Keeps a piece of a plan that is too long to cross at once. `begin` is given the last one, `cancel` drops them.
     #[napi(catch_unwind)]
     pub fn append(&mut self, id: u32, piece: Latin1String) -> Result<()> {
-        self.arriving.entry(id).or_default().push(ascii(&piece)?.to_owned());
+        ascii(&piece)?;
+        self.arriving.entry(id).or_default().push(piece);
         Ok(())
     }
 
@@ -102,7 +103,7 @@ impl NativeEngine {
     ) -> Result<Option<Either<Latin1String, Message>>> {
         let before = self.arriving.remove(&id).unwrap_or_default();
         if plan.len() > SMALL_PLAN || !before.is_empty() {
-            self.start_with("simulate", id, &key, &layers, before, &plan)?;
+            self.start_with("simulate", id, &key, &layers, before, plan)?;
             return Ok(None);
         }
         let (key, layers) = (key_of(&key)?, self.layers(&layers)?);
@@ -143,13 +144,13 @@ impl NativeEngine {
     /// Executes transactions of a block under construction. The result comes by mail.
     #[napi(catch_unwind)]
     pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, execution: Latin1String) -> Result<()> {
-        self.start("execute", id, &key, &layers, &execution)
+        self.start("execute", id, &key, &layers, execution)
     }
 
     /// Runs the one transaction of an execution, so that what it reads is held.
     #[napi(catch_unwind)]
     pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, execution: Latin1String) -> Result<()> {
-        self.start("warm", id, &key, &layers, &execution)
+        self.start("warm", id, &key, &layers, execution)
     }
 
     /// Ends work that nobody waits for any more.
@@ -182,19 +183,19 @@ impl NativeEngine {
     /// carried. What became of it comes by mail.
     #[napi(catch_unwind)]
     pub fn carry(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
-        self.start("carry", id, &key, &layers, &block)
+        self.start("carry", id, &key, &layers, block)
     }
 
     /// Carries a block by its access list, over the state of its parent, whose key this is. What became of it comes by mail.
     #[napi(catch_unwind)]
     pub fn lay(&self, id: u32, key: Latin1String, block: Latin1String) -> Result<()> {
-        self.start("lay", id, &key, &[], &block)
+        self.start("lay", id, &key, &[], block)
     }
 
     /// Writes the transactions of a sealed block as EIP-2718 bytes, where they are its own. They come by mail.
     #[napi(catch_unwind)]
     pub fn encode(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
-        self.start("encode", id, &key, &layers, &block)
+        self.start("encode", id, &key, &layers, block)
     }
 
     /// Whether anything is held of this state.
@@ -237,14 +238,7 @@ impl NativeEngine {
         }))
     }
 
-    fn start(
-        &self,
-        kind: &'static str,
-        id: u32,
-        key: &Latin1String,
-        layers: &[u32],
-        text: &Latin1String,
-    ) -> Result<()> {
+    fn start(&self, kind: &'static str, id: u32, key: &Latin1String, layers: &[u32], text: Latin1String) -> Result<()> {
         self.start_with(kind, id, key, layers, Vec::new(), text)
     }
 
@@ -255,14 +249,17 @@ impl NativeEngine {
         id: u32,
         key: &Latin1String,
         layers: &[u32],
-        mut pieces: Vec<String>,
-        last: &Latin1String,
+        mut pieces: Vec<Latin1String>,
+        last: Latin1String,
     ) -> Result<()> {
-        pieces.push(ascii(last)?.to_owned());
+        ascii(&last)?;
+        pieces.push(last);
         let work = move |base: &_| {
-            let text = if pieces.len() == 1 { pieces.remove(0) } else { pieces.concat() };
+            let joined =
+                |pieces: &[Latin1String]| latin1(pieces.iter().map(|piece| &piece[..]).collect::<Vec<_>>().concat());
+            let text = if pieces.len() == 1 { pieces.remove(0) } else { joined(&pieces) };
             drop(pieces);
-            let work = Work::read(kind, &mut Tokens(&text));
+            let work = Work::read(kind, &mut Tokens(std::str::from_utf8(&text).unwrap_or_default()));
             drop(text);
             work.map_err(|_| Ending::Failed)?.perform(base)
         };
