@@ -68,7 +68,7 @@ const file = join(folder, 'event-loop.json')
 const limits = { callsPerSecond: 0, bodyBytes: 33_554_432, gas: 2_000_000_000, timeoutMs: 60_000 }
 const gateway = await startGateway(
   node.url,
-  { EVENT_LOOP_PROBE_FILE: file, ENGINE: options.engine, LIMITS: JSON.stringify(limits) },
+  { EVENT_LOOP_PROBE_FILE: file, EVM_ENGINE: options.engine, LIMITS: JSON.stringify(limits) },
   [`--import=${PROBE}`],
 )
 const rows: string[][] = []

@@ -60,17 +60,24 @@ function* decodeBytesInParts(
 ): Parts {
   if (!isPrefixed(value)) throw notBytes(value, parent, key)
   if (value.length % 2 !== 0) throw halfByte(value, parent, key)
-  let lower: string | undefined
-  for (let from = 2; from < value.length; from += PART_LENGTH) {
+  let lower: Buffer | undefined
+  for (let from = 0; from < value.length; from += PART_LENGTH) {
     const part = value.slice(from, from + PART_LENGTH)
-    const isLower = LOWER_HEX.test(part)
+    const digits = from === 0 ? part.slice(2) : part
+    const isLower = LOWER_HEX.test(digits) && (from > 0 || part.startsWith('0x'))
     NOT_HEX.lastIndex = 0
-    if (!isLower && NOT_HEX.test(part)) throw notBytes(value, parent, key)
-    if (!isLower) lower ??= `0x${value.slice(2, from)}`
-    if (lower !== undefined) lower += part.toLowerCase()
+    if (!isLower && NOT_HEX.test(digits)) throw notBytes(value, parent, key)
+    if (!isLower && lower === undefined) {
+      lower = Buffer.allocUnsafeSlow(value.length)
+      for (let at = 0; at < from; at += PART_LENGTH) {
+        lower.write(value.slice(at, at + PART_LENGTH), at, 'latin1')
+        yield
+      }
+    }
+    lower?.write(part.toLowerCase(), from, 'latin1')
     yield
   }
-  set((lower ?? (value.startsWith('0x') ? value : `0x${value.slice(2)}`)) as Hex)
+  set((lower?.toString('latin1') ?? value) as Hex)
 }
 
 function isPrefixed(value: string): boolean {
