@@ -1,18 +1,33 @@
 import cluster from 'node:cluster'
 import { type DynamicModule, Module } from '@nestjs/common'
-import { ConfigurationModule, type Logger, LoggerModule, Metrics } from '@upfront/service'
+import { APP_FILTER } from '@nestjs/core'
+import {
+  ConfigurationModule,
+  HealthController,
+  type Logger,
+  LoggerModule,
+  Metrics,
+  MetricsController,
+  Readiness,
+} from '@upfront/service'
 import { ConsoleModule } from './console/console.module.js'
 import { Environment } from './environment/environment.js'
-import { HttpModule } from './http/http.module.js'
-import { McpModule } from './mcp/mcp.module.js'
-import { OpsModule } from './ops/ops.module.js'
+import { Draining } from './http/draining.js'
+import { FastifyHooks } from './http/fastify-hooks.js'
+import { PlainFront } from './http/plain-front.js'
+import { RefusalFilter, Refusals } from './http/refusals.js'
+import { RpcController } from './http/rpc.controller.js'
+import { McpController } from './mcp/mcp.controller.js'
+import { OwnRoutes } from './mcp/own-routes.js'
+import { Tools } from './mcp/tools.js'
+import { GatewayReadiness } from './ops/readiness.js'
 import { WorkersMetrics } from './ops/workers-metrics.js'
 import { PaidModule } from './paid/paid.module.js'
 import { RpcModule } from './rpc/rpc.module.js'
 import { SimulateModule } from './simulate/simulate.module.js'
 import { Telemetry } from './telemetry/telemetry.js'
 import { TruthModule } from './truth/truth.module.js'
-import { WebSocketModule } from './web-socket/web-socket.module.js'
+import { WebSockets } from './web-socket/web-sockets.js'
 
 /** What every room uses: settings, and what the process says of itself. */
 @Module({
@@ -29,23 +44,36 @@ class ProcessModule {
   }
 }
 
-/** The gateway: http → rpc → simulate, the paid routes where `BILLING_URL` is set, MCP, and what operators look at. */
+/** The ways in that are always there: `POST /`, WebSockets, `/mcp`, and what operators look at. */
+@Module({
+  controllers: [RpcController, McpController, HealthController, MetricsController],
+  providers: [
+    { provide: APP_FILTER, useClass: RefusalFilter },
+    { provide: Readiness, useClass: GatewayReadiness },
+    Refusals,
+    FastifyHooks,
+    PlainFront,
+    Draining,
+    WebSockets,
+    Tools,
+    OwnRoutes,
+  ],
+})
+class EntranceModule {}
+
+/** The gateway: its entrances → rpc → simulate, and the paid routes where `BILLING_URL` is set. */
 @Module({})
 export class AppModule {
   static forRoot(environment: Environment, logger: Logger): DynamicModule {
     const process = ProcessModule.forRoot(environment, logger)
-    const simulate = SimulateModule.importing(process)
-    const rpc = RpcModule.importing(process, simulate)
-    const imports = [
-      HttpModule.importing(process, rpc, simulate),
-      WebSocketModule.importing(process, rpc, simulate),
-      McpModule.importing(process, rpc),
-      OpsModule.importing(process, rpc, simulate),
-    ]
+    const simulate = { module: SimulateModule, imports: [process] }
+    const rpc = { module: RpcModule, imports: [process, simulate] }
+    const rooms = [process, rpc, simulate]
+    const imports: DynamicModule[] = [{ module: EntranceModule, imports: rooms }]
     const sells = environment.BILLING_URL !== undefined
     if (environment.CONSOLE === 'on') imports.push(ConsoleModule.importing(sells, process, rpc))
-    if (sells) imports.push(PaidModule.importing(process, rpc, simulate))
-    if (environment.TRUTH_SCORE === 'on') imports.push(TruthModule.importing(process, rpc, simulate))
+    if (sells) imports.push(PaidModule.importing(...rooms))
+    if (environment.TRUTH_SCORE === 'on') imports.push(TruthModule.importing(...rooms))
     return { module: AppModule, imports }
   }
 }

@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { jest } from '@jest/globals'
 import { limitConnections } from './connection-limit.js'
 
+const { jest } = import.meta
 const memory = { take: () => undefined, give: () => undefined }
 
 async function serverOf(total: number, perClient: number) {

@@ -1,12 +1,14 @@
-import type { Chain, Preconfirmed } from '@upfront/chain'
-import { CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
+import { Inject, Injectable } from '@nestjs/common'
+import { Chain, Preconfirmed } from '@upfront/chain'
+import { CallsTogether, passThrough, UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
-import type { Driver, Engine } from '@upfront/simulation'
-import type { Environment } from '../environment/environment.js'
-import type { Positions } from '../pending/positions.js'
-import type { SimulationBases } from '../pending/simulation-base.js'
+import { Driver } from '@upfront/simulation'
+import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
+import { Environment } from '../environment/environment.js'
+import { Positions } from '../pending/positions.js'
+import { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import type { Simulator } from '../simulate/simulator.js'
+import { Simulator } from '../simulate/simulator.js'
 import { blockMethods } from './block-methods.js'
 import { blockTraceMethods } from './block-trace-methods.js'
 import { clientVersion, version } from './client-version.js'
@@ -23,21 +25,24 @@ import { sweepMethod } from './sweep-method.js'
 import { traceMethods } from './trace-methods.js'
 
 /** What the methods are made of. */
-export interface RpcMethodsOptions {
-  environment: Environment
-  simulator: Simulator
-  client: UpstreamClient
-  bases: SimulationBases
-  positions: Positions
-  chain: Chain
-  driver: Driver
-  engine: Engine
-  preconfirmed: Preconfirmed
+@Injectable()
+export class MethodSources {
+  constructor(
+    readonly environment: Environment,
+    readonly simulator: Simulator,
+    readonly client: UpstreamClient,
+    readonly bases: SimulationBases,
+    readonly positions: Positions,
+    readonly chain: Chain,
+    readonly driver: Driver,
+    @Inject(ENGINE) readonly choice: EngineChoice,
+    readonly preconfirmed: Preconfirmed,
+  ) {}
 }
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
-export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcMethod> {
-  const { environment, simulator, client, bases, positions, chain, driver, engine, preconfirmed } = options
+export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMethod> {
+  const { environment, simulator, client, bases, positions, chain, driver, choice, preconfirmed } = sources
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
     methods.set(name, async (params, context) => {
@@ -74,7 +79,7 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   const filterSources = { blocks: chain.announced, follows, nodeUrls, getLogs: methods.get('eth_getLogs') }
   for (const [name, method] of filterMethods(filterSources)) methods.set(name, method)
   methods.set('net_listening', () => 'true')
-  methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))
+  methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(choice.engine)))
   const openRpc = JSON.stringify(
     openRpcDocument({
       version,

@@ -1,10 +1,4 @@
-import {
-  type DynamicModule,
-  Inject,
-  Module,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common'
+import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { Chain, Preconfirmed } from '@upfront/chain'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
@@ -95,11 +89,6 @@ export class SimulateModule implements OnApplicationBootstrap, OnApplicationShut
     private readonly preconfirmed: Preconfirmed,
     private readonly shared: SharedRedis,
   ) {}
-
-  /** @param imports which have to give `Environment`, `LOGGER` and `Telemetry` */
-  static importing(...imports: DynamicModule[]): DynamicModule {
-    return { module: SimulateModule, imports }
-  }
 
   onApplicationBootstrap(): void {
     void this.preconfirmed.start()
