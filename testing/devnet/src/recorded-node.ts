@@ -31,12 +31,12 @@ const NO_METHOD = -32601
 
 /**
  * @param latencyMs that each HTTP request takes; announcements take none
- * @param hints what else it answers, by method, whatever the parameters are
+ * @param hints what else it answers, by method
  */
 export async function startRecordedNode(
   recorded: RecordedBlock,
   latencyMs: number,
-  hints: Readonly<Record<string, unknown>> = {},
+  hints: Readonly<Record<string, (params: unknown[]) => unknown>> = {},
 ): Promise<RecordedNode> {
   const { chainId, parent, block, state, blockHashes } = recorded
   const number = BigInt(parent.number as Hex)
@@ -96,7 +96,7 @@ export async function startRecordedNode(
       case 'eth_getCode':
         return state[READS[method]](String(first))
       default:
-        return hints[method]
+        return hints[method]?.([first, second, third])
     }
   }
   const answer = (call: Call) => {

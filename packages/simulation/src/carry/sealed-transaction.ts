@@ -1,5 +1,5 @@
 import { decodeBytes, decodeFixedBytes, decodeQuantity, UpstreamFault } from '@upfront/node'
-import type { AccessListEntry, Authorization, Hash, Withdrawal } from '@upfront/protocol'
+import type { AccessListEntry, Address, Authorization, Hash, Withdrawal } from '@upfront/protocol'
 import type { SealedTransaction } from '../engine/block-carrier.js'
 
 const DEPOSIT = 0x7e
@@ -66,6 +66,11 @@ export function sealedTransactionFromRpc(value: unknown, index: number): SealedT
     r: field('r', quantity),
     s: field('s', quantity),
   }
+}
+
+/** Who a node says sent it: a transaction says so by its signature alone. @throws UpstreamFault */
+export function senderFromRpc(transaction: unknown): Address {
+  return decodeFixedBytes(asObject(transaction, 'a transaction').from, 20)
 }
 
 /** EIP-4895. @throws UpstreamFault that names the field */

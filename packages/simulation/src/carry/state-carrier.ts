@@ -13,7 +13,7 @@ import { blockToCarry, carryRules } from './block-to-carry.js'
 import type { CarryEvent, CarryStatus, NotCarried } from './carry-event.js'
 import { Pacer } from './pacer.js'
 import type { SealedBlock } from './sealed-block.js'
-import { UnknownTransactionType } from './sealed-transaction.js'
+import { senderFromRpc, UnknownTransactionType } from './sealed-transaction.js'
 
 export interface StateCarrierOptions {
   rules: ChainRules
@@ -206,7 +206,9 @@ export class StateCarrier {
     const { layers, receipts } = this.#executedOf(block, toCarry)
     const at = pinnedState({ header: parent.header, key: parent.header.hash }, layers)
     const begin = () => engine.carry({ ...toCarry, earlierReceipts: receipts }, at, limits.cancellation)
-    return driver.run(begin, at, limits, isCold ? driver.onLackOf(block.header, at) : undefined)
+    const calls = () =>
+      toCarry.transactions.map((call, index) => ({ ...call, from: senderFromRpc(block.transactions[index]) }))
+    return driver.run(begin, at, limits, isCold ? driver.onLackOf(block.header, calls, at) : undefined)
   }
 
   /** Milliseconds that a block may take whose parent was not carried. */

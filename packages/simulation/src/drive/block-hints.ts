@@ -5,14 +5,21 @@ import {
   malformed,
   type UpstreamCall,
   type UpstreamClient,
-  UpstreamError,
 } from '@upfront/node'
 import { type Address, type BlockHeader, type Hash, toQuantity } from '@upfront/protocol'
 import type { Engine } from '../engine/engine.js'
 import { readKey, type StateRead } from '../engine/state.js'
 import type { PinnedState } from './pinned-state.js'
+import type { BlockReference } from './read-call.js'
 import type { StateReads } from './state-reads.js'
-import { accountReads, asObject, type OnLack, touchedInPrestate } from './touch-hints.js'
+import {
+  accessListHint,
+  accountReads,
+  asObject,
+  type HintedCall,
+  type OnLack,
+  touchedInPrestate,
+} from './touch-hints.js'
 import { isUnserved, Unserved } from './unserved.js'
 
 /** Executing a block that lacks less needs no hint. */
@@ -23,28 +30,33 @@ const HINT_BYTES = 32 * 1024 * 1024
 const HINT_MS = 10_000
 /** Of a refusal. */
 const REFUSAL_BYTES = 4 * 1024
+/** Transactions of a block whose access lists are asked for: those with the most gas. */
+const MOST_LISTED = 64
+/** A longer input is not worth sending for it. */
+const MOST_INPUT_DIGITS = 16_384
 
-const KINDS = ['debug_traceBlockByHash', 'debug_executionWitness'] as const
+const KINDS = ['debug_traceBlockByHash', 'debug_executionWitness', 'eth_createAccessList'] as const
 type Kind = (typeof KINDS)[number]
 
 /**
  * What executing a whole block reads, as a node names it in one answer: a trace by the prestate tracer, or an execution witness where that is
- * not served. Only names are taken from it, and nothing depends on it: the block is executed meanwhile. Whether a node serves them it says
- * beside the first reads, to calls without params: those cost it nothing, and no HTTP request of their own.
+ * not served, or else the access lists of its transactions, each on the parent's state. Only names are taken from it, and nothing depends on
+ * it: the block is executed meanwhile. Whether a node serves them it says beside the first reads, to calls without params: those cost it
+ * nothing, and no HTTP request of their own.
  */
 export class BlockHints {
-  readonly #client: Pick<UpstreamClient, 'call'>
+  readonly #client: Pick<UpstreamClient, 'batch'>
   readonly #queue: Pick<CallQueue, 'send'>
-  readonly #reads: Pick<StateReads, 'askAhead'>
+  readonly #reads: Pick<StateReads, 'askAhead' | 'reference'>
   readonly #engine: Pick<Engine, 'missing'>
   readonly #unserved: Unserved<Kind>
   readonly #served = new Set<Kind>()
   readonly #asksNode: boolean
 
   constructor(
-    client: Pick<UpstreamClient, 'call'>,
+    client: Pick<UpstreamClient, 'batch'>,
     queue: Pick<CallQueue, 'send'>,
-    reads: Pick<StateReads, 'askAhead'>,
+    reads: Pick<StateReads, 'askAhead' | 'reference'>,
     engine: Pick<Engine, 'missing'>,
     onWorkaround: (lacks: string) => void,
     asksNode: boolean,
@@ -59,9 +71,9 @@ export class BlockHints {
 
   /**
    * Has all that the node names read at once, where much is lacking: in the first round, or in the one after the node said that it serves it.
-   * @param header of the block @param at its parent's state
+   * @param header of the block @param calls its transactions @param at its parent's state
    */
-  onLack(header: BlockHeader, at: PinnedState): OnLack {
+  onLack(header: BlockHeader, calls: () => HintedCall['call'][], at: PinnedState): OnLack {
     let isAsked = false
     let reading: Promise<unknown> | undefined
     return (lacking) => {
@@ -69,7 +81,7 @@ export class BlockHints {
       if (!isAsked && this.#asksNode && lacking.length >= LEAST_LACKING && kind !== undefined) {
         if (this.#served.has(kind)) {
           isAsked = true
-          this.#touched(kind, header).then(
+          this.#touched(kind, header, calls, at).then(
             (touched) => {
               reading = this.#read(touched, at)
             },
@@ -92,15 +104,19 @@ export class BlockHints {
     else if (isUnserved(outcome.error.fault)) this.#unserved.note(kind)
   }
 
-  async #touched(kind: Kind, header: BlockHeader): Promise<StateRead[]> {
-    try {
-      return await this.#client.call(hintOf(kind, header), { deadline: performance.now() + HINT_MS })
-    } catch (error) {
-      if (!(error instanceof UpstreamError && isUnserved(error.fault))) return []
+  async #touched(
+    kind: Kind,
+    header: BlockHeader,
+    calls: () => HintedCall['call'][],
+    at: PinnedState,
+  ): Promise<StateRead[]> {
+    const hints = hintsOf(kind, header, calls(), this.#reads.reference(at.block))
+    const outcomes = await this.#client.batch(hints, { deadline: performance.now() + HINT_MS })
+    if (outcomes.some((outcome) => 'error' in outcome && isUnserved(outcome.error.fault))) {
       this.#served.delete(kind)
       this.#unserved.note(kind)
-      return []
     }
+    return outcomes.flatMap((outcome) => ('value' in outcome ? outcome.value : []))
   }
 
   /** Never rejects. */
@@ -114,15 +130,26 @@ export class BlockHints {
   }
 }
 
-function hintOf(kind: Kind, { hash, number }: BlockHeader): UpstreamCall<StateRead[]> {
+function hintsOf(
+  kind: Kind,
+  { hash, number }: BlockHeader,
+  calls: readonly HintedCall['call'][],
+  at: BlockReference,
+): UpstreamCall<StateRead[]>[] {
   const call = { method: kind, maxBytes: HINT_BYTES, attempts: 1, attemptTimeoutMs: HINT_MS, pace: 'slow' as const }
   switch (kind) {
     case 'debug_traceBlockByHash': {
       const options = { tracer: 'prestateTracer', tracerConfig: { disableCode: true }, timeout: '5s' }
-      return { ...call, params: [hash, options], decode: touchedInTraces }
+      return [{ ...call, params: [hash, options], decode: touchedInTraces }]
     }
     case 'debug_executionWitness':
-      return { ...call, params: [toQuantity(number)], decode: touchedInWitness }
+      return [{ ...call, params: [toQuantity(number)], decode: touchedInWitness }]
+    case 'eth_createAccessList':
+      return calls
+        .filter(({ to, input }) => to !== null && input !== '0x' && input.length < MOST_INPUT_DIGITS)
+        .sort((one, other) => Number(other.gas! - one.gas!))
+        .slice(0, MOST_LISTED)
+        .map((call) => accessListHint({ call, overrides: [] }, at, false)!)
   }
 }
 

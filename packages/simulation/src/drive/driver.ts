@@ -23,7 +23,7 @@ import type { ReadOutcome } from './in-flight-reads.js'
 import type { PinnedState } from './pinned-state.js'
 import type { ReadBudget } from './read-budget.js'
 import { provide, StateReads } from './state-reads.js'
-import type { OnLack } from './touch-hints.js'
+import type { HintedCall, OnLack } from './touch-hints.js'
 
 /** What one request's reads keep to. */
 export interface DriveLimits {
@@ -87,8 +87,8 @@ export class Driver {
   }
 
   /** For `run`: has what executing a block on `at`, its parent's state, reads asked for as the node names it. */
-  onLackOf(header: BlockHeader, at: PinnedState): OnLack {
-    return this.#blockHints.onLack(header, at)
+  onLackOf(header: BlockHeader, calls: () => HintedCall['call'][], at: PinnedState): OnLack {
+    return this.#blockHints.onLack(header, calls, at)
   }
 
   /**

@@ -21,9 +21,9 @@ const RICH = toQuantity(1n << 120n)
  */
 export type OnLack = (lacking: readonly StateRead[], round: number) => (() => Promise<unknown> | undefined) | undefined
 
-/** One call of a plan with all overrides up to its block. */
+/** One call with all overrides up to its block. */
 export interface HintedCall {
-  call: PlannedCall
+  call: Pick<PlannedCall, 'from' | 'to' | 'input' | 'value' | 'gas'>
   overrides: readonly StateOverride[]
 }
 
@@ -42,7 +42,7 @@ export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): Hint
   return hinted
 }
 
-function rank({ to, input }: PlannedCall, first: ReadonlySet<Address>): number {
+function rank({ to, input }: HintedCall['call'], first: ReadonlySet<Address>): number {
   return input.length > '0x'.length && to !== null && first.has(to) ? FIRST + input.length : input.length
 }
 
@@ -85,7 +85,7 @@ export function accessListHint(
   }
 }
 
-function callToRpc(call: PlannedCall): Record<string, unknown> {
+function callToRpc(call: HintedCall['call']): Record<string, unknown> {
   const gas = call.gas === undefined || call.gas > HINT_GAS ? HINT_GAS : call.gas
   return {
     from: call.from,
