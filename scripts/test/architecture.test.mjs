@@ -63,6 +63,16 @@ describe('the places that ARCHITECTURE.md names', () => {
   it.each([...places])('%s is there', (place) => {
     expect(rooms.some((room) => existsSync(join(root, room, place)))).toBe(true)
   })
+
+  it.each([
+    ['simulation', 12],
+    ['block', 6],
+  ])('are few on the way of a %s', (what, most) => {
+    const [, way] = new RegExp(`^## The way of a ${what}$(.*?)^## `, 'ms').exec(text)
+    const hops = way.match(/^\d+\. /gm).length
+    expect(hops).toBeGreaterThan(2)
+    expect(hops).toBeLessThanOrEqual(most)
+  })
 })
 
 const withSource = packageFolders().filter((folder) => existsSync(join(root, folder, 'src')))
