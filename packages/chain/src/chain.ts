@@ -7,7 +7,15 @@ import {
   unlessAborted,
 } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
-import type { CarryEvent, ChainRules, ChainRulesOptions } from '@upfront/simulation'
+import {
+  BlockMoved,
+  type CarryEvent,
+  type ChainRules,
+  type ChainRulesOptions,
+  type PinnedBlock,
+  pendingBlock,
+  type SealedBlock,
+} from '@upfront/simulation'
 import { AnnouncedBlocks } from './announce/announced-blocks.js'
 import { BlockLogs, BlockReceipts } from './blocks/block-contents.js'
 import { type FollowedBlock, followedBlock, indexesOf, weightOf } from './blocks/followed-block.js'
@@ -155,6 +163,17 @@ export class Chain {
     const kept = this.head.kept.get(hash)
     if (kept?.isWhole) return kept
     return this.#options.client.call(followedBlock(hash, true, this.#headers), limits)
+  }
+
+  /**
+   * The node's own block under construction with its transactions, as if it were sealed.
+   * @throws or rejects with UpstreamError, BlockMoved where the node has another one by now, or the signal's reason
+   */
+  async pending({ key }: PinnedBlock, limits: CallLimits): Promise<SealedBlock> {
+    const { client } = this.#options
+    const block = await client.call(pendingBlock(key), limits)
+    if (block === undefined) throw new BlockMoved(client.label, 'the pending block moved while it was read')
+    return block
   }
 
   /** Where a transaction stands in the chain up to the head, as far as it is kept; undefined while the node must be asked for the head. */

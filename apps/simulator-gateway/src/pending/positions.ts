@@ -3,14 +3,16 @@ import { Chain, newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewes
 import { type BlockHeader, type BlockPosition, ErrorCode, RpcError } from '@upfront/protocol'
 import {
   BlockPositions,
-  type BlockPrefix,
+  type ChainRules,
   Driver,
   type OpenedBlock,
+  type OpenedPrefix,
   type PinnedBlock,
   type PinnedState,
   parentOf,
   pinnedState,
   ReadBudget,
+  type SealedBlock,
 } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import type { SimulationBase, TimeLimits } from './simulation-base.js'
@@ -30,18 +32,13 @@ export class Positions {
   ) {}
 
   /**
-   * What a simulation at a position in a sealed block stands on.
+   * What a simulation at a position in a sealed block stands on, or in the node's own block under construction.
    * @throws RpcError: -32602 where the block has no such position, -32000 where it can't be executed here; UpstreamError, BlockMoved; the
    * signal's reason
    */
   async inSealed(pinned: PinnedBlock, position: BlockPosition, limits: TimeLimits): Promise<SimulationBase> {
     unlessSold(position, limits)
-    if (pinned.opening !== undefined)
-      throw refused(
-        position,
-        "what the node's own block under construction holds is not known: expected a sealed block",
-      )
-    const opened = await this.open(pinned.header, limits)
+    const opened = await (pinned.opening ? this.openPending(pinned, limits) : this.open(pinned.header, limits))
     const { header, parent, transactions } = opened
     unlessBeyond(position, `block ${header.number}`, transactions.length, header.hash)
     const state = await this.after(opened, position.transactionIndex, limits)
@@ -71,13 +68,19 @@ export class Positions {
     unlessSold(position, limits)
     const block = newestBlock(snapshot)
     unlessBeyond(position, 'the block under construction', block.transactions.length, block.hash)
+    const opened = await this.openUnsealed(snapshot, limits)
+    const state = await this.after(opened, position.transactionIndex, limits)
+    const earlierLogs = opened.prefix.logsBefore(position.transactionIndex)
+    return { base: parentOfNewest(snapshot), opening: openingOf(snapshot), earlierLogs, state, cancellation: limits }
+  }
+
+  /** The block under construction, with what was executed of it transaction by transaction. */
+  async openUnsealed(snapshot: PreconfirmedSnapshot, limits: TimeLimits): Promise<OpenedPrefix> {
+    const block = newestBlock(snapshot)
     const { block: pinned, layers } = snapshot.state
     const below = pinnedState(pinned, layers.slice(0, layers.length - block.layers.length))
     const key = [block.payloadId, pinned.key, ...below.layers.map(({ id }) => id)].join()
-    const prefix = this.positions.unsealed(key, block, below, await this.chain.rules(limits))
-    const state = await this.executed(key, prefix, position.transactionIndex, limits)
-    const earlierLogs = prefix.logsBefore(position.transactionIndex)
-    return { base: parentOfNewest(snapshot), opening: openingOf(snapshot), earlierLogs, state, cancellation: limits }
+    return { key, prefix: this.positions.unsealed(key, block, below, await this.chain.rules(limits)) }
   }
 
   /**
@@ -94,17 +97,24 @@ export class Positions {
       this.chain.resolver.resolve({ kind: 'hash', hash: header.parentHash, requireCanonical: false }, limits),
     ])
     if (block === undefined) throw new RpcError(ErrorCode.serverError, `block ${header.hash} not found`)
-    const { number, hash } = parent.header
+    return this.opened(block, parent.header, rules)
+  }
+
+  /** The node's own block under construction. */
+  private async openPending(pinned: PinnedBlock, limits: TimeLimits): Promise<OpenedBlock> {
+    const rules = await this.chain.rules(limits)
+    const known = this.positions.known(pinned.key, rules)
+    return known ?? this.opened(await this.chain.pending(pinned, limits), pinned.header, rules)
+  }
+
+  private opened(block: SealedBlock, parent: BlockHeader, rules: ChainRules): OpenedBlock {
+    const { number, hash } = parent
     this.choice.engine.provide(hash, [{ kind: 'blockHash', number }], [hash])
-    return this.positions.open(block, parent.header, rules)
+    return this.positions.open(block, parent, rules)
   }
 
   /** The state after the first transactions of the block. @throws as `inSealed` */
-  after({ header, prefix }: OpenedBlock, count: number, limits: TimeLimits): Promise<PinnedState> {
-    return this.executed(header.hash, prefix, count, limits)
-  }
-
-  private async executed(key: string, prefix: BlockPrefix, count: number, limits: TimeLimits): Promise<PinnedState> {
+  async after({ key, prefix }: OpenedPrefix, count: number, limits: TimeLimits): Promise<PinnedState> {
     const { deadline, costs } = limits
     const budget = new ReadBudget(READS_OF_A_BLOCK * (costs?.limits.upstreamReads ?? 0), deadline)
     let gasUsed = 0n

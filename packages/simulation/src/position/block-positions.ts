@@ -16,12 +16,18 @@ const MOST_VALUES = 64_000
 /** What a character of a transaction's input takes, in values. */
 const VALUES_A_CHARACTER = 1 / 400
 
+/** What was executed of a block here. */
+export interface OpenedPrefix {
+  /** The block's hash, or that of the block as its builder makes it. */
+  key: string
+  prefix: BlockPrefix
+}
+
 /** A sealed block, with what was executed of it here. */
-export interface OpenedBlock {
+export interface OpenedBlock extends OpenedPrefix {
   header: BlockHeader
   parent: BlockHeader
   rules: ChainRules
-  prefix: BlockPrefix
   transactions: readonly SealedTransaction[]
 }
 
@@ -64,7 +70,7 @@ export class BlockPositions {
           : `receipts root ${receiptsRoot}, in the header ${header.receiptsRoot}`
       },
     })
-    const opened = { header, parent, rules, prefix, transactions: decoded.transactions }
+    const opened = { key: header.hash, header, parent, rules, prefix, transactions: decoded.transactions }
     this.#opened.set(prefix, opened)
     this.#keep(header.hash, prefix)
     return opened

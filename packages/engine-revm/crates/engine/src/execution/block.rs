@@ -100,8 +100,8 @@ impl BlockExecution {
 
     /// EIP-4788 and EIP-2935.
     pub fn open(&self, evm: &mut Evm) -> Result<(), ReadError> {
-        if self.block.rules.has(SpecId::CANCUN) {
-            let root = self.block.parent_beacon_block_root.unwrap_or_default();
+        // A node's own block under construction has none: geth leaves the call out there.
+        if let (true, Some(root)) = (self.block.rules.has(SpecId::CANCUN), self.block.parent_beacon_block_root) {
             system_calls::store_beacon_root(evm, self.block.timestamp, root)?;
         }
         if self.block.rules.has(SpecId::PRAGUE) {
