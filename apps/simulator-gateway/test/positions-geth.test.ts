@@ -208,13 +208,82 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     const [transfer] = [{ from, to: developer, value: '0x5' }]
     const swept = { blockStateCalls: [{ calls: [transfer] }], assetChanges: true }
     const some = [3, 0, numberToHex(transactions.length)]
+    const shown = ({ result }: Reply) => (result as { assetChanges: object }[]).map(({ assetChanges }) => assetChanges)
+    const alone = async (positions: (number | Hex)[], payload: object) => {
+      const at = (transactionIndex: number | Hex) =>
+        ofOurs('upfront_simulate', [payload, { blockHash: hash, transactionIndex }])
+      return (await Promise.all(positions.map(at))).map(
+        ({ result }) => (result as [{ calls: { assetChanges: object }[] }])[0].calls[0],
+      )
+    }
     const moved = await ofOurs('upfront_simulate', [{ ...swept, positions: some }, hash])
-    const alone = await Promise.all(
-      some.map((transactionIndex) => ofOurs('upfront_simulate', [swept, { blockHash: hash, transactionIndex }])),
-    )
-    expect((moved.result as { assetChanges: object }[]).map(({ assetChanges }) => assetChanges)).toEqual(
-      alone.map((answer) => (answer.result as [{ calls: [{ assetChanges: object }] }])[0].calls[0].assetChanges),
-    )
+    expect(shown(moved)).toEqual((await alone(some, swept)).map((call) => call?.assetChanges))
+  })
+
+  it('and a sweep runs a call again only where something that it reads was changed', async () => {
+    const executed = async () =>
+      (
+        await Promise.all(
+          ['read', 'cached'].map((state) => gateway.metric(`upfront_simulations_total{state="${state}"}`)),
+        )
+      )
+        .filter((count) => !Number.isNaN(count))
+        .reduce((sum, count) => sum + count, 0)
+    let positions = 0
+    let runs = 0
+    for (const { hash, transactions } of blocks.slice(-8)) {
+      const all = Array.from({ length: transactions.length + 1 }, (_, index) => index)
+      for (let asked = 0; asked < 6; asked += 1) {
+        const { call, overrides } = someCall()
+        const payload = {
+          blockStateCalls: [{ calls: [call], stateOverrides: overrides }],
+          assetChanges: random.chance(50),
+        }
+        const before = await executed()
+        const swept = await ofOurs('upfront_simulate', [{ ...payload, positions: 'all' }, hash])
+        runs += (await executed()) - before
+        positions += all.length
+        const alone = await Promise.all(
+          all.map((transactionIndex) => ofOurs('upfront_simulate', [payload, { blockHash: hash, transactionIndex }])),
+        )
+        expect(swept.result).toEqual(
+          alone.map(({ result, error }, index) => {
+            const place = {
+              transactionIndex: numberToHex(index),
+              ...(transactions[index] && { before: transactions[index] }),
+            }
+            if (error !== undefined) return { ...place, rejected: error }
+            const { logs: _, maxUsedGas, ...outcome } = (result as [{ calls: [Record<string, unknown>] }])[0].calls[0]
+            return { ...place, ...outcome }
+          }),
+        )
+      }
+    }
+    expect(runs).toBeGreaterThan(48)
+    expect(runs).toBeLessThan(0.9 * positions)
+  })
+
+  it("and in the node's own block under construction, a call does what it does at the same position once that is sealed", async () => {
+    await traffic.send()
+    // Of the block's own, all but who gets the fees, which the node does not tell of it.
+    const inBlock = (transactionIndex: number, block: Hex | 'pending') => ({ blockNumber: block, transactionIndex })
+    const { transactions } = await geth.rpc<{ transactions: Hex[] }>('eth_getBlockByNumber', ['pending', false])
+    expect(transactions.length).toBeGreaterThan(2)
+    const accounts = [developer, traffic.sender(), traffic.sender()]
+    const read = (block: Hex | 'pending') =>
+      Promise.all(
+        transactions.flatMap((_, index) => [
+          ...accounts.map((account) => ofOurs('eth_getBalance', [account, inBlock(index + 1, block)])),
+          ...accounts.map((account) => ofOurs('eth_getTransactionCount', [account, inBlock(index + 1, block)])),
+        ]),
+      )
+    const pending = await read('pending')
+    const last = pending.slice(-2 * accounts.length, -accounts.length)
+    expect(last).toEqual(await Promise.all(accounts.map((account) => ofGeth('eth_getBalance', [account, 'pending']))))
+    await geth.build({ feeRecipient: '0x0000000000000000000000000000000000000000', withdrawals: [] })
+    const sealed = await geth.rpc<{ number: Hex; transactions: Hex[] }>('eth_getBlockByNumber', ['latest', false])
+    expect(sealed.transactions).toEqual(transactions)
+    expect(pending).toEqual(await read(sealed.number))
   })
 
   it.each([
@@ -266,8 +335,12 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     ],
     [['eth_call', [{ to: code }, { blockNumber: '0x3', transactionIndex: '7' }]], /^params\[1\]\.transactionIndex: /],
     [
-      ['eth_call', [{ to: code }, { blockNumber: 'pending', transactionIndex: 0 }]],
-      /^params\[1\]\.transactionIndex: |^header not found/,
+      ['eth_call', [{ to: code }, { blockNumber: 'pending', transactionIndex: 1_000 }]],
+      /^params\[1\]\.transactionIndex: block \d+ has \d+ transactions?, got 1000$/,
+    ],
+    [
+      ['upfront_simulate', [{ blockStateCalls: [{ calls: [{ to: code }] }], positions: 'all' }, 'pending']],
+      /^positions: the node's own block under construction may be another one/,
     ],
     [
       ['eth_getBlockReceipts', [{ blockNumber: '0x3', transactionIndex: 0 }]],

@@ -111,7 +111,7 @@ export class EngineWork {
     this.#lacking.add(id)
     return {
       kind: 'lacking',
-      reads: readReads(reads),
+      ...readReads(reads),
       resume: (values: readonly StateValue[]) => {
         this.#lacking.delete(id)
         if (this.#closed) throw closed()

@@ -6,7 +6,7 @@ import { TextReader } from './border/text.js'
 /** An answer with its JSON cut where failed calls' errors belong. @param long the JSON, where it is not in the text */
 export function readAnswer(text: string, long: Buffer | undefined): Answer {
   const reader = new TextReader(text)
-  const { accounts, slots, touchedList, gasUsed, failures, records } = readWritten(reader)
+  const { accounts, slots, touchedList, readList, gasUsed, failures, records } = readWritten(reader)
   const json: JsonText = long ?? reader.rest()
   const ends = [...failures.map(({ at }) => at), json.length]
   return {
@@ -18,6 +18,7 @@ export function readAnswer(text: string, long: Buffer | undefined): Answer {
     gasUsed,
     touched: { accounts, slots },
     touchedList,
+    readList,
     records,
   }
 }

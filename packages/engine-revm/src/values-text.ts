@@ -1,11 +1,13 @@
-import type { StateRead, StateValue } from '@upfront/simulation'
+import type { Lacking, StateRead, StateValue } from '@upfront/simulation'
 import { readRead } from './border/records.js'
 import { TextReader } from './border/text.js'
 
-/** Reads that the engine asks for. */
-export function readReads(text: string): StateRead[] {
+/** Reads that the engine asks for, and how many of them, at their beginning, are needed in any case: all where it does not say. */
+export function readReads(text: string): Pick<Lacking<unknown>, 'reads' | 'certain'> {
   const reader = new TextReader(text)
-  return reader.list(() => readRead(reader))
+  const reads = reader.list(() => readRead(reader))
+  const certain = reader.rest()
+  return { reads, certain: certain === '' ? reads.length : Number(certain) }
 }
 
 /** In the order of the reads. */

@@ -31,6 +31,7 @@ export function answerOf(blocks: readonly ScriptedBlock[], touched: Touched = { 
     gasUsed: blocks.reduce((sum, { header }) => sum + header.gasUsed, 0n),
     touched,
     touchedList: undefined,
+    readList: undefined,
     records: [],
   }
 }

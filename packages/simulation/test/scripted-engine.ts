@@ -19,6 +19,8 @@ export class ScriptedEngine implements Engine {
   script: readonly (readonly StateRead[])[] = []
   /** What a plan lacked, step by step. */
   readonly lacked: (readonly StateRead[])[] = []
+  /** So many reads of a batch are needed in any case. */
+  certain = Number.POSITIVE_INFINITY
   abandoned = 0
   readonly #states = new Map<Hash, Map<string, StateValue>>()
 
@@ -52,6 +54,7 @@ export class ScriptedEngine implements Engine {
       return {
         kind: 'lacking',
         reads,
+        certain: Math.min(this.certain, reads.length),
         resume: (values) => {
           this.provide(at.key, reads, values)
           return this.#goOn(left, at)

@@ -1,7 +1,7 @@
 import { type Chain, newestBlock } from '@upfront/chain'
 import { recovered, Turn } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError, type SweptPositions, takePositions, toQuantity } from '@upfront/protocol'
-import type { InspectedBlock, OpenedBlock, Probe } from '@upfront/simulation'
+import type { InspectedBlock, OpenedPrefix, Probe, TouchedList } from '@upfront/simulation'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
@@ -20,8 +20,15 @@ interface Sweeping {
 interface SweptBlock {
   named: { blockHash: Hash } | { blockNumber: 'pending' }
   transactions: readonly Hash[]
-  /** Where it is sealed. */
-  opened?: OpenedBlock
+  opened: OpenedPrefix
+}
+
+/** The outcome at one position, as JSON. */
+interface Tried {
+  transactionIndex: number
+  /** What it comes of, where the call was executed. */
+  readList?: TouchedList | undefined
+  outcome: string
 }
 
 /** `upfront_simulate`, of one call at several positions of a block where the payload names `positions`. */
@@ -33,8 +40,8 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
     const { named, transactions, opened } = await sweptBlock([payload, block], sweeping, context)
     const asked = indexes(taken.positions, transactions.length)
     // All that the last position needs at once.
-    if (opened !== undefined) await sweeping.positions.after(opened, Math.max(...asked), timeOf(context))
-    const outcomes: object[] = []
+    await sweeping.positions.after(opened, Math.max(...asked), timeOf(context))
+    const outcomes: string[] = []
     let gasUsed = 0n
     // Of one call contracts are asked the same nearly everywhere.
     let probes: Probe[] = []
@@ -43,32 +50,46 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
         'upfront_simulate',
         [payload, { ...named, transactionIndex }],
         context,
-        ({ json, ...answer }) => {
+        ({ json, readList, ...answer }): Tried => {
           probes = answer.probes ?? []
           gasUsed += answer.gasUsed + (answer.furtherGas ?? 0n)
-          return outcomeOf(JSON.parse(json.toString()))
+          return { transactionIndex, readList, outcome: json.toString() }
         },
-        probes,
+        { probes, present: outcomeJson, listReads: true },
       )
     const turn = new Turn()
+    let last: Tried | undefined
     for (const transactionIndex of asked) {
       await turn.pass()
       context.signal.throwIfAborted()
-      const outcome = await recovered(() => tried(transactionIndex), rejected)
+      if (last === undefined || !isSame(last, transactionIndex, opened))
+        last = await recovered(
+          () => tried(transactionIndex),
+          (error) => ({ transactionIndex, outcome: JSON.stringify(rejected(error)) }),
+        )
       if (gasUsed > context.limits.gas)
         throw new RpcError(
           ErrorCode.limitExceeded,
           `positions: the calls together use more than ${context.limits.gas} gas: ask for fewer`,
         )
       const before = transactions[transactionIndex]
-      outcomes.push({ transactionIndex: toQuantity(BigInt(transactionIndex)), ...(before && { before }), ...outcome })
+      const place = JSON.stringify({ transactionIndex: toQuantity(BigInt(transactionIndex)), before })
+      outcomes.push(`${place.slice(0, -1)},${last.outcome.slice(1)}`)
     }
-    return bounded(JSON.stringify(outcomes), context.limits)
+    return bounded(`[${outcomes.join()}]`, context.limits)
   })
   return (params, context) =>
     isSwept(params)
       ? swept(params, context)
       : simulator.simulate('upfront_simulate', params, context, ({ json }) => json)
+}
+
+/** Whether nothing that the outcome comes of was changed between its position and another. */
+function isSame({ transactionIndex, readList }: Tried, other: number, { prefix }: OpenedPrefix): boolean {
+  return (
+    readList !== undefined &&
+    prefix.isSame(readList, Math.min(transactionIndex, other), Math.max(transactionIndex, other))
+  )
 }
 
 function isSwept(params: unknown): boolean {
@@ -96,15 +117,21 @@ async function sweptBlock(
 ): Promise<SweptBlock> {
   const parameter = blockParameter(params, 1)
   const snapshot = bases.snapshotFor(parameter, context.view)
+  const time = timeOf(context)
   if (snapshot !== undefined)
     return {
       named: { blockNumber: 'pending' },
       transactions: newestBlock(snapshot).transactions.map(({ hash }) => hash),
+      opened: await positions.openUnsealed(snapshot, time),
     }
-  const time = timeOf(context)
   const pinned = bases.isHead(parameter)
     ? await bases.head(context.view, time)
     : await chain.resolver.resolve(parameter, time)
+  if (pinned.opening !== undefined)
+    throw new RpcError(
+      ErrorCode.invalidParams,
+      "positions: the node's own block under construction may be another one before all were tried: expected a sealed block",
+    )
   const opened = await positions.open(pinned.header, time)
   return {
     named: { blockHash: opened.header.hash },
@@ -120,7 +147,7 @@ function rejected(error: unknown): object {
   return { rejected: { code: error.code, message: error.message } }
 }
 
-function outcomeOf([block]: InspectedBlock[]): object {
+function outcomeJson([block]: InspectedBlock[]): string {
   const { status, gasUsed, returnData, error, assetChanges } = block!.calls[0]!
-  return { status, gasUsed, returnData, ...(error && { error }), ...(assetChanges && { assetChanges }) }
+  return JSON.stringify({ status, gasUsed, returnData, error, assetChanges })
 }

@@ -19,7 +19,6 @@ import {
   inspect,
   isOpForkActive,
   isRecorded,
-  type Probe,
   ReadBudget,
   recordingOf,
   rulesAt,
@@ -78,7 +77,8 @@ export class Simulator {
    * Simulates, then does `work` with the answer on what was simulated on; at once where all it needs is there. `upfront_simulate` is
    * `eth_simulateV1` with an inspection.
    * @param params as they came
-   * @param probes what an inspection is likely to ask of contracts
+   * @param more of the simulation: what an inspection is likely to ask of contracts, how its blocks are written, and whether the answer lists
+   * what it comes of
    * @throws or rejects with RpcError, the signal's reason, what `work` throws
    */
   simulate<T>(
@@ -86,7 +86,7 @@ export class Simulator {
     params: unknown,
     context: SimulationContext,
     work: (answer: SimulationAnswer, simulation: Simulation, inspection: Inspection | undefined) => Awaitable<T>,
-    probes?: Probe[],
+    more: Pick<Simulation, 'probes' | 'present' | 'listReads'> = {},
   ): Awaitable<T> {
     const asked = method === 'upfront_simulate' ? decodeInspection(params) : { params, inspection: undefined }
     const { inspection } = asked
@@ -111,7 +111,7 @@ export class Simulator {
               },
             )
           }
-          if (probes !== undefined) simulation.probes = probes
+          Object.assign(simulation, more)
           if (inspection?.outcome && layouts !== undefined) {
             const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
             simulation.inLastBlocks = (place) => this.bases.inLastBlocks(simulation, place, time)

@@ -70,6 +70,7 @@ export interface Written {
   accounts: number
   slots: number
   touchedList?: TouchedList
+  readList?: TouchedList
   gasUsed: bigint
   failures: WrittenFailure[]
   records: CallRecord[]
@@ -264,6 +265,7 @@ export function writePlan(record: SimulationPlan): string {
     flag(record.validation) +
     flag(record.traceTransfers) +
     flag(record.listTouched ?? false) +
+    flag(record.listReads ?? false) +
     quantity(record.gasBudget) +
     optionalQuantity(record.daFootprintScalar) +
     flag(record.returnFullTransactions) +
@@ -635,6 +637,7 @@ export function readWritten(reader: TextReader): Written {
     accounts: reader.number(),
     slots: reader.number(),
     ...reader.given('touchedList', () => readTouchedList(reader)),
+    ...reader.given('readList', () => readTouchedList(reader)),
     gasUsed: reader.bigint(),
     failures: reader.list(() => readWrittenFailure(reader)),
     records: reader.list(() => readCallRecord(reader)),

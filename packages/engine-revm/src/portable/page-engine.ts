@@ -74,12 +74,12 @@ class PageEngine implements Engine {
   async close(): Promise<void> {}
 
   #lacking(key: Hash, said: Said, go: () => Step<Answer>, end: () => void): Step<Answer> {
-    const reads = readReads(said.text)
+    const lacking = readReads(said.text)
     return {
       kind: 'lacking',
-      reads,
+      ...lacking,
       resume: (values) => {
-        this.provide(key, reads, values)
+        this.provide(key, lacking.reads, values)
         return go()
       },
       abandon: end,

@@ -103,6 +103,20 @@ describe('Driver', () => {
     expect(node.asked).toHaveLength(3)
   })
 
+  it('leaves guesses out that pass their own bound, and refuses nothing for them', async () => {
+    const [needed, ...guessed] = [1, 2, 3, 4, 5].map(balance)
+    engine.certain = 1
+    engine.script = [[needed!, ...guessed], [balance(6)]]
+    const request = limits(2)
+    await expect(done(driver.simulate(plan, at, request))).rejects.toThrow('reads more than 2 values')
+    // Two guesses come with the first, then there are none: only what is needed in any case counts against the request.
+    expect(engine.lacked).toEqual([[needed, ...guessed], guessed.slice(2), guessed.slice(3)])
+    expect(node.asked).toHaveLength(4)
+    expect(request.budget.guessesLeft).toBe(0)
+    engine.script = [[balance(7), balance(8)]]
+    await expect(done(driver.simulate(plan, at, limits(1)))).resolves.toBeDefined()
+  })
+
   it('asks once for what two requests lack at the same time', async () => {
     engine.script = [[balance(1)]]
     const both = Promise.all([driver.simulate(plan, at, limits()), driver.simulate(plan, at, limits())])

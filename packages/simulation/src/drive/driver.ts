@@ -140,11 +140,14 @@ export class Driver {
     const unread = new Map<string, UpstreamError>()
     for (let round = 1; step.kind === 'lacking'; round += 1) {
       const lacking: Lacking<T> = step
-      const reads = unread.size === 0 ? lacking.reads : lacking.reads.filter((read) => !unread.has(readKey(read)))
+      const isOpen = (read: StateRead) => unread.size === 0 || !unread.has(readKey(read))
+      const certain = lacking.reads.slice(0, lacking.certain).filter(isOpen)
+      const guessed = lacking.reads.slice(lacking.certain).filter(isOpen).slice(0, limits.budget.guessesLeft)
+      const reads = [...certain, ...guessed]
       let outcomes: ReadOutcome[]
       try {
         const more = onLack?.(lacking.reads, round)
-        outcomes = await this.#read(reads, at, limits)
+        outcomes = await this.#read(reads, at, limits, guessed.length)
         if (more !== undefined) {
           // What came in the same answer is told first.
           await nextTurn()
@@ -171,17 +174,18 @@ export class Driver {
     return step.outcome
   }
 
-  #read(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<ReadOutcome[]> {
-    return traced('read', () => this.#readAtNode(reads, at, limits), { attributes: { values: reads.length } })
+  #read(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits, guessed = 0): Promise<ReadOutcome[]> {
+    return traced('read', () => this.#readAtNode(reads, at, limits, guessed), { attributes: { values: reads.length } })
   }
 
   async #readAtNode(
     reads: readonly StateRead[],
     { block }: PinnedState,
     { budget, cancellation: { signal } }: DriveLimits,
+    guessed: number,
   ): Promise<ReadOutcome[]> {
     signal.throwIfAborted()
-    budget.take(reads.length)
+    budget.take(reads.length, guessed)
     const since = performance.now()
     const late = () => (budget.isSpentOn(since) ? this.#silent() : budget.outOfTime())
     const asked = this.#reads.ask(block, reads)

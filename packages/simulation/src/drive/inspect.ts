@@ -68,16 +68,22 @@ async function inspectIn(
   layouts: TokenLayouts | undefined,
 ): Promise<SimulationAnswer> {
   const { signed, tokens, accounts } = inspection
+  const { present = JSON.stringify } = asked
   const read = signed === undefined ? asked : await withSignedCalls(asked, signed)
   const { simulation: set, gas } =
     tokens === undefined ? { simulation: read, gas: 0n } : await setTokens(read, tokens, run, layouts)
   const { simulation: likely, made } =
     accounts === undefined ? { simulation: set, made: [] } : await withAccountCalls(set, accounts, run)
   const { probes: guessed = [], ...simulation } = likely
+  // What this run reads does not tell what others found before.
+  if (signed ?? tokens ?? accounts) delete simulation.listReads
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) {
     const answer = await run(simulation)
-    return { ...answer, ...(inspection.link && linked(answer, inspection.link, simulation)), furtherGas: gas }
+    if (inspection.link === undefined && asked.present === undefined) return { ...answer, furtherGas: gas }
+    const blocks: InspectedBlock[] = JSON.parse(answer.json.toString())
+    if (inspection.link) addLink(blocks, inspection.link, simulation)
+    return { ...answer, json: present(blocks), furtherGas: gas }
   }
   const answer = await run({ ...simulation, recording, probes: guessed })
   const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
@@ -86,12 +92,12 @@ async function inspectIn(
   const questions = inspection.assetChanges ? assetQuestions(answer.records) : noQuestions(answer.records)
   if (isDecoded) askFailedTokens(questions, answer.records)
   const probes = probesOf(questions, places)
-  let { records } = answer
+  let { records, readList } = answer
   let furtherGas = gas + gasOf(answer) - answer.gasUsed
   if (probes.length > 0 && JSON.stringify(probes) !== JSON.stringify(guessed)) {
     // The same once more, with the questions between the calls.
     const again = await run({ ...simulation, recording, probes })
-    records = again.records
+    ;({ records, readList } = again)
     furtherGas += gasOf(again)
   }
   const inspected = addInspection(blocks, records, inspection, questions)
@@ -121,13 +127,7 @@ async function inspectIn(
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run, isForAll)
   if (inspection.link) addLink(inspected, inspection.link, simulation)
-  return { ...answer, json: JSON.stringify(inspected), furtherGas, probes }
-}
-
-function linked({ json }: SimulationAnswer, payload: object, simulation: Simulation): { json: string } {
-  const blocks: InspectedBlock[] = JSON.parse(json.toString())
-  addLink(blocks, payload, simulation)
-  return { json: JSON.stringify(blocks) }
+  return { ...answer, json: present(inspected), furtherGas, probes, readList }
 }
 
 /** A block under construction is soon another one: what stands on it has no link. */

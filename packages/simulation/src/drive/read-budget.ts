@@ -4,10 +4,12 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 export class ReadBudget {
   /** Values asked of the node so far. */
   used = 0
+  /** Those of them that were only guessed to be needed. */
+  #guessed = 0
   /** How often it had to wait for the node. */
   #rounds = 0
   readonly #startedAt = performance.now()
-  /** Values at most. */
+  /** Values at most that are needed, and as many that are guessed. */
   readonly #limit: number
   #whole: ReadBudget | undefined
 
@@ -22,23 +24,40 @@ export class ReadBudget {
   /** One that has such a part of what is left of values and time; what is taken of it is taken of this one. */
   part(divisor: number): ReadBudget {
     const now = performance.now()
-    const left = Math.max(0, this.#limit - this.used)
+    const left = Math.max(0, this.#limit - this.#needed)
     const part = new ReadBudget(Math.floor(left / divisor), now + (this.deadline - now) / divisor)
     part.#whole = this
     return part
   }
 
-  /** @throws RpcError -32005 where that is too much */
-  take(values: number): void {
-    this.used += values
+  get #needed(): number {
+    return this.used - this.#guessed
+  }
+
+  /** So many guessed values may still be asked for: where there are more, they are left out, for a guess is only a help. */
+  get guessesLeft(): number {
+    return Math.max(0, this.#limit - this.#guessed)
+  }
+
+  /**
+   * @param guessed so many of the values
+   * @throws RpcError -32005 where that is too much
+   */
+  take(values: number, guessed = 0): void {
+    this.#count(values, guessed)
+    if (this.#whole !== undefined) this.#whole.#count(values, guessed)
     this.#rounds += 1
-    if (this.#whole !== undefined) this.#whole.used += values
-    if (this.used <= this.#limit) return
+    if (this.#needed <= this.#limit) return
     throw new RpcError(
       ErrorCode.limitExceeded,
       `the request reads more than ${this.#limit} values of state that are not cached`,
       { limit: this.#limit },
     )
+  }
+
+  #count(values: number, guessed: number): void {
+    this.used += values
+    this.#guessed += guessed
   }
 
   /** Whether most of the time went to what was asked of the node at `since`, by `performance.now()`: then the node is to blame. */

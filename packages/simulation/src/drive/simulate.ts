@@ -18,6 +18,7 @@ import type { Probe, Recording } from '../plan/recording.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { answerJson } from '../present/answer-json.js'
 import { presentRejection } from '../present/present-rejection.js'
+import type { InspectedBlock } from '../trace/inspected.js'
 import type { DriveLimits, Driver } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
 
@@ -37,6 +38,8 @@ export interface Simulation extends DriveLimits {
   dialect: Dialect
   /** The answer lists what was touched. */
   listTouched?: boolean
+  /** See `SimulationPlan`. */
+  listReads?: boolean
   /** What engines write down of each call; nothing where absent. */
   recording?: Recording | undefined
   /** See `SimulationPlan`. Of an inspection: what contracts are likely to be asked; where that is what they are, one run is enough. */
@@ -45,6 +48,8 @@ export interface Simulation extends DriveLimits {
   inLastBlocks?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
   /** Transactions that are seen waiting and change any of these facts. */
   seenWaiting?: (facts: readonly DecidingFact[]) => Call[]
+  /** How an inspection's blocks are written; absent: all of them, as JSON. */
+  present?: (blocks: InspectedBlock[]) => string
   /** The answer can do without it: limits that it meets end nothing else. */
   isSpare?: boolean
 }
@@ -65,6 +70,8 @@ export interface SimulationAnswer {
   touched: Touched
   /** Where the simulation asks for it. */
   touchedList?: TouchedList | undefined
+  /** See `Answer`. Of an inspection that takes several runs: of the one that it shows. */
+  readList?: TouchedList | undefined
   /** Of an inspection: what the runs after the first took, and the questions to contracts. */
   furtherGas?: bigint
   /** Values of state that had to be read from the node first. */
@@ -100,10 +107,11 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
     () => driver.simulate(plan, state, simulation),
     (error) => refuse(error, plan),
   )
-  return andThen(answer, ({ pieces, failures, gasUsed, touched, touchedList, records }) => {
+  return andThen(answer, ({ pieces, failures, gasUsed, touched, touchedList, readList, records }) => {
     if (plan.fault !== undefined) throw Object.assign(plan.fault.error, { cause: new CallsRan() })
     const json = answerJson({ pieces, failures }, dialect)
-    return { json, blocks: plan.blocks.length, gasUsed, touched, touchedList, records, reads: budget.used }
+    const { length: blocks } = plan.blocks
+    return { json, blocks, gasUsed, touched, touchedList, readList, records, reads: budget.used }
   })
 }
 
@@ -117,11 +125,13 @@ function planOf({
   recording,
   probes,
   listTouched,
+  listReads,
 }: Simulation): SimulationPlan {
   const plan = planSimulation(request, base, rules, limits, opening, recording)
   if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
   if (probes !== undefined) plan.probes = probes
   if (listTouched) plan.listTouched = true
+  if (listReads) plan.listReads = true
   return plan
 }
 

@@ -9,6 +9,8 @@ export interface Lacking<T> {
   kind: 'lacking'
   /** At least one; none that a layer decides or the engine knows. */
   reads: readonly StateRead[]
+  /** The work needs so many of them, those at the beginning, in any case; that it needs the others is a guess. */
+  certain: number
   /**
    * Goes on. The engine keeps the values.
    * @param values in the order of `reads`

@@ -3,6 +3,7 @@ import { ErrorCode, type Hex, RpcError } from '@upfront/protocol'
 import type { DriveLimits, Driver } from '../drive/driver.js'
 import { type PinnedState, pinnedState } from '../drive/pinned-state.js'
 import type { BlockEncoder } from '../engine/block-carrier.js'
+import type { TouchedList } from '../engine/engine.js'
 import {
   type BlockEnvironment,
   type BlockExecutionResult,
@@ -60,6 +61,22 @@ export class BlockPrefix {
   /** How many logs these transactions, which were executed, wrote. */
   logsBefore(transactions: number): number {
     return this.receipts.slice(0, transactions).reduce((sum, { logs }) => sum + logs.length, 0)
+  }
+
+  /** Whether none of its transactions from one position to another, all of which were executed, changed any of these. */
+  isSame({ accounts, slots }: TouchedList, from: number, to: number): boolean {
+    const read = new Set<string>(accounts)
+    const words = new Set(slots.map(({ address, slot }) => address + slot))
+    return this.#layers
+      .slice(from + 1, to + 1)
+      .every((layer) =>
+        [...layer.accounts].every(
+          ([address, { balance, nonce, code, storageCleared, storage }]) =>
+            !storageCleared &&
+            !(read.has(address) && (balance ?? nonce ?? code) !== undefined) &&
+            ![...storage.keys()].some((slot) => words.has(address + slot)),
+        ),
+      )
   }
 
   /** The block has these transactions now, of which the first are those that were executed. */

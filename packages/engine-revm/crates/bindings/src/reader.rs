@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 use upfront_engine::state::{Read, ReadError, StateSource, Stop, Value};
-use upfront_engine_border::{values, written};
+use upfront_engine_border::{lacking, values};
 
 /// Has JavaScript read for the work with number `id`.
 pub struct Reader {
@@ -50,8 +50,8 @@ impl Answer {
 }
 
 impl StateSource for Reader {
-    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-        self.mailbox.post(Kind::Read, self.id, written(&reads.to_vec()).into_bytes());
+    fn read(&self, reads: &[Read], certain: usize) -> Result<Vec<Value>, ReadError> {
+        self.mailbox.post(Kind::Read, self.id, lacking(reads, certain).into_bytes());
         let given = self.answer.wait(&self.stop)?;
         let text = std::str::from_utf8(&given).map_err(|_| ReadError::Failed)?;
         values(text, reads).map_err(|_| ReadError::Failed)

@@ -27,6 +27,10 @@ pub struct Desk {
     paused: HashMap<u32, Paused>,
 }
 
+/// Frames that a plan has beside its allowance for each question to a contract, of which there are so many at most.
+const FRAMES_OF_PROBE: usize = 2;
+const MOST_PROBES: usize = 16;
+
 /// `TooMuch` is large, and returned once a request.
 #[expect(clippy::large_enum_variant)]
 pub enum AtOnce {
@@ -55,13 +59,15 @@ impl Desk {
         let Simulation { plan, key, layers } = &simulation;
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(NoSource), stop.clone());
-        let Simulated { outcome, assumed } =
-            simulate(plan, state.within(self.allowance), stop, MemoryReservation::default());
+        let frames = self.allowance.frames + FRAMES_OF_PROBE * plan.probes.len().min(MOST_PROBES);
+        let state = state.within(Allowance { frames, ..self.allowance });
+        let Simulated { outcome, missed } = simulate(plan, state, stop, MemoryReservation::default());
         match outcome.and_then(|outcome| answered(plan, &outcome)) {
             Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => AtOnce::TooMuch(simulation),
-            result if !assumed.is_empty() => {
-                let lacking = encode::paused(assumed.keys());
-                self.paused.insert(id, Paused { simulation, assumed, answer: result.ok() });
+            result if !missed.is_empty() => {
+                let (reads, certain) = missed.reads();
+                let lacking = encode::paused(&reads, certain);
+                self.paused.insert(id, Paused { simulation, reads, missed, answer: result.ok() });
                 AtOnce::Paused(lacking.into_bytes())
             }
             Ok(answer) => AtOnce::Done(answer),
@@ -73,14 +79,11 @@ impl Desk {
 
     /// Goes on with a simulation that waits for these values, and keeps them. None: no simulation here has this number.
     pub fn resume(&mut self, id: u32, given: &str) -> Result<Option<AtOnce>> {
-        let Some(Paused { simulation, assumed, answer }) = self.paused.remove(&id) else { return Ok(None) };
-        let reads: Vec<Read> = assumed.keys().copied().collect();
+        let Some(Paused { simulation, reads, missed, answer }) = self.paused.remove(&id) else { return Ok(None) };
         let given = values(given, &reads)?;
-        let given = self.cache.pinned(simulation.key).keep(reads.into_iter().zip(given));
+        let given = self.cache.pinned(simulation.key).keep(reads.iter().copied().zip(given));
         Ok(Some(match answer {
-            Some(answer) if given.iter().eq(assumed.values().map(|assumption| &assumption.value)) => {
-                AtOnce::Done(answer)
-            }
+            Some(answer) if missed.is_right(&reads, &given) => AtOnce::Done(answer),
             _ => self.begin(id, simulation),
         }))
     }
@@ -142,7 +145,7 @@ impl Desk {
 struct NoSource;
 
 impl StateSource for NoSource {
-    fn read(&self, _reads: &[Read]) -> std::result::Result<Vec<Value>, ReadError> {
+    fn read(&self, _reads: &[Read], _certain: usize) -> std::result::Result<Vec<Value>, ReadError> {
         Err(ReadError::Failed)
     }
 }

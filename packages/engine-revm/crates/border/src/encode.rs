@@ -34,6 +34,7 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
         accounts: outcome.touched_accounts as u64,
         slots: outcome.touched_slots as u64,
         touched_list: outcome.touched_list.clone(),
+        read_list: outcome.read_list.clone(),
         gas_used: answer.gas_used,
         failures: failures.collect(),
         records: outcome
@@ -72,10 +73,15 @@ pub fn executed(executed: BlockExecutionResult) -> String {
 }
 
 /// What a simulation lacks. Its first line tells it from an outcome.
-pub fn paused<'a>(reads: impl ExactSizeIterator<Item = &'a Read>) -> String {
+pub fn paused(reads: &[Read], certain: usize) -> String {
+    format!("paused\n{}", lacking(reads, certain))
+}
+
+/// Reads, and how many of them, at their beginning, are needed in any case.
+pub fn lacking(reads: &[Read], certain: usize) -> String {
     let mut out = Lines(String::with_capacity(32 + 128 * reads.len()));
-    out.text("paused");
-    reads.copied().collect::<Vec<_>>().write(&mut out);
+    reads.to_vec().write(&mut out);
+    (certain as u64).write(&mut out);
     out.0
 }
 

@@ -15,7 +15,7 @@ mod values;
 mod work;
 
 pub use desk::{AtOnce, Desk};
-pub use encode::written;
+pub use encode::{lacking, written};
 pub use paused::Simulation;
 pub use payload::Payload;
 pub use refusal::{Refusal, Result};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use upfront_engine::{
     plan::Plan,
     primitives::B256,
-    state::{Assumed, Layer},
+    state::{Layer, Missed, Read},
 };
 
 /// A simulation as it was asked for.
@@ -18,7 +18,8 @@ pub struct Simulation {
 pub struct Paused {
     pub simulation: Simulation,
     /// What it lacks.
-    pub assumed: Assumed,
-    /// The answer where all of `assumed` is what it was taken for.
+    pub reads: Vec<Read>,
+    pub missed: Missed,
+    /// The answer where all that it missed is what it was taken for.
     pub answer: Option<Payload>,
 }

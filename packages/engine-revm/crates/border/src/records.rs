@@ -22,6 +22,7 @@ pub struct Written {
     pub accounts: u64,
     pub slots: u64,
     pub touched_list: Option<outcome::TouchedList>,
+    pub read_list: Option<outcome::TouchedList>,
     pub gas_used: u64,
     pub failures: Vec<WrittenFailure>,
     pub records: Vec<outcome::CallRecord>,
@@ -104,8 +105,8 @@ fields! { plan::Recording { frames, state, without_code, steps, uses, depends } 
 fields! { plan::Probe { block, call, to, input } }
 fields! {
     plan::Plan {
-        chain, base, validation, trace_transfers, list_touched, gas_budget, da_footprint_scalar, full_transactions,
-        answer_bytes, recording, probes, blocks
+        chain, base, validation, trace_transfers, list_touched, list_reads, gas_budget, da_footprint_scalar,
+        full_transactions, answer_bytes, recording, probes, blocks
     }
 }
 fields! {
@@ -184,7 +185,7 @@ fields! {
         gas, gas_used, frames, accounts, probed, probe_gas, steps, halted_steps, preimages, dependencies
     }
 }
-fields! { Written { accounts, slots, touched_list, gas_used, failures, records } }
+fields! { Written { accounts, slots, touched_list, read_list, gas_used, failures, records } }
 fields! { outcome::ExecutedLog { address, topics, data; synthetic: false, index: 0 } }
 fields! {
     execution::RollupReceipt {

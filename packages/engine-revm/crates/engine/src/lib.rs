@@ -15,6 +15,7 @@
 //! | [`answer`] | outcomes as the JSON of an answer |
 //! | [`op`] | what OP-stack chains add |
 //! | [`execution`] | signed transactions of a block under construction |
+//! | `touched` | accounts and slots, each once |
 //! | [`pool`] | threads |
 
 mod access_list;
@@ -36,5 +37,6 @@ pub mod rejection;
 pub mod seal;
 pub mod simulate;
 pub mod state;
+mod touched;
 
 pub use alloy_primitives as primitives;

@@ -11,6 +11,8 @@ pub struct Outcome {
     pub touched_slots: usize,
     /// Where the plan asks for it.
     pub touched_list: Option<TouchedList>,
+    /// Where the plan asks for it: the accounts and slots whose values it comes of.
+    pub read_list: Option<TouchedList>,
 }
 
 /// In ascending order.

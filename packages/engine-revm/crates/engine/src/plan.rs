@@ -78,6 +78,8 @@ pub struct Plan {
     pub trace_transfers: bool,
     /// The outcome lists what was touched.
     pub list_touched: bool,
+    /// The outcome lists what of the state was read.
+    pub list_reads: bool,
     pub gas_budget: u64,
     /// Jovian: from the attributes deposit of the base block; absent: as L1Block has it there.
     pub da_footprint_scalar: Option<u64>,

@@ -170,7 +170,7 @@ impl Lacking {
 }
 
 impl StateSource for Lacking {
-    fn read(&self, reads: &[Read]) -> std::result::Result<Vec<Value>, ReadError> {
+    fn read(&self, reads: &[Read], _certain: usize) -> std::result::Result<Vec<Value>, ReadError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(reads);
         Err(ReadError::Failed)
     }

@@ -223,7 +223,11 @@ fn pay(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {
     if !context.journaled_state.inner.state.contains_key(&to) {
         context.chain.fee_only.push(to);
     }
-    add_balance(context, to, amount)
+    // What comes of a call is the same whatever its fees add to.
+    let reads = context.journaled_state.database.swap_reads(None);
+    let paid = add_balance(context, to, amount);
+    context.journaled_state.database.swap_reads(reads);
+    paid
 }
 
 fn add_balance(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {

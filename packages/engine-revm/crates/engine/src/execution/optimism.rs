@@ -286,7 +286,7 @@ mod tests {
     struct Nothing;
 
     impl StateSource for Nothing {
-        fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+        fn read(&self, reads: &[Read], _certain: usize) -> Result<Vec<Value>, ReadError> {
             let value = |read: &Read| match read {
                 Read::Code(_) => Value::Code(Bytes::new()),
                 _ => Value::Word(U256::ZERO),

@@ -15,6 +15,6 @@ pub fn reading<T>(
             return Ok(done);
         }
         let reads: Vec<Read> = state.into_assumed().into_keys().collect();
-        base.cache.pinned(base.key).fetch(&reads, &*base.source)?;
+        base.cache.pinned(base.key).fetch(&reads, reads.len(), &*base.source)?;
     }
 }

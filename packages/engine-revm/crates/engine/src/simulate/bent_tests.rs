@@ -18,7 +18,7 @@ struct Contracts {
 }
 
 impl StateSource for Contracts {
-    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+    fn read(&self, reads: &[Read], _certain: usize) -> Result<Vec<Value>, ReadError> {
         self.batches.lock().unwrap().push(reads.to_vec());
         let code = |of: &Address| self.codes.iter().find(|(at, _)| at == of).map(|(_, code)| code.clone());
         let value = |read: &Read| match read {

@@ -1,10 +1,11 @@
-use super::{Progress, op, probe, record, touched::Touched, validity::Candidate};
+use super::{Progress, op, probe, record, validity::Candidate};
 use crate::{
     evm::{CallOutcome, Charge, Evm, RollupCharge, SimulationHandler},
     outcome::{ExecutedCall, ExecutedLog, Probed, Status},
     plan::{Plan, PlannedBlock, PlannedCall},
     rejection::{Fault, Rejection},
     seal::{self, UnsignedTransaction},
+    touched::Touched,
 };
 use alloy_primitives::{Bytes, TxKind, U256};
 use revm::{

@@ -11,7 +11,6 @@ mod reading;
 mod record;
 mod requests;
 pub(crate) mod system_calls;
-mod touched;
 mod validity;
 mod withdrawals;
 
@@ -25,29 +24,32 @@ use crate::{
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
-    state::{Assumed, SimulationState, Stop},
+    state::{Missed, SimulationState, Stop},
+    touched::Touched,
 };
 use revm::context::{BlockEnv, CfgEnv};
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 
 pub(crate) use fees::{blob_gas, blob_price};
 pub(crate) use gas_pool::GasPool;
 pub(crate) use op::{current_da_footprint_scalar, da_footprint};
 pub use reading::{BaseState, simulate_reading};
 pub(crate) use requests::hash as requests_hash;
-use touched::Touched;
 pub(crate) use withdrawals::credit as credit_withdrawals;
 
 /// What a run of a plan came to.
 pub struct Simulated {
     pub outcome: Result<Outcome, Failure>,
     /// Where there are any, the outcome is that of a state in which they are what they were taken for.
-    pub assumed: Assumed,
+    pub missed: Missed,
 }
 
 /// Executes and seals all blocks of the plan on `state`, which says whether missing values are waited for.
 pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, reservation: MemoryReservation) -> Simulated {
     state.set_block_hash(plan.base.number, plan.base.hash);
+    if plan.list_reads {
+        state.swap_reads(Some(RefCell::default()));
+    }
     let inspector = Inspector { stop, reservation, trace_transfers: plan.trace_transfers, ..Inspector::default() };
     let precompiles = PrecompileSet::new(&plan.base.rules, None);
     let mut evm =
@@ -55,7 +57,8 @@ pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, reserv
     let outcome = run(plan, &mut evm);
     let (state, _) = evm.finish();
     let outcome = outcome.and_then(|outcome| if state.is_bent() { Err(Failure::Bent) } else { Ok(outcome) });
-    Simulated { outcome, assumed: state.into_assumed() }
+    let outcome = outcome.map(|outcome| Outcome { read_list: state.read_list(), ..outcome });
+    Simulated { outcome, missed: state.into_missing() }
 }
 
 fn run(plan: &Plan, evm: &mut Evm) -> Result<Outcome, Failure> {
@@ -77,6 +80,7 @@ fn run(plan: &Plan, evm: &mut Evm) -> Result<Outcome, Failure> {
         touched_accounts: touched.accounts(),
         touched_slots: touched.slots(),
         touched_list: plan.list_touched.then(|| touched.list()),
+        read_list: None,
     })
 }
 

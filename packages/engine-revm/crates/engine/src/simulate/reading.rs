@@ -5,7 +5,7 @@ use crate::{
     plan::Plan,
     rejection::Failure,
     state::{
-        Allowance, Layer, LookAhead, MOST_ASSUMED, MOST_NOTED, Read, SimulationState, StateCache, StateSource, Stop,
+        Allowance, Layer, LookAhead, MOST_ASSUMED, MOST_NOTED, SimulationState, StateCache, StateSource, Stop,
         thread_time,
     },
 };
@@ -62,21 +62,21 @@ pub fn simulate_reading(plan: &Plan, base: &BaseState) -> Result<Outcome, Failur
         let began = thread_time();
         let state = base.state().looking_ahead(LookAhead { allowance, until: began + left }).assuming(most);
         let reservation = MemoryReservation::new(base.memory.clone(), plan.gas_budget);
-        let Simulated { outcome, assumed } = simulate(plan, state, base.stop.clone(), reservation);
-        if assumed.is_empty() || matches!(outcome, Err(Failure::Cancelled)) {
+        let Simulated { outcome, missed } = simulate(plan, state, base.stop.clone(), reservation);
+        if missed.is_empty() || matches!(outcome, Err(Failure::Cancelled)) {
             return outcome;
         }
         drop(held);
         left = left.saturating_sub(thread_time().saturating_sub(began));
-        let reads: Vec<Read> = assumed.keys().copied().collect();
+        let (reads, certain) = missed.reads();
         if reads.len() >= most {
             most = (2 * most).min(MOST_NOTED);
         }
         let asked = Instant::now();
-        let values = base.cache.pinned(base.key).fetch(&reads, &*base.source)?;
+        let values = base.cache.pinned(base.key).fetch(&reads, certain, &*base.source)?;
         let earned = asked.elapsed().max(TIME_EARNED_A_VALUE * reads.len() as u32).min(earns);
         (left, earns) = (left + earned, earns - earned);
-        if outcome.is_ok() && values.iter().eq(assumed.values().map(|assumption| &assumption.value)) {
+        if outcome.is_ok() && missed.is_right(&reads, &values) {
             return outcome;
         }
     }

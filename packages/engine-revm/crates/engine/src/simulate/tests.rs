@@ -22,7 +22,7 @@ const ETHER: u64 = 1_000_000_000_000_000_000;
 struct Nothing(Mutex<Vec<Read>>);
 
 impl StateSource for Nothing {
-    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+    fn read(&self, reads: &[Read], _certain: usize) -> Result<Vec<Value>, ReadError> {
         self.0.lock().unwrap().extend_from_slice(reads);
         let value = |read: &Read| match read {
             Read::Code(_) => Value::Code(Bytes::new()),
@@ -104,6 +104,7 @@ pub(super) fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Pl
         }],
         validation: false,
         list_touched: true,
+        list_reads: false,
         trace_transfers: true,
         gas_budget: 50_000_000,
         da_footprint_scalar: None,
@@ -138,7 +139,7 @@ fn run(plan: &Plan) -> Result<Outcome, Failure> {
 struct Sevens(Mutex<Vec<usize>>);
 
 impl StateSource for Sevens {
-    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+    fn read(&self, reads: &[Read], _certain: usize) -> Result<Vec<Value>, ReadError> {
         self.0.lock().unwrap().push(reads.len());
         let value = |read: &Read| match read {
             Read::Code(_) => Value::Code(Bytes::new()),

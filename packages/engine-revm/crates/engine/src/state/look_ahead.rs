@@ -1,5 +1,8 @@
 use super::read::{Cached, Read};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 /// The most work that a run does which may not wait, its system calls included.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,33 @@ pub fn thread_time() -> Duration {
 
 /// Missing values that a run took for granted, with what it took them for.
 pub type Assumed = BTreeMap<Read, Assumption>;
+
+/// All that a run missed.
+#[derive(Default)]
+pub struct Missed {
+    pub assumed: Assumed,
+    /// What it missed first: it needs that in any case. That it needs the rest is guessed.
+    pub first: Vec<Read>,
+}
+
+impl Missed {
+    pub fn is_empty(&self) -> bool {
+        self.assumed.is_empty()
+    }
+
+    /// What to read, and how many of it, at its beginning, are needed in any case.
+    pub fn reads(&self) -> (Vec<Read>, usize) {
+        let first: BTreeSet<Read> =
+            self.first.iter().filter(|read| self.assumed.contains_key(*read)).copied().collect();
+        let rest = self.assumed.keys().filter(|read| !first.contains(*read)).copied();
+        (first.iter().copied().chain(rest).collect(), first.len())
+    }
+
+    /// Whether all of `reads` turned out to be what the run took it for.
+    pub fn is_right(&self, reads: &[Read], values: &[Cached]) -> bool {
+        reads.iter().zip(values).all(|(read, value)| self.assumed.get(read).is_some_and(|taken| taken.value == *value))
+    }
+}
 
 /// What a missing value is taken for.
 #[derive(Clone, Debug)]

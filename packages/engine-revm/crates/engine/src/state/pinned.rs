@@ -108,14 +108,16 @@ impl PinnedState {
     }
 
     /// Values in the order of `reads`, from the cache or `source`.
-    pub fn fetch(&self, reads: &[Read], source: &dyn StateSource) -> Result<Vec<Cached>, ReadError> {
+    /// @param certain of the reads, so many at their beginning are needed in any case
+    pub fn fetch(&self, reads: &[Read], certain: usize, source: &dyn StateSource) -> Result<Vec<Cached>, ReadError> {
         let found: Vec<Option<Cached>> = reads.iter().map(|read| self.get(read)).collect();
         let missing: Vec<Read> =
             reads.iter().zip(&found).filter(|(_, value)| value.is_none()).map(|(read, _)| *read).collect();
         if missing.is_empty() {
             return Ok(found.into_iter().flatten().collect());
         }
-        let mut fetched = self.keep(missing.iter().copied().zip(source.read(&missing)?)).into_iter();
+        let certain = found.iter().take(certain).filter(|value| value.is_none()).count();
+        let mut fetched = self.keep(missing.iter().copied().zip(source.read(&missing, certain)?)).into_iter();
         found.into_iter().map(|value| value.or_else(|| fetched.next()).ok_or(ReadError::Failed)).collect()
     }
 

@@ -79,6 +79,6 @@ impl Stop {
 
 /// Reads what no cache holds. May wait.
 pub trait StateSource: Send + Sync {
-    /// Values in the order of `reads`, each of the kind that was asked for.
-    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError>;
+    /// Values in the order of `reads`, each of the kind that was asked for. The first `certain` are needed in any case, the others are guesses.
+    fn read(&self, reads: &[Read], certain: usize) -> Result<Vec<Value>, ReadError>;
 }

@@ -1,11 +1,14 @@
 use super::{
     cache::StateCache,
     change::{AccountChange, Layer, analysed},
-    look_ahead::{Allowance, Assumed, Assumption, LEANS, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, thread_time},
+    look_ahead::{
+        Allowance, Assumed, Assumption, LEANS, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, Missed, thread_time,
+    },
     pinned::PinnedState,
     read::{Cached, Read, ReadError, StateSource, Stop},
     usual::Selector,
 };
+use crate::{outcome::TouchedList, touched::Touched};
 use alloy_primitives::{
     Address, B256, Bytes, U256,
     map::{AddressMap, HashMap},
@@ -74,6 +77,8 @@ pub struct SimulationState {
     /// Whether a run went on where it would have failed.
     bent: bool,
     assumed: RefCell<Assumed>,
+    /// What was missing first: whatever it is, the run needs it. The rest is guessed.
+    first: RefCell<Vec<Read>>,
     /// How many of each contract's slots were taken for granted that were never seen.
     unseen_slots: RefCell<AddressMap<usize>>,
     leaning: RefCell<Option<Leaning>>,
@@ -85,6 +90,8 @@ pub struct SimulationState {
     hoped: RefCell<Vec<Read>>,
     /// Codes that accounts are taken to have of which nothing is known.
     guessed: RefCell<AddressMap<B256>>,
+    /// What was read, where that is asked for.
+    reads: Option<RefCell<Touched>>,
     /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
     delegations: bool,
 }
@@ -114,10 +121,12 @@ impl SimulationState {
             unseen_slots: RefCell::default(),
             leaning: RefCell::default(),
             assumed: RefCell::default(),
+            first: RefCell::default(),
             learns,
             first_runs_left: Cell::new(MOST_FIRST_RUNS),
             hoped: RefCell::default(),
             guessed: RefCell::default(),
+            reads: None,
             delegations: true,
         }
     }
@@ -131,6 +140,25 @@ impl SimulationState {
     pub fn within(self, allowance: Allowance) -> Self {
         self.allowance.set(Some(allowance));
         self
+    }
+
+    /// From now on what is read is listed there, or nowhere. Returns where it was.
+    pub fn swap_reads(&mut self, reads: Option<RefCell<Touched>>) -> Option<RefCell<Touched>> {
+        std::mem::replace(&mut self.reads, reads)
+    }
+
+    /// The accounts, each as a whole, and the slots that were read, whatever held them; none where they are not listed.
+    pub fn read_list(&self) -> Option<TouchedList> {
+        self.reads.as_ref().map(|reads| reads.borrow().list())
+    }
+
+    #[inline]
+    fn list(&self, address: Address, slot: Option<U256>) {
+        let Some(reads) = &self.reads else { return };
+        match slot {
+            Some(slot) => reads.borrow_mut().slot(address, slot),
+            None => reads.borrow_mut().account(address),
+        }
     }
 
     /// From the first missing value on, nothing is waited for.
@@ -207,7 +235,10 @@ impl SimulationState {
 
     /// Notes those of the reads that neither changes nor layers nor the pinned block hold.
     pub fn note(&self, reads: impl IntoIterator<Item = Read>) {
-        for read in reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none()) {
+        let missing = |read: &Read| !self.is_above(read) && self.pinned.get(read).is_none();
+        let reads: Vec<Read> = reads.into_iter().filter(missing).collect();
+        self.note_first(&reads);
+        for read in reads {
             let _ = self.assume(read);
         }
     }
@@ -247,7 +278,12 @@ impl SimulationState {
         self.allowance.get_mut().as_mut()
     }
 
-    /// What was missing. What was hoped for comes along where the run did not come to an answer.
+    /// What was missing, and what of it first. What was hoped for comes along where the run did not come to an answer.
+    pub fn into_missing(self) -> Missed {
+        let first = self.first.take();
+        Missed { assumed: self.into_assumed(), first }
+    }
+
     pub fn into_assumed(self) -> Assumed {
         let mut assumed = self.assumed.take();
         let may_be_answer = !self.bent && !matches!(self.missing, Missing::Noted);
@@ -316,6 +352,7 @@ impl SimulationState {
 
     /// The hash of an account's code, that of no code where it has none.
     pub fn code_hash(&self, address: Address) -> Result<B256, ReadError> {
+        self.list(address, None);
         if let Some((hash, _)) = self.above(address).find_map(|change| change.code.as_ref()) {
             return Ok(*hash);
         }
@@ -338,7 +375,7 @@ impl SimulationState {
         if reads.is_empty() {
             return Ok(());
         }
-        self.pinned.fetch(&reads, &*self.source).map(drop)
+        self.pinned.fetch(&reads, reads.len(), &*self.source).map(drop)
     }
 
     fn fetch(&self, reads: &[Read]) -> Result<Vec<Cached>, ReadError> {
@@ -349,15 +386,23 @@ impl SimulationState {
             match self.missing {
                 Missing::Ahead(ahead) if thread_time() < ahead.until => self.allowance.set(Some(ahead.allowance)),
                 Missing::Noted => {
+                    self.note_first(reads);
                     for read in reads {
                         self.assume(*read)?;
                     }
                     return Err(ReadError::Lacking);
                 }
-                _ => return self.pinned.fetch(reads, &*self.source),
+                _ => return self.pinned.fetch(reads, reads.len(), &*self.source),
             }
         }
+        self.note_first(reads);
         reads.iter().map(|read| self.assume(*read)).collect()
+    }
+
+    fn note_first(&self, reads: &[Read]) {
+        if !self.lacks() {
+            *self.first.borrow_mut() = reads.to_vec();
+        }
     }
 
     fn most_assumed(&self) -> usize {
@@ -424,6 +469,7 @@ impl SimulationState {
 
     /// A slot as it was before the simulation changed anything.
     pub fn initial_storage(&self, address: Address, slot: U256) -> Result<U256, ReadError> {
+        self.list(address, Some(slot));
         let mut layers = self.layers.iter().rev().filter_map(|layer| layer.accounts.get(&address));
         match layers.find_map(|change| change.slot(&slot)) {
             Some(value) => Ok(value),
@@ -454,6 +500,7 @@ impl SimulationState {
     }
 
     fn account(&self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
+        self.list(address, None);
         let (mut balance, mut nonce, mut code, mut exists) = (None, None, None, false);
         for change in self.above(address) {
             balance = balance.or(change.balance);
@@ -560,6 +607,7 @@ impl Database for SimulationState {
     }
 
     fn storage(&mut self, address: Address, slot: U256) -> Result<U256, ReadError> {
+        self.list(address, Some(slot));
         match self.above(address).find_map(|change| change.slot(&slot)) {
             Some(value) => Ok(value),
             None => self.word(Read::Storage(address, slot)),

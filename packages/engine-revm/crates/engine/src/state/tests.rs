@@ -21,7 +21,7 @@ struct Counting {
 }
 
 impl StateSource for Counting {
-    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+    fn read(&self, reads: &[Read], _certain: usize) -> Result<Vec<Value>, ReadError> {
         self.batches.fetch_add(1, Ordering::SeqCst);
         self.reads.lock().unwrap().extend_from_slice(reads);
         if self.fail_first.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
@@ -139,7 +139,7 @@ fn many_small_states_leave_the_cache_without_looking_at_each_other() {
     let (cache, source) = (StateCache::new(limit), Arc::new(Counting::default()));
     for block in 0..100_000_u64 {
         let key = B256::from(U256::from(block));
-        cache.pinned(key).fetch(&[Read::Balance(ALICE)], &*source).unwrap();
+        cache.pinned(key).fetch(&[Read::Balance(ALICE)], 1, &*source).unwrap();
     }
     assert!(cache.bytes() <= limit + 1_000, "{} bytes", cache.bytes());
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 struct Unread;
 
 impl StateSource for Unread {
-    fn read(&self, _: &[Read]) -> Result<Vec<Value>, ReadError> {
+    fn read(&self, _: &[Read], _: usize) -> Result<Vec<Value>, ReadError> {
         Err(ReadError::Failed)
     }
 }
