@@ -26,6 +26,19 @@ describe('ReceivedBytes', () => {
     expect(bounded.held).toBe(70_000)
   })
 
+  it('makes room for all that is known to come once a quarter of it is here', () => {
+    const received = new ReceivedBytes()
+    received.most = 16 * 1_048_576
+    const held = new Set<number>()
+    const piece = Buffer.alloc(65_536)
+    for (let at = 0; at < received.most; at += piece.length) {
+      received.add(piece)
+      held.add(received.held)
+    }
+    expect([...held].slice(-2)).toEqual([4 * 1_048_576, 16 * 1_048_576])
+    expect(received.join()).toHaveLength(received.most)
+  })
+
   it('keeps a single piece as it came', () => {
     const received = new ReceivedBytes()
     received.add(whole)

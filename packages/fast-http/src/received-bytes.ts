@@ -1,5 +1,7 @@
 const NOTHING = Buffer.alloc(0)
 const SMALLEST_BUFFER = 1_024
+/** Copying more takes milliseconds: what is known to come gets its room once a quarter of it is here. */
+const LONG_COPY = 1_048_576
 
 /**
  * Bytes that arrive piece by piece. The first piece is kept as it came, which is all there is of most bodies; with the next, all are
@@ -44,8 +46,9 @@ export class ReceivedBytes {
   }
 
   #grow(length: number): void {
-    const doubled = Math.min(Math.max(2 * this.#buffer.length, SMALLEST_BUFFER), this.most)
-    const grown = Buffer.allocUnsafeSlow(Math.max(doubled, length))
+    const isLastTime = length > LONG_COPY && 4 * length >= this.most
+    const wanted = isLastTime ? this.most : Math.max(2 * this.#buffer.length, SMALLEST_BUFFER)
+    const grown = Buffer.allocUnsafeSlow(Math.max(Math.min(wanted, this.most), length))
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
   }
