@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common'
 import { type Network, PAYMENT_STATES, RefusalReason } from '@upfront/protocol'
 import { Metrics } from '@upfront/service'
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { DIFFERENCES } from './settle/reconcile/differences.js'
+import { DIFFERENCES } from './settle/reconcile/compare.js'
 
 /** Why charged payments fail. */
 const FAILURES = [

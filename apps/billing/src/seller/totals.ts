@@ -1,8 +1,8 @@
 import type { JsonObject } from '@upfront/protocol'
-import { sql } from 'drizzle-orm'
+import { sql, sum } from 'drizzle-orm'
 import { isInState } from '../ledger/is-in-state.js'
 import type { Database } from '../ledger/ledger.js'
-import { gas, payments } from '../ledger/schema.js'
+import { gas, payments, postings } from '../ledger/schema.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
 
 /**
@@ -37,4 +37,22 @@ export async function totalPayments(db: Database, filter: PaymentFilter): Promis
     .groupBy(day, payments.route, payments.network, payments.asset)
     .orderBy(sql`1 desc`, payments.route)
   return { totals: rows }
+}
+
+/**
+ * What stands on each account: a token's `reserved`, `receivable`, `received` and `written off` beside what payers `promised`
+ * (smallest unit); what each signer spent on `gas` (`native`, wei). The amounts of one network and asset sum to zero.
+ */
+export async function sumAccounts(db: Database): Promise<JsonObject> {
+  const rows = await db
+    .select({
+      network: postings.network,
+      asset: postings.asset,
+      account: postings.account,
+      amount: sql<string>`${sum(postings.amount)}::text`,
+    })
+    .from(postings)
+    .groupBy(postings.network, postings.asset, postings.account)
+    .orderBy(postings.network, postings.asset, postings.account)
+  return { accounts: rows }
 }
