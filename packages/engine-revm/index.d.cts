@@ -24,10 +24,11 @@ export declare class NativeEngine {
   known(key: string, reads: string): string
   /** Keeps values in the order of the reads. */
   provide(key: string, reads: string, values: string): void
-  /** Executes transactions of a block under construction. The result comes by mail. */
-  execute(id: number, key: string, layers: Array<number>, execution: string): void
-  /** Runs the one transaction of an execution, so that what it reads is held. */
-  warm(id: number, key: string, layers: Array<number>, execution: string): void
+  /**
+   * Begins work of a kind that `Work` has (crates/border/src/work.rs), on the state with this key under layers. What comes of it
+   * comes by mail.
+   */
+  start(id: number, kind: string, key: string, layers: Array<number>, text: string): void
   /** Ends work that nobody waits for any more. */
   cancel(id: number): void
   /** Keeps a layer under a number that JavaScript chooses. */
@@ -35,15 +36,6 @@ export declare class NativeEngine {
   dropLayer(number: number): void
   /** Reads a record and writes it again: for the test that both sides of the border agree. */
   echo(name: string, record: string): string
-  /**
-   * Executes a sealed block on its parent's state, whose key this is; where that comes to what the header says, its state is
-   * carried. What became of it comes by mail.
-   */
-  carry(id: number, key: string, layers: Array<number>, block: string): void
-  /** Carries a block by its access list, over the state of its parent, whose key this is. What became of it comes by mail. */
-  lay(id: number, key: string, block: string): void
-  /** Writes the transactions of a sealed block as EIP-2718 bytes, where they are its own. They come by mail. */
-  encode(id: number, key: string, layers: Array<number>, block: string): void
   /** Whether anything is held of this state. */
   holds(key: string): boolean
   /** Drops every state; what runs keeps what it stands on. */

@@ -128,59 +128,26 @@ class CoreEngine implements RevmEngine {
     at: StatePoint,
     cancellation: Cancellation,
   ): Awaitable<Step<BlockExecutionResult>> {
-    return this.#work.begin(
-      cancellation,
-      (id) => {
-        this.#work.core.execute(id, at.key, this.#layers.of(at.layers), executionText(execution))
-        return null
-      },
-      { outcome: (text) => readBlockExecutionResult(text, execution), rejection: executionRejected },
-    )
+    const outcome = (text: string) => readBlockExecutionResult(text, execution)
+    return this.#start('execute', at, executionText(execution), cancellation, outcome)
   }
 
   warm(transaction: Hex, execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>> {
     const alone = { ...execution, transactions: [transaction], earlierReceipts: [] }
-    return this.#work.begin(
-      cancellation,
-      (id) => {
-        this.#work.core.warm(id, at.key, this.#layers.of(at.layers), executionText(alone))
-        return null
-      },
-      { outcome: () => undefined, rejection: executionRejected },
-    )
+    return this.#start('warm', at, executionText(alone), cancellation, () => undefined)
   }
 
   carry(block: BlockToCarry, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
-    return this.#work.begin(
-      cancellation,
-      (id) => {
-        this.#work.core.carry(id, at.key, this.#layers.of(at.layers), blockText(block))
-        return null
-      },
-      { outcome: (text) => readCarried(new TextReader(text)), rejection: executionRejected },
-    )
+    return this.#start('carry', at, blockText(block), cancellation, (text) => readCarried(new TextReader(text)))
   }
 
   lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
-    return this.#work.begin(
-      cancellation,
-      (id) => {
-        this.#work.core.lay(id, at.key, writeListedBlock(block))
-        return null
-      },
-      { outcome: (text) => readCarried(new TextReader(text)), rejection: executionRejected },
-    )
+    return this.#start('lay', at, writeListedBlock(block), cancellation, (text) => readCarried(new TextReader(text)))
   }
 
   encode(block: BlockToCarry, cancellation: Cancellation): Awaitable<Step<Hex[]>> {
-    return this.#work.begin(
-      cancellation,
-      (id) => {
-        this.#work.core.encode(id, block.hash, [], blockText(block))
-        return null
-      },
-      { outcome: (text) => readEncoded(new TextReader(text)).transactions, rejection: executionRejected },
-    )
+    const outcome = (text: string) => readEncoded(new TextReader(text)).transactions
+    return this.#start('encode', { key: block.hash, layers: [] }, blockText(block), cancellation, outcome)
   }
 
   holds(key: Hash): boolean {
@@ -193,6 +160,20 @@ class CoreEngine implements RevmEngine {
 
   close(): Promise<void> {
     return this.#work.close()
+  }
+
+  #start<T>(
+    kind: string,
+    { key, layers }: StatePoint,
+    text: string,
+    cancellation: Cancellation,
+    outcome: (text: string) => T,
+  ): Awaitable<Step<T>> {
+    const start = (id: number) => {
+      this.#work.core.start(id, kind, key, this.#layers.of(layers), text)
+      return null
+    }
+    return this.#work.begin(cancellation, start, { outcome, rejection: executionRejected })
   }
 }
 

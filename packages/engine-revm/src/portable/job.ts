@@ -4,7 +4,8 @@ import type { Errand, WorkerState } from './workers.js'
 
 export interface JobOptions {
   id: number
-  kind: 'simulate' | 'execute' | 'warm' | 'carry' | 'lay' | 'encode'
+  /** Of `Work` in crates/border/src/work.rs. */
+  kind: string
   /** Of the state that it stands on. */
   key: string
   /** The layers on it, each with its number. */

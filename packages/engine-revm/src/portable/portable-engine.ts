@@ -2,7 +2,7 @@ import type { EngineCore, Message } from '../addon.js'
 import { count, list } from '../border/text.js'
 import { OUT_OF_MEMORY } from '../engine-work.js'
 import { EngineEnded, PortableInstance, type Said } from './instance.js'
-import { Job, type JobOptions, layerQuestion, sharedBytes } from './job.js'
+import { Job, layerQuestion, sharedBytes } from './job.js'
 import type { FromWorker } from './worker.js'
 import { Workers } from './workers.js'
 
@@ -72,11 +72,11 @@ export class PortableEngine implements EngineCore {
       this.append(id, plan)
       const rest = this.#arriving.get(id)!
       this.#arriving.delete(id)
-      this.#start('simulate', id, key, layers, '', rest)
+      this.start(id, 'simulate', key, layers, '', rest)
       return null
     }
     if (plan.length > SMALL_PLAN) {
-      this.#start('simulate', ...asked)
+      this.start(id, 'simulate', key, layers, plan)
       return null
     }
     return this.#atOnce(asked, this.#ask(`begin\n${count(id)}${key}\n${list(layers, count)}${plan}`))
@@ -108,24 +108,13 @@ export class PortableEngine implements EngineCore {
     this.#ask(`provide\n${key}\n${reads}${values}`)
   }
 
-  execute(id: number, key: string, layers: number[], execution: string): void {
-    this.#start('execute', id, key, layers, execution)
-  }
-
-  warm(id: number, key: string, layers: number[], execution: string): void {
-    this.#start('warm', id, key, layers, execution)
-  }
-
-  carry(id: number, key: string, layers: number[], block: string): void {
-    this.#start('carry', id, key, layers, block)
-  }
-
-  lay(id: number, key: string, block: string): void {
-    this.#start('lay', id, key, [], block)
-  }
-
-  encode(id: number, key: string, layers: number[], block: string): void {
-    this.#start('encode', id, key, layers, block)
+  start(id: number, kind: string, key: string, numbers: number[], text: string, rest?: readonly Uint8Array[]): void {
+    const layers = new Map(numbers.map((number) => [number, this.#held.layers.get(number)!]))
+    const job = new Job({ id, kind, key, layers, text, ...(rest && { rest }) }, this.#held, (answer) =>
+      this.#hear(job, answer),
+    )
+    this.#workers.start(job)
+    this.#jobs.set(id, job)
   }
 
   cancel(id: number): void {
@@ -192,7 +181,7 @@ export class PortableEngine implements EngineCore {
   }
 
   #atOnce(asked: Parameters<PortableEngine['begin']>, said: Said): string | Message | null {
-    const [id] = asked
+    const [id, ...simulation] = asked
     switch (said.kind) {
       case 'done':
         return said.json === undefined ? said.text : message(id, said)
@@ -200,27 +189,11 @@ export class PortableEngine implements EngineCore {
         this.#paused.set(id, asked)
         return said.text
       case 'later':
-        this.#start('simulate', ...asked)
+        this.start(id, 'simulate', ...simulation)
         return null
       default:
         return message(id, said)
     }
-  }
-
-  #start(
-    kind: JobOptions['kind'],
-    id: number,
-    key: string,
-    numbers: number[],
-    text: string,
-    rest?: readonly Uint8Array[],
-  ): void {
-    const layers = new Map(numbers.map((number) => [number, this.#held.layers.get(number)!]))
-    const job = new Job({ id, kind, key, layers, text, ...(rest && { rest }) }, this.#held, (answer) =>
-      this.#hear(job, answer),
-    )
-    this.#workers.start(job)
-    this.#jobs.set(id, job)
   }
 
   /** It has a place in the queue. */

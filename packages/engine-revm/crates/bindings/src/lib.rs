@@ -103,7 +103,7 @@ impl NativeEngine {
     ) -> Result<Option<Either<Latin1String, Message>>> {
         let before = self.arriving.remove(&id).unwrap_or_default();
         if plan.len() > SMALL_PLAN || !before.is_empty() {
-            self.start_with("simulate", id, &key, &layers, before, plan)?;
+            self.start_with("simulate".to_owned(), id, &key, &layers, before, plan)?;
             return Ok(None);
         }
         let (key, layers) = (key_of(&key)?, self.layers(&layers)?);
@@ -141,16 +141,11 @@ impl NativeEngine {
         self.desk.provide(key_of(&key)?, field(&reads)?, ascii(&values)?).map_err(refused)
     }
 
-    /// Executes transactions of a block under construction. The result comes by mail.
+    /// Begins work of a kind that `Work` has (crates/border/src/work.rs), on the state with this key under layers. What comes of it
+    /// comes by mail.
     #[napi(catch_unwind)]
-    pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, execution: Latin1String) -> Result<()> {
-        self.start("execute", id, &key, &layers, execution)
-    }
-
-    /// Runs the one transaction of an execution, so that what it reads is held.
-    #[napi(catch_unwind)]
-    pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, execution: Latin1String) -> Result<()> {
-        self.start("warm", id, &key, &layers, execution)
+    pub fn start(&self, id: u32, kind: String, key: Latin1String, layers: Vec<u32>, text: Latin1String) -> Result<()> {
+        self.start_with(kind, id, &key, &layers, Vec::new(), text)
     }
 
     /// Ends work that nobody waits for any more.
@@ -177,25 +172,6 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn echo(&self, name: String, record: Latin1String) -> Result<Latin1String> {
         Desk::echo(&name, Tokens(ascii(&record)?)).map(latin1).map_err(refused)
-    }
-
-    /// Executes a sealed block on its parent's state, whose key this is; where that comes to what the header says, its state is
-    /// carried. What became of it comes by mail.
-    #[napi(catch_unwind)]
-    pub fn carry(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
-        self.start("carry", id, &key, &layers, block)
-    }
-
-    /// Carries a block by its access list, over the state of its parent, whose key this is. What became of it comes by mail.
-    #[napi(catch_unwind)]
-    pub fn lay(&self, id: u32, key: Latin1String, block: Latin1String) -> Result<()> {
-        self.start("lay", id, &key, &[], block)
-    }
-
-    /// Writes the transactions of a sealed block as EIP-2718 bytes, where they are its own. They come by mail.
-    #[napi(catch_unwind)]
-    pub fn encode(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
-        self.start("encode", id, &key, &layers, block)
     }
 
     /// Whether anything is held of this state.
@@ -238,14 +214,10 @@ impl NativeEngine {
         }))
     }
 
-    fn start(&self, kind: &'static str, id: u32, key: &Latin1String, layers: &[u32], text: Latin1String) -> Result<()> {
-        self.start_with(kind, id, key, layers, Vec::new(), text)
-    }
-
     /// The text is joined and read on the thread: for a long one that takes milliseconds.
     fn start_with(
         &self,
-        kind: &'static str,
+        kind: String,
         id: u32,
         key: &Latin1String,
         layers: &[u32],
@@ -259,7 +231,7 @@ impl NativeEngine {
                 |pieces: &[Latin1String]| latin1(pieces.iter().map(|piece| &piece[..]).collect::<Vec<_>>().concat());
             let text = if pieces.len() == 1 { pieces.remove(0) } else { joined(&pieces) };
             drop(pieces);
-            let work = Work::read(kind, &mut Tokens(std::str::from_utf8(&text).unwrap_or_default()));
+            let work = Work::read(&kind, &mut Tokens(std::str::from_utf8(&text).unwrap_or_default()));
             drop(text);
             work.map_err(|_| Ending::Failed)?.perform(base)
         };

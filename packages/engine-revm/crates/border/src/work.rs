@@ -20,13 +20,15 @@ use upfront_engine::{
 
 pub enum Work {
     Simulate(Plan),
+    /// Executes transactions of a block under construction.
     Execute(BlockExecution),
     /// Runs the one transaction of an execution, so that what it reads is held.
     Warm(BlockExecution),
+    /// Executes a sealed block on its parent's state; where that comes to what the header says, its state is carried.
     Carry(carry::SealedBlock),
-    /// Carries a block by its access list.
+    /// Carries a block by its access list, over the state of its parent.
     Lay(carry::ListedBlock),
-    /// Writes a block's transactions as EIP-2718 bytes.
+    /// Writes a sealed block's transactions as EIP-2718 bytes, where they are its own.
     Encode(carry::SealedBlock),
 }
 
