@@ -50,14 +50,28 @@ const GAS = [
 ]
 
 /** Calls that halt at an instruction for want of gas, operands or memory: geth has many words for that. */
-export const HALT_REQUESTS: Readonly<Record<string, object>> = Object.fromEntries(
-  Object.entries(TIMES).flatMap(([fork, time]) =>
+export const HALT_REQUESTS: Readonly<Record<string, object>> = Object.fromEntries([
+  ...Object.entries(TIMES).flatMap(([fork, time]) =>
     Object.entries(INSTRUCTIONS).map(([name, instruction]) => [
       `${name} that halts in ${fork}`,
       requestOf(time, ...instruction),
     ]),
   ),
-)
+  ['words by number', wordsByNumber()],
+])
+
+/** DUPN, SWAPN and EXCHANGE (EIP-8024) on stacks of some heights: the byte after them is missing, none that they have, or names a word. */
+function wordsByNumber(): object {
+  const codes = ['e6', 'e7', 'e8'].flatMap((opcode) =>
+    ['', '5b', '80', '8e', '50'].flatMap((byte) =>
+      [0, 1, 2, 16, 17, 18, 30].map((height) => `0x${'5f'.repeat(height)}${opcode}${byte}`),
+    ),
+  )
+  const to = (index: number) => `0xe${index.toString(16).padStart(39, '0')}`
+  const calls = codes.map((_, index) => ({ from: RICH, to: to(index), gas: '0x186a0' }))
+  const stateOverrides = Object.fromEntries(codes.map((code, index) => [to(index), { code }]))
+  return { blockStateCalls: [{ blockOverrides: { time: `0x${TIMES.osaka.toString(16)}` }, stateOverrides, calls }] }
+}
 
 function requestOf(time: number, opcode: number, operands: number): object {
   let state = opcode * 0x9e3779b1 + time

@@ -2,7 +2,7 @@
 
 use crate::outcome::Halt;
 use revm::{
-    bytecode::opcode::OPCODE_INFO,
+    bytecode::opcode::{DUPN, EXCHANGE, OPCODE_INFO, SWAPN},
     interpreter::{
         InstructionResult, Interpreter, STACK_LIMIT,
         interpreter::EthInterpreter,
@@ -28,12 +28,32 @@ pub fn end(interpreter: &mut Interpreter<EthInterpreter>, ended: InstructionResu
 
 /// Why the last instruction can't run on the stack that is there.
 pub fn wrong_height(interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
-    let info = OPCODE_INFO[usize::from(last_opcode(interpreter))]?;
-    let (height, inputs) = (interpreter.stack.len(), usize::from(info.inputs()));
+    let opcode = last_opcode(interpreter);
+    let info = OPCODE_INFO[usize::from(opcode)]?;
+    let (height, taken) = (interpreter.stack.len(), usize::from(info.inputs()));
+    let inputs = match opcode {
+        DUPN => 1,
+        SWAPN | EXCHANGE => 2,
+        _ => taken,
+    };
     if height < inputs {
         return Some(Halt::StackUnderflow { height: height as u64, inputs: inputs as u64 });
     }
-    (height - inputs + usize::from(info.outputs()) > STACK_LIMIT).then_some(Halt::StackOverflow)
+    (height - taken + usize::from(info.outputs()) > STACK_LIMIT).then_some(Halt::StackOverflow)
+}
+
+/// That the stack lacks the word that the byte after the last instruction names (EIP-8024), where that is one which names words.
+pub fn missing_word(interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
+    let byte = interpreter.bytecode.bytecode_slice().get(interpreter.bytecode.pc()).copied().unwrap_or_default();
+    let (single, row, column) = (byte.wrapping_add(145), (byte ^ 143) / 16, (byte ^ 143) % 16);
+    let inputs = match last_opcode(interpreter) {
+        DUPN => single,
+        SWAPN => single + 1,
+        EXCHANGE if row < column => column + 2,
+        EXCHANGE => 30 - row,
+        _ => return None,
+    };
+    Some(Halt::StackUnderflow { height: interpreter.stack.len() as u64, inputs: inputs.into() })
 }
 
 /// The last opcode that was stepped over.

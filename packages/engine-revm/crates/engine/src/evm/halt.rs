@@ -2,7 +2,7 @@
 
 use super::opcode_name;
 use crate::{
-    frame_end::{last_opcode, wrong_height},
+    frame_end::{last_opcode, missing_word, wrong_height},
     outcome::{Halt, PrecompileFault},
 };
 use revm::{
@@ -43,16 +43,21 @@ pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpre
     }
     let opcode = last_opcode(interpreter);
     Some(match result {
-        R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode | R::InvalidImmediateEncoding => {
-            Halt::InvalidOpcode { opcode: opcode_name::of(opcode).into() }
-        }
+        R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => invalid(opcode),
+        R::InvalidImmediateEncoding => wrong_height(interpreter).unwrap_or_else(|| invalid(opcode)),
         // revm takes a DUP that finds too little for one that finds too much.
-        R::StackUnderflow | R::StackOverflow => wrong_height(interpreter).unwrap_or(Halt::StackOverflow),
+        R::StackUnderflow | R::StackOverflow => {
+            wrong_height(interpreter).or_else(|| missing_word(interpreter)).unwrap_or(Halt::StackOverflow)
+        }
         R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => {
             Halt::WriteProtection { is_priced: !matches!(opcode, LOG0..=LOG4 | TSTORE) }
         }
         result => of_result(result),
     })
+}
+
+fn invalid(opcode: u8) -> Halt {
+    Halt::InvalidOpcode { opcode: opcode_name::of(opcode).into() }
 }
 
 /// Why what the code returned can't be deployed.
