@@ -131,6 +131,12 @@ describeBoth('the builds trace as geth does', () => {
     600_000,
   )
 
+  it('on new state that is taken back, of Amsterdam', async () => {
+    const there = await startGeth(geth!, amsterdamChain(0))
+    const cases = casesOf(HANDMADE_REQUESTS['new state that is taken back']!)
+    expect(await differencesIn(cases, TRACERS, there).finally(() => there.stop())).toEqual([])
+  }, 600_000)
+
   it('on the calls of the recorded requests, at the head of the recorded chain', async () => {
     const recorded = new RecordedChain('conformance')
     const there = await startGeth(geth!, recorded.headAsGenesis())

@@ -15,6 +15,7 @@ const OSAKA = { time: word(4_100n).replace(/^0x0+/, '0x') }
 const EMITTER = `0x365f5f377f${DEPOSIT_TOPIC}365fa100`
 
 const MOST = `0x${'ff'.repeat(32)}`
+const TAKEN_BACK = (index: number) => `0xe5${index.toString(16).padStart(38, '0')}`
 const FULL = `0xe${'1'.repeat(39)}`
 const FULL_REVERTING = `0xe${'2'.repeat(39)}`
 const FULL_CALLING = `0xe${'3'.repeat(39)}`
@@ -205,6 +206,30 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
           },
         },
         calls: [{ from, to: SPARE }],
+      },
+    ],
+  },
+  // Children that fill two slots and then revert, halt, or run out of gas; that create, or call the first, and then revert.
+  'new state that is taken back': {
+    blockStateCalls: [
+      {
+        stateOverrides: Object.fromEntries(
+          [
+            '0x60018055600280555f5ffd',
+            '0x6001805560028055fe',
+            '0x60018055600280555b600856',
+            '0x63600180555f526004601c5ff0505f5ffd',
+            `0x5f5f5f5f5f73${TAKEN_BACK(0).slice(2)}5af1505f5ffd`,
+          ].flatMap((code, index) => [
+            [TAKEN_BACK(index), { code }],
+            // Calls it with 0xf0000 gas.
+            [TAKEN_BACK(index + 16), { code: `0x5f5f5f5f5f73${TAKEN_BACK(index).slice(2)}620f0000f1505a5f5260205ff3` }],
+          ]),
+        ),
+        calls: [0, 1, 2, 3, 4].flatMap((index) => [
+          { from, to: TAKEN_BACK(index), gas: '0x1e8480' },
+          { from, to: TAKEN_BACK(index + 16), gas: '0x1e8480' },
+        ]),
       },
     ],
   },

@@ -208,8 +208,13 @@ impl Recorder {
             return;
         }
         let frame = &mut self.frames[index];
-        frame.gas_used = if is_lost { frame.gas } else { frame.gas - ended.gas.remaining().min(frame.gas) };
         frame.reverted = ended.result == InstructionResult::Revert;
+        let mut gas = ended.gas;
+        if frame.reverted {
+            // What it paid for state goes back to its caller (EIP-8037).
+            gas.rollback_state_gas();
+        }
+        frame.gas_used = if is_lost { frame.gas } else { frame.gas - gas.remaining().min(frame.gas) };
         frame.halt = halt.or_else(|| {
             let failed = !ended.result.is_ok() && !frame.reverted;
             failed.then(|| halt::of_result(ended.result))
