@@ -14,9 +14,9 @@ import { recordedValues } from '../recorded-values.js'
 const ROUNDS = {
   'zkpi-22188088': 4,
   'pevm-19929064': 9,
-  'pevm-18085863': 15,
+  'pevm-18085863': 14,
   'pevm-16257471': 17,
-  'konab-26207962': 22,
+  'konab-26207962': 17,
 }
 
 describe('real blocks, carried by an engine that has seen nothing', () => {

@@ -2,12 +2,15 @@
 //! reserve, no unlocked pool. So that it finds what else is missing, it goes on where it would fail. Nothing that comes of it is used
 //! but the names of what it reads.
 
-use super::{constant_slots::constant_slots, context::Context};
+use super::{
+    constants::{constant_addresses, constant_slots},
+    context::Context,
+};
 use crate::{
     code_end::ends_in_error,
-    state::{Read, Selector, SimulationState},
+    state::{Cached, PinnedState, Read, Selector, SimulationState},
 };
-use alloy_primitives::{Bytes, U256, uint};
+use alloy_primitives::{Address, B256, Bytes, U256, map::AddressSet, uint};
 use revm::{
     handler::FrameResult,
     interpreter::{
@@ -63,6 +66,29 @@ pub fn note_callee(context: &Context, call: &CallInputs) {
     if let Some(selector) = selector_of(context, call) {
         state.note_callee(call.caller, selector, call.bytecode_address);
     }
+}
+
+/// What values that were just read name: a code its libraries and what it was deployed with, a proxy's slot the code that it runs. A run
+/// would come to some of it rounds later.
+/// @param left accounts that may still be named
+pub fn named_by(reads: &[Read], state: &PinnedState, left: &mut usize) -> Vec<Read> {
+    let mut named = AddressSet::default();
+    for read in reads {
+        match (read, state.get(read)) {
+            (Read::Code(_), Some(Cached::Code(_, code))) => {
+                named.extend(constant_addresses(code.original_byte_slice()))
+            }
+            (Read::Storage(_, slot), Some(Cached::Word(word))) if POINTERS[..2].contains(slot) && !word.is_zero() => {
+                named.insert(Address::from_word(B256::from(word)));
+            }
+            _ => {}
+        }
+    }
+    named.retain(|address| state.get(&Read::Code(*address)).is_none());
+    let most = *left;
+    *left = most.saturating_sub(named.len());
+    let account = |address| Read::account(address).into_iter().chain([Read::Storage(address, POINTERS[0])]);
+    named.into_iter().take(most).flat_map(account).collect()
 }
 
 fn selector_of(context: &Context, call: &CallInputs) -> Option<Selector> {

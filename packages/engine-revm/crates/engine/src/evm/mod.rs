@@ -1,7 +1,7 @@
 //! revm, set up for simulations.
 
 mod bend;
-mod constant_slots;
+mod constants;
 mod context;
 mod frames;
 mod halt;
@@ -20,6 +20,7 @@ mod step_log;
 mod uses;
 mod wrapping;
 
+pub use bend::named_by;
 pub use context::Context;
 pub use frames::FrameStore;
 pub use handler::{CallOutcome, Charge, RollupCharge, SimulationHandler};

@@ -1,7 +1,11 @@
 use crate::{
+    evm::named_by,
     simulate::BaseState,
     state::{Read, ReadError, SimulationState},
 };
+
+/// Accounts that are read along with what a run lacks, because what it read before names them.
+const MOST_NAMED: usize = 512;
 
 /// Runs again and again, each time with the values that the last run noted as missing, until a run misses none: that one counts. Each
 /// run waits for no value. `run` hands the state back.
@@ -9,12 +13,78 @@ pub fn reading<T>(
     base: &BaseState,
     mut run: impl FnMut(SimulationState) -> (T, SimulationState),
 ) -> Result<T, ReadError> {
+    let (mut named, mut left) = (Vec::new(), MOST_NAMED);
     loop {
-        let (done, state) = run(base.state().noting());
+        let state = base.state().noting();
+        state.hope_for(named);
+        let (done, state) = run(state);
         if !state.lacks() || base.stop.is_raised() {
             return Ok(done);
         }
         let reads: Vec<Read> = state.into_assumed().into_keys().collect();
-        base.cache.pinned(base.key).fetch(&reads, reads.len(), &*base.source)?;
+        let pinned = base.cache.pinned(base.key);
+        pinned.fetch(&reads, reads.len(), &*base.source)?;
+        named = named_by(&reads, &pinned, &mut left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{StateCache, StateSource, Value};
+    use alloy_primitives::{Address, B256, U256};
+    use revm::Database;
+    use std::sync::{Arc, Mutex};
+
+    const CONTRACT: Address = Address::repeat_byte(0xc0);
+    const LIBRARY: Address = Address::repeat_byte(0xb2);
+    const BEHIND: Address = Address::repeat_byte(0xa1);
+    const SLOT: U256 = U256::from_limbs([5, 0, 0, 0]);
+
+    /// The contract's code names a library, which is a proxy of what lies behind. Keeps the batches.
+    #[derive(Default)]
+    struct Node(Mutex<Vec<Vec<Read>>>);
+
+    impl StateSource for Node {
+        fn read(&self, reads: &[Read], _certain: usize) -> Result<Vec<Value>, ReadError> {
+            self.0.lock().unwrap().push(reads.to_vec());
+            let value = |read: &Read| match read {
+                Read::Code(CONTRACT) => Value::Code([&[0x73], LIBRARY.as_slice()].concat().into()),
+                Read::Code(_) => Value::Code(Default::default()),
+                Read::Storage(LIBRARY, _) => Value::Word(BEHIND.into_word().into()),
+                _ => Value::Word(U256::ONE),
+            };
+            Ok(reads.iter().map(value).collect())
+        }
+    }
+
+    #[test]
+    fn what_values_name_comes_with_what_is_lacking_next() {
+        let node = Arc::new(Node::default());
+        let base = BaseState {
+            cache: Arc::new(StateCache::new(1 << 20)),
+            key: B256::ZERO,
+            layers: Vec::new(),
+            source: node.clone(),
+            stop: Arc::default(),
+            memory: Arc::default(),
+            records: Arc::default(),
+        };
+        let run = |mut state: SimulationState| {
+            let slots = [SLOT, SLOT + U256::ONE];
+            let read = state
+                .basic(CONTRACT)
+                .and_then(|_| slots.iter().try_for_each(|slot| state.storage(CONTRACT, *slot).map(drop)));
+            (read, state)
+        };
+        reading(&base, run).unwrap().unwrap();
+        let batches = node.0.lock().unwrap();
+        let [account, library, behind] = &batches[..] else { panic!("{batches:?}") };
+        assert_eq!(*account, Read::account(CONTRACT));
+        assert!(
+            library.contains(&Read::Storage(CONTRACT, SLOT)) && library.contains(&Read::Code(LIBRARY)),
+            "{library:?}"
+        );
+        assert!(behind.contains(&Read::Code(BEHIND)), "{behind:?}");
     }
 }

@@ -74,6 +74,8 @@ pub struct SimulationState {
     allowance: Cell<Option<Allowance>>,
     /// Whether a value was taken for granted that no block is known to have had.
     blind: Cell<bool>,
+    /// Whether it was a word of storage.
+    guesses_storage: Cell<bool>,
     /// Whether a run went on where it would have failed.
     bent: bool,
     assumed: RefCell<Assumed>,
@@ -117,6 +119,7 @@ impl SimulationState {
             most_assumed: MOST_ASSUMED,
             allowance: Cell::default(),
             blind: Cell::default(),
+            guesses_storage: Cell::default(),
             bent: false,
             unseen_slots: RefCell::default(),
             leaning: RefCell::default(),
@@ -219,6 +222,7 @@ impl SimulationState {
     pub fn set_allowance(&mut self, allowance: Option<Allowance>) {
         self.allowance.set(allowance);
         self.blind.set(false);
+        self.guesses_storage.set(false);
         self.unseen_slots.get_mut().clear();
         *self.leaning.get_mut() = None;
     }
@@ -230,7 +234,7 @@ impl SimulationState {
 
     /// Whether a word of storage was taken for granted, since the allowance was set, that was never seen.
     pub fn guesses_storage(&self) -> bool {
-        !self.unseen_slots.borrow().is_empty()
+        self.guesses_storage.get()
     }
 
     /// Notes those of the reads that neither changes nor layers nor the pinned block hold.
@@ -423,6 +427,7 @@ impl SimulationState {
         let assumption = assumed.entry(read).or_insert_with(|| self.assumption(read, leaning.is_some()));
         if !assumption.is_seen && self.allowance.get().is_some() {
             self.blind.set(true);
+            self.guesses_storage.set(self.guesses_storage.get() || matches!(read, Read::Storage(..)));
         }
         Ok(match (leaning.as_mut(), read) {
             (Some(leaning), Read::Storage(address, _)) if !assumption.is_seen => {
