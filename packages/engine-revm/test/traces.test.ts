@@ -131,10 +131,16 @@ describeBoth('the builds trace as geth does', () => {
     600_000,
   )
 
-  it('on new state that is taken back, of Amsterdam', async () => {
+  it('on new state that is taken back and on words by number, of Amsterdam', async () => {
     const there = await startGeth(geth!, amsterdamChain(0))
-    const cases = casesOf(HANDMADE_REQUESTS['new state that is taken back']!)
-    expect(await differencesIn(cases, TRACERS, there).finally(() => there.stop())).toEqual([])
+    try {
+      const takenBack = casesOf(HANDMADE_REQUESTS['new state that is taken back']!)
+      expect(await differencesIn(takenBack, TRACERS, there)).toEqual([])
+      const byNumber = casesOf(HALT_REQUESTS['words by number']!).map(aloneWithItsCode)
+      expect(await differencesIn(byNumber, HALT_TRACERS, there)).toEqual([])
+    } finally {
+      await there.stop()
+    }
   }, 600_000)
 
   it('on the calls of the recorded requests, at the head of the recorded chain', async () => {

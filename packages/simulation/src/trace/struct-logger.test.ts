@@ -43,6 +43,17 @@ describe('structLogJson', () => {
     expect([0, 1, STEP.length - 1, STEP.length, 3 * STEP.length].map(steps)).toEqual([3, 1, 1, 2, 3])
   })
 
+  it.each<[string, number, boolean]>([
+    ['SWAP16', 17, true],
+    ['SWAPN', 2, true],
+    ['SWAPN', 17, false],
+  ])('shows of %s that lacks %i words whether it lacked them before it ran: %s', (op, inputs, isShown) => {
+    const halt = { kind: 'stackUnderflow', height: 1, inputs } as const
+    const halted = { at: 0, depth: 1, halt, cost: 3n, rest: '}' }
+    const json = structLogJson(recordOf([`{"pc":0,"op":"${op}","gas":9`], [halted], { halt, output: '0x' }), {})
+    expect(json.includes('"error":"stack underflow')).toBe(isShown)
+  })
+
   it.each<[Halt, string]>([
     [{ kind: 'outOfGas' }, ',"error":"out of gas"'],
     [{ kind: 'stackUnderflow', height: 1, inputs: 2 }, ',"error":"stack underflow (1 <=> 2)"'],

@@ -7,7 +7,11 @@ import { haltMessage } from '../present/halt-message.js'
 /** What geth always finds before an instruction runs: only then has its step an error. */
 const FOUND_BEFORE: readonly Halt['kind'][] = ['outOfGas', 'reentrancySentry', 'stackUnderflow', 'stackOverflow']
 
-function isFoundBefore(halt: Halt): boolean {
+/** Look for the word that the byte after them names as they run (EIP-8024); before, for the one or two that they move. */
+const BY_NUMBER = /"op":"(?:DUPN|SWAPN|EXCHANGE)"/
+
+function isFoundBefore(halt: Halt, step: string): boolean {
+  if (halt.kind === 'stackUnderflow' && halt.inputs > 2 && BY_NUMBER.test(step)) return false
   return halt.kind === 'writeProtection' ? halt.isPriced : FOUND_BEFORE.includes(halt.kind)
 }
 
@@ -35,14 +39,14 @@ export function structLogJson({ steps, haltedSteps, frames, gasUsed }: CallRecor
   const [top] = frames
   const failed = top === undefined || top.reverted || top.halt !== undefined
   const shown = [...steps]
-  for (const halted of haltedSteps) shown[halted.at] += endOfHalted(halted)
+  for (const halted of haltedSteps) shown[halted.at] += endOfHalted(halted, shown[halted.at]!)
   const kept = config.limit ? shown.slice(0, countWithin(shown, config.limit)) : shown
   const returnValue = top === undefined || top.halt !== undefined ? '0x' : top.output
   return `{"gas":${gasUsed},"failed":${failed},"returnValue":"${returnValue}","structLogs":[${kept.join(',')}]}`
 }
 
-function endOfHalted({ halt, depth, cost, rest }: RecordedHalt): string {
-  const said = isFoundBefore(halt) ? `,"error":${JSON.stringify(haltMessage(halt))}` : ''
+function endOfHalted({ halt, depth, cost, rest }: RecordedHalt, step: string): string {
+  const said = isFoundBefore(halt, step) ? `,"error":${JSON.stringify(haltMessage(halt))}` : ''
   return `,"gasCost":${cost},"depth":${depth}${said}${rest}`
 }
 

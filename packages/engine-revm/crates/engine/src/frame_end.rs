@@ -42,9 +42,14 @@ pub fn wrong_height(interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
     (height - taken + usize::from(info.outputs()) > STACK_LIMIT).then_some(Halt::StackOverflow)
 }
 
+/// The byte after the last instruction.
+pub fn operand(interpreter: &Interpreter<EthInterpreter>) -> u8 {
+    interpreter.bytecode.bytecode_slice().get(interpreter.bytecode.pc()).copied().unwrap_or_default()
+}
+
 /// That the stack lacks the word that the byte after the last instruction names (EIP-8024), where that is one which names words.
 pub fn missing_word(interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
-    let byte = interpreter.bytecode.bytecode_slice().get(interpreter.bytecode.pc()).copied().unwrap_or_default();
+    let byte = operand(interpreter);
     let (single, row, column) = (byte.wrapping_add(145), (byte ^ 143) / 16, (byte ^ 143) % 16);
     let inputs = match last_opcode(interpreter) {
         DUPN => single,

@@ -2,7 +2,7 @@
 
 use super::opcode_name;
 use crate::{
-    frame_end::{last_opcode, missing_word, wrong_height},
+    frame_end::{last_opcode, missing_word, operand, wrong_height},
     outcome::{Halt, PrecompileFault},
 };
 use revm::{
@@ -43,8 +43,10 @@ pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpre
     }
     let opcode = last_opcode(interpreter);
     Some(match result {
-        R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => invalid(opcode),
-        R::InvalidImmediateEncoding => wrong_height(interpreter).unwrap_or_else(|| invalid(opcode)),
+        R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => invalid(opcode_name::of(opcode)),
+        R::InvalidImmediateEncoding => wrong_height(interpreter).unwrap_or_else(|| {
+            invalid(format!("{} (operand: {:#04x})", opcode_name::of(opcode), operand(interpreter)))
+        }),
         // revm takes a DUP that finds too little for one that finds too much.
         R::StackUnderflow | R::StackOverflow => {
             wrong_height(interpreter).or_else(|| missing_word(interpreter)).unwrap_or(Halt::StackOverflow)
@@ -56,8 +58,8 @@ pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpre
     })
 }
 
-fn invalid(opcode: u8) -> Halt {
-    Halt::InvalidOpcode { opcode: opcode_name::of(opcode).into() }
+fn invalid(opcode: impl Into<String>) -> Halt {
+    Halt::InvalidOpcode { opcode: opcode.into() }
 }
 
 /// Why what the code returned can't be deployed.
