@@ -8,7 +8,6 @@ import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from './build.mjs'
-import { bundle } from './bundle.mjs'
 import { packageFolders, root } from './install.mjs'
 import { endAll, killGroup, onEnd, start } from './processes.mjs'
 
@@ -49,6 +48,8 @@ const failedFiles = []
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
   await build()
+  // It imports what the build installs.
+  const { bundle } = await import('./bundle.mjs')
   await Promise.all(BUNDLED.map(bundle))
   process.env.BUNDLED = 'yes'
   // `scripts` starts the whole stand, which waits for cargo's lock: the two never run together, as one lane has both.
