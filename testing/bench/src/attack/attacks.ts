@@ -20,6 +20,8 @@ export interface Attack {
   title: string
   /** The gateway follows the node's head. */
   isFollowing?: boolean
+  /** Has to be done on the node before. */
+  before?(nodeUrl: string): Promise<void>
   /** Goes on until its process is killed. What becomes of its requests does not matter. */
   run(url: string, nodeUrl: string): Promise<void>
 }
@@ -214,8 +216,8 @@ function attacksOf({ name, title, clients, connections, before, by }: Asked): At
   return (Object.entries(by) as [Entrance, Asked['by'][Entrance]][]).map(([entrance, given]) => ({
     name: entrance === 'http' ? name : `${entrance}-${name}`,
     title: entrance === 'http' ? title : `${title}, by ${entrance === 'ws' ? 'WebSocket' : 'MCP'}`,
+    ...(before && { before }),
     run: async (url, nodeUrl) => {
-      await before?.(nodeUrl)
       const call = typeof given === 'function' ? await given(nodeUrl) : given!
       if (connections === undefined) await atPace(clients, url, call, entrance)
       else await again({ clients, connections }, url, call, entrance)

@@ -40,6 +40,7 @@ interface Outcome extends Suffering {
 
 /** Beside each attack, on a gateway of its own with default limits. */
 async function withstand(attack: Attack, node: string): Promise<Outcome> {
+  await attack.before?.(node)
   const gateway = await startGateway(node, {
     LIMITS: '{}',
     MEMORY_LIMIT_BYTES: String(memory),
