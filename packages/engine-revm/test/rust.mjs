@@ -1,19 +1,28 @@
-// The crates' format, lints and tests, where cargo is: `node test/rust.mjs`. The tests share the addon's build profile and flags, so
-// that no dependency is compiled twice. The engine itself is, and is not optimised for it: that takes a third of the time.
+// The crates' format, lints and tests, where cargo is: `node test/rust.mjs`. Clippy's driver compiles them for the tests, so that one
+// pass lints and tests; `cargo clippy` would check all dependencies anew. Those are the addon's, by the same profile and flags. The
+// crates themselves are not optimised for it: that takes a third of the time.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { cargoEnv } from '../cargo-env.mjs'
 
 const cwd = fileURLToPath(new URL('..', import.meta.url))
+const CRATES = ['upfront-engine', 'upfront-engine-border', 'upfront-engine-bindings', 'upfront-engine-portable']
+const unoptimised = CRATES.flatMap((crate) => ['--config', `profile.release.package.${crate}.opt-level=0`])
+/** What `cargo clippy -- -D warnings` sets. */
+const asClippy = {
+  RUSTC_WORKSPACE_WRAPPER: 'clippy-driver',
+  CLIPPY_ARGS: ['-D', 'warnings', ''].join('__CLIPPY_HACKERY__'),
+}
 if (process.env.EVM_ENGINE === 'portable') skip('the Rust checks', 'EVM_ENGINE=portable')
 else if (!has('--version')) skip('the Rust checks', 'cargo is not installed')
 else {
-  if (has('fmt', '--version')) run('fmt', '--all', '--check')
+  if (has('fmt', '--version')) run(['fmt', '--all', '--check'])
   else skip('the format of the crates', 'rustfmt is not installed (rustup component add rustfmt)')
-  if (has('clippy', '--version'))
-    run('clippy', '--release', '--locked', '--workspace', '--all-targets', '--', '-D', 'warnings')
-  else skip("clippy's lints", 'clippy is not installed (rustup component add clippy)')
-  run('test', '--release', '--locked', '--workspace', '--config', 'profile.release.package.upfront-engine.opt-level=0')
+  const lints = has('clippy', '--version')
+  if (!lints) skip("clippy's lints", 'clippy is not installed (rustup component add clippy)')
+  const env = lints ? { ...cargoEnv, ...asClippy } : cargoEnv
+  // All targets, also those without tests: they are linted too.
+  run(['test', '--release', '--locked', '--workspace', '--all-targets', ...unoptimised], env)
   // The module that is in the repository is what its sources give.
   if (
     process.env.CI &&
@@ -26,8 +35,8 @@ function has(...args) {
   return spawnSync('cargo', args, { cwd }).status === 0
 }
 
-function run(...args) {
-  const { status, error } = spawnSync('cargo', args, { cwd, env: cargoEnv, stdio: 'inherit' })
+function run(args, env = cargoEnv) {
+  const { status, error } = spawnSync('cargo', args, { cwd, env, stdio: 'inherit' })
   if (status === 0) return
   console.error(`engine-revm: cargo ${args.join(' ')} failed${error ? `: ${error.message}` : ''}`)
   process.exitCode = 1
