@@ -1,5 +1,4 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
 import { Controller, Delete, Get, Post, Req, Res } from '@nestjs/common'
@@ -15,6 +14,7 @@ import { type Request, requestOf } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
 import { version } from '../rpc/client-version.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
+import { checkAccept, checkVersion, OneMessage } from './one-message.js'
 import type { ToolCaller } from './own-routes.js'
 import { instructionsOn, TOOLS } from './tool-definitions.js'
 import { Tools } from './tools.js'
@@ -47,20 +47,24 @@ export class McpController {
 
   @Post('mcp')
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    this.checkOrigin(request.headers.origin)
+    const { origin, accept, 'mcp-protocol-version': protocolVersion } = request.headers
+    this.checkOrigin(origin)
+    checkAccept(accept)
     const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const budget = { ...this.admission.free, limits: { ...this.admission.free.limits, answerBytes: MAX_ANSWER_BYTES } }
     const own = requestOf(request, reply, { dialect: this.environment.DIALECT, length: bytes.length, budget })
     const refusal = await this.refusalOf(own.caller)
     const message = await this.admission.admit(own, (context) => this.decode(bytes, context))
     if (refusal !== undefined && methodOf(message) !== 'tools/call') throw refusal
+    if (methodOf(message) !== 'initialize') checkVersion(protocolVersion)
     const server = await this.serverFor({ request, own, refusal }, message)
-    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-    reply.raw.once('close', () => void server.close())
+    const transport = new OneMessage()
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) void server.close()
+    })
     await server.connect(transport)
-    const { status, headers, body } = await transport.handleRequest(webRequest(request), { parsedBody: message })
-    reply.headers(Object.fromEntries(headers))
-    const answer = { status, ...(body !== null && { body: [await new Response(body).text()] }) }
+    const made = await transport.take(message)
+    const answer = made === undefined ? { status: 202 } : { status: 200, body: [JSON.stringify(made)] }
     this.sender.send(reply, answer, { header: undefined })
   }
 
@@ -141,13 +145,4 @@ export class McpController {
 
 function methodOf(message: unknown): unknown {
   return typeof message === 'object' && message !== null && 'method' in message ? message.method : undefined
-}
-
-/** The head of a request, as the SDK reads it. */
-function webRequest({ headers }: FastifyRequest): globalThis.Request {
-  const names = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id']
-  const pairs = names.flatMap((name) =>
-    typeof headers[name] === 'string' ? [[name, headers[name]] as [string, string]] : [],
-  )
-  return new globalThis.Request('http://gateway/mcp', { method: 'POST', headers: pairs })
 }

@@ -1,0 +1,69 @@
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import {
+  type JSONRPCMessage,
+  JSONRPCMessageSchema,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/sdk/types.js'
+import { ErrorCode, quote, RpcError } from '@upfront/protocol'
+import { ClientGone } from '../limits/refused.js'
+
+/**
+ * What the SDK's server listens to for one HTTP request: one message, answered as JSON. The SDK's own transport makes a Request and a
+ * Response of fetch's for each, and looks at the message by schema five times.
+ */
+export class OneMessage implements Transport {
+  onclose: Transport['onclose']
+  onerror: Transport['onerror']
+  onmessage: Transport['onmessage']
+  #answer: ((message: JSONRPCMessage) => void) | undefined
+  #refuse: ((reason: Error) => void) | undefined
+
+  /**
+   * Has the server that is connected take the message.
+   * @returns its answer; undefined where none is due
+   * @throws or rejects with RpcError -32600 (HTTP 400), ClientGone once it is closed
+   */
+  async take(message: unknown): Promise<JSONRPCMessage | undefined> {
+    const { success, data } = JSONRPCMessageSchema.safeParse(message)
+    if (!success) throw refusal('not a JSON-RPC message')
+    if (!('method' in data && 'id' in data)) {
+      this.onmessage?.(data)
+      return undefined
+    }
+    return new Promise((resolve, reject) => {
+      this.#answer = resolve
+      this.#refuse = reject
+      this.onmessage?.(data)
+    })
+  }
+
+  async start(): Promise<void> {}
+
+  /** What is no answer has no way to the client. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (!('method' in message)) this.#answer?.(message)
+  }
+
+  async close(): Promise<void> {
+    this.#refuse?.(new ClientGone())
+    this.onclose?.()
+  }
+}
+
+/** As the protocol has it, though no answer is a stream here. @throws RpcError -32600 (HTTP 406) */
+export function checkAccept(accept = ''): void {
+  if (accept.includes('application/json') && accept.includes('text/event-stream')) return
+  throw refusal('accept: expected both application/json and text/event-stream', 406)
+}
+
+/** @throws RpcError -32600 (HTTP 400) */
+export function checkVersion(version: unknown): void {
+  if (version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version))) return
+  throw refusal(
+    `mcp-protocol-version: expected one of ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')}, got ${quote(version)}`,
+  )
+}
+
+function refusal(message: string, status = 400): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, message, undefined, status)
+}
