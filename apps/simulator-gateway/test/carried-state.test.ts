@@ -170,7 +170,9 @@ describeWithGeth('state that is carried from block to block', () => {
       expect(await unaudited.metric('upfront_carry_pace')).toBe(1)
       const { carrying, recent } = await following(unaudited)
       expect(carrying).toMatchObject({ pace: 'each' })
-      expect(recent.at(-1)).toMatchObject({ carried: true, transactions: 1 })
+      expect(recent.at(-1)).toMatchObject({ carried: true })
+      // A busy geth seals a block without the transaction, and the next one with it.
+      expect(recent.some(({ carried, transactions }) => carried && transactions === 1)).toBe(true)
     } finally {
       await unaudited.stop()
       await own.stop()
