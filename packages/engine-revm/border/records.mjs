@@ -235,6 +235,8 @@ const recording = record(
     steps: optional(stepOptions),
     'uses ?? false': flag,
     'depends ?? false': flag,
+    'effects ?? false': flag,
+    'alone ?? false': flag,
   },
 )
 
@@ -540,6 +542,7 @@ const callRecord = record(
     haltedSteps: list(recordedHalt),
     preimages: list(bytes),
     dependencies: optional(dependencies),
+    effects: optional(hash),
   },
 )
 
@@ -553,6 +556,7 @@ record(
     readList: optional(touchedList),
     gasUsed: quantity,
     failures: list(writtenFailure),
+    ends: list(number),
     records: list(callRecord),
   },
 )

@@ -1,20 +1,29 @@
 import type { JsonText } from '@upfront/protocol'
-import { type Answer, AnswerTooLong, type SimulationPlan, SimulationRejected } from '@upfront/simulation'
+import {
+  type Answer,
+  AnswerTooLong,
+  type FailedCall,
+  type SimulationPlan,
+  SimulationRejected,
+} from '@upfront/simulation'
 import { readRejected, readWritten } from './border/records.js'
 import { TextReader } from './border/text.js'
 
-/** An answer with its JSON cut where failed calls' errors belong. @param long the JSON, where it is not in the text */
+/** An answer with its JSON cut where failed calls' errors belong, and where recorded calls end. @param long the JSON, where it is not in the text */
 export function readAnswer(text: string, long: Buffer | undefined): Answer {
   const reader = new TextReader(text)
-  const { accounts, slots, touchedList, readList, gasUsed, failures, records } = readWritten(reader)
+  const { accounts, slots, touchedList, readList, gasUsed, failures, ends, records } = readWritten(reader)
   const json: JsonText = long ?? reader.rest()
-  const ends = [...failures.map(({ at }) => at), json.length]
+  const failed = failures.map(({ halt, isGasCapped, returnData }): FailedCall => {
+    return { failure: halt === undefined ? { kind: 'revert' } : { kind: 'halt', halt, isGasCapped }, returnData }
+  })
+  // A failed call's error belongs where the call ends.
+  const cuts = ends.length > 0 ? ends : failures.map(({ at }) => at)
+  let next = 0
   return {
-    pieces: failures.length === 0 ? [json] : ends.map((end, index) => partOf(json, ends[index - 1] ?? 0, end)),
-    failures: failures.map(({ halt, isGasCapped, returnData }) => ({
-      failure: halt === undefined ? { kind: 'revert' } : { kind: 'halt', halt, isGasCapped },
-      returnData,
-    })),
+    pieces:
+      cuts.length === 0 ? [json] : [...cuts, json.length].map((end, index) => partOf(json, cuts[index - 1] ?? 0, end)),
+    failures: cuts.map((cut) => (failures[next]?.at === cut ? failed[next++] : undefined)),
     gasUsed,
     touched: { accounts, slots },
     touchedList,

@@ -6,7 +6,7 @@ import {
   RpcError,
 } from '@upfront/protocol'
 import {
-  answerJson,
+  answerBlocks,
   type ChainRules,
   type Engine,
   planSimulation,
@@ -59,7 +59,7 @@ export async function answerOf(
       engine.begin(plan, { key: base.hash, layers: [] }, cancellation),
       state,
     )
-    return { result: JSON.parse(answerJson(answer, 'ethereum').toString()), touched, touchedList }
+    return { result: answerBlocks(answer, 'ethereum'), touched, touchedList }
   } catch (error) {
     const refused = error instanceof SimulationRejected ? presentRejection(error.rejection) : error
     if (!(refused instanceof RpcError || error instanceof SimulationRejected)) throw error

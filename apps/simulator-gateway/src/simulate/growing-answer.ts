@@ -30,7 +30,8 @@ export function simulateGrowing(
   const { limits, request } = simulation
   const work = (answerBytes: number) => {
     simulation.limits = { ...limits, answerBytes }
-    return turn === undefined ? simulate(simulation) : turn.take(answerBytes).then(() => simulate(simulation))
+    const takesTurn = turn !== undefined && answerBytes > SMALL_ANSWER_BYTES
+    return takesTurn ? turn.take(answerBytes).then(() => simulate(simulation)) : simulate(simulation)
   }
   return growing(limits, context, work, bytesOfPlainAnswer(request))
 }

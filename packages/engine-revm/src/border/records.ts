@@ -73,6 +73,7 @@ export interface Written {
   readList?: TouchedList
   gasUsed: bigint
   failures: WrittenFailure[]
+  ends: number[]
   records: CallRecord[]
 }
 
@@ -251,7 +252,9 @@ export const writeRecording = remembering(
     flag(record.withoutCode ?? false) +
     (record.steps === undefined ? '-\n' : writeStepOptions(record.steps)) +
     flag(record.uses ?? false) +
-    flag(record.depends ?? false),
+    flag(record.depends ?? false) +
+    flag(record.effects ?? false) +
+    flag(record.alone ?? false),
 )
 
 export function writeProbe(record: Probe): string {
@@ -629,6 +632,7 @@ export function readCallRecord(reader: TextReader): CallRecord {
     haltedSteps: reader.list(() => readRecordedHalt(reader)),
     preimages: reader.list(() => reader.hex()),
     ...reader.given('dependencies', () => readDependencies(reader)),
+    ...reader.given('effects', () => reader.hex()),
   }
 }
 
@@ -640,6 +644,7 @@ export function readWritten(reader: TextReader): Written {
     ...reader.given('readList', () => readTouchedList(reader)),
     gasUsed: reader.bigint(),
     failures: reader.list(() => readWrittenFailure(reader)),
+    ends: reader.list(() => reader.number()),
     records: reader.list(() => readCallRecord(reader)),
   }
 }

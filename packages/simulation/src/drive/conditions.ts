@@ -2,7 +2,7 @@ import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from '../outcome/circumstances.js'
-import type { Difference } from '../outcome/effects.js'
+import type { Comparison } from './comparison.js'
 import type { Place, Simulation } from './simulate.js'
 import type { AfterWaiting } from './waiting.js'
 
@@ -23,13 +23,11 @@ const MOST_GAS = 1n << 24n
 const FEWEST_GAS = 500_000n
 const HIGH_PRICE = 100n * GWEI
 
-/** Tells how calls differ that were simulated otherwise, in order; the first so many of the blocks are left out. */
-export type Comparison = (found: readonly SimulatedBlock[], leftOut?: number) => (Difference | undefined)[]
-
 /** What a request was simulated with. */
 export interface Simulated {
   simulation: Simulation
-  blocks: readonly SimulatedBlock[]
+  /** As it came out. */
+  blocks: () => readonly SimulatedBlock[]
   /** Of all calls, in order. */
   records: readonly CallRecord[]
   /** With these. */
@@ -59,7 +57,7 @@ export function conditionsFor({
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
     together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
-    apart: [highPrice(), ...gas(simulation, records)].filter(wanted),
+    apart: [highPrice(), ...gas(simulation, blocks)].filter(wanted),
     elsewhere: isForAll ? [] : [...withoutLayers(simulation), ...inLastBlocks(simulation)].filter(wanted),
     leftOut: isForAll && facts.some(({ address }) => address !== undefined) ? [UNPROVEN] : [],
   }
@@ -150,23 +148,23 @@ function highPrice(): Condition {
 
 const LATER = `${SECONDS} s and ${BLOCKS} blocks later`
 
-function minuteLater(blocks: readonly SimulatedBlock[]): Condition {
+function minuteLater(blocks: Simulated['blocks']): Condition {
   return later(LATER, blocks, BLOCKS, SECONDS)
 }
 
 /** At the time that comes of it. */
-function blockLater(blocks: readonly SimulatedBlock[]): Condition {
+function blockLater(blocks: Simulated['blocks']): Condition {
   return later('one block later', blocks, 1n)
 }
 
-function later(under: string, blocks: readonly SimulatedBlock[], number: bigint, seconds?: bigint): Condition {
+function later(under: string, blocks: Simulated['blocks'], number: bigint, seconds?: bigint): Condition {
   return {
     under,
     of: 'course',
     concerns: ({ kind }) => kind === 'time' || kind === 'number',
     applied: (simulation) => {
       const numbers = numbersOf(simulation)
-      const times = new Map(blocks.map((block) => [BigInt(block.number), BigInt(block.timestamp)]))
+      const times = new Map(blocks().map((block) => [BigInt(block.number), BigInt(block.timestamp)]))
       return withBlocks(simulation, (block, index) => {
         const timed = { ...block, number: numbers[index]! + number }
         const time = times.get(numbers[index]!)
@@ -195,12 +193,8 @@ function withoutCode({ request }: Simulation): Condition {
 }
 
 /** As wallets set it for what calls used, where a request names none or more than a transaction may have; else more of it. And less. */
-function gas({ request }: Simulation, records: readonly CallRecord[]): Condition[] {
+function gas({ request }: Simulation, blocks: Simulated['blocks']): Condition[] {
   const calls = request.blockStateCalls.flatMap((block) => block.calls)
-  const used = records.map(({ frames, gasUsed }) => {
-    const [top] = frames
-    return top !== undefined && top.gasUsed > gasUsed ? top.gasUsed : gasUsed
-  })
   const concerns = ({ kind }: DecidingFact) => kind === 'gasLeft'
   const isCapped = calls.some(({ gas }) => gas === undefined || gas > MOST_GAS)
   const condition = (under: string, of: Condition['of'], limit: (gas: bigint, used: bigint) => bigint): Condition => ({
@@ -208,6 +202,7 @@ function gas({ request }: Simulation, records: readonly CallRecord[]): Condition
     of,
     concerns,
     applied: (simulation) => {
+      const used = blocks().flatMap((block) => block.calls.map(({ maxUsedGas }) => BigInt(maxUsedGas)))
       let next = 0
       return withCalls(simulation, (call) => {
         const at = next++

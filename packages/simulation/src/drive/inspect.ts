@@ -3,6 +3,8 @@ import {
   type Call,
   type Hex,
   type Inspection,
+  type JsonText,
+  joinJson,
   type Parts,
   type SimulatedBlock,
   type SimulationRequest,
@@ -22,12 +24,14 @@ import { requestLink } from '../present/request-link.js'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
 import type { CallFrame } from '../trace/call-tracer.js'
 import { decodeFrames } from '../trace/decode-frames.js'
-import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
+import { addDecoded, type InspectedBlock, inspectedCalls, recordingOf, type ShownCall } from '../trace/inspected.js'
+import { stateDiff } from '../trace/state-diff.js'
+import { comparison } from './comparison.js'
 import type { Simulated } from './conditions.js'
 import { guardsOf } from './guards.js'
 import { leastGas } from './least-gas.js'
 import { operationGas } from './operation-gas.js'
-import { comparison, outcomesOf } from './outcomes.js'
+import { outcomesOf } from './outcomes.js'
 import { rollupFees } from './rollup-fees.js'
 import { setTokens } from './set-tokens.js'
 import { gasOf, type Run, type Simulation, type SimulationAnswer, simulate } from './simulate.js'
@@ -68,7 +72,6 @@ async function inspectIn(
   layouts: TokenLayouts | undefined,
 ): Promise<SimulationAnswer> {
   const { signed, tokens, accounts } = inspection
-  const { present = JSON.stringify } = asked
   const read = signed === undefined ? asked : await withSignedCalls(asked, signed)
   const { simulation: set, gas } =
     tokens === undefined ? { simulation: read, gas: 0n } : await setTokens(read, tokens, run, layouts)
@@ -80,18 +83,20 @@ async function inspectIn(
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) {
     const answer = await run(simulation)
-    if (inspection.link === undefined && asked.present === undefined) return { ...answer, furtherGas: gas }
-    const blocks: InspectedBlock[] = JSON.parse(answer.json.toString())
-    if (inspection.link) addLink(blocks, inspection.link, simulation)
-    return { ...answer, json: present(blocks), furtherGas: gas }
+    return { ...answer, json: withBlocks(answer.json, [], inspection, asked), furtherGas: gas }
   }
   const answer = await run({ ...simulation, recording, probes: guessed })
-  const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
-  const places = blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
+  let parsed: SimulatedBlock[] | undefined
+  const blocks = (): SimulatedBlock[] => {
+    parsed ??= JSON.parse(answer.json.toString()) as SimulatedBlock[]
+    return parsed
+  }
   const isDecoded = inspection.abi !== undefined || inspection.decode === true
   const questions = inspection.assetChanges ? assetQuestions(answer.records) : noQuestions(answer.records)
   if (isDecoded) askFailedTokens(questions, answer.records)
-  const probes = probesOf(questions, places)
+  const asks = inspection.assetChanges || isDecoded
+  const places = asks ? blocks().flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call }))) : []
+  const probes = asks ? probesOf(questions, places) : []
   let { records, readList } = answer
   let furtherGas = gas + gasOf(answer) - answer.gasUsed
   if (probes.length > 0 && JSON.stringify(probes) !== JSON.stringify(guessed)) {
@@ -100,67 +105,87 @@ async function inspectIn(
     ;({ records, readList } = again)
     furtherGas += gasOf(again)
   }
-  const inspected = addInspection(blocks, records, inspection, questions)
-  if (made.length > 0)
-    furtherGas += await addAccountCalls(inspected, made, { records, questions, inspection, simulation })
-  if (isDecoded) await decode(inspected, { records, questions, inspection, simulation })
+  const shown = inspectedCalls(simulation.request.blockStateCalls, records, inspection, questions)
+  if (made.length > 0) furtherGas += await addAccountCalls(shown, made, { records, questions, inspection, simulation })
+  if (isDecoded) await decode(shown, blocks(), { records, questions, inspection, simulation })
   const isForAll = layouts === undefined
-  const compare = comparison(inspected, records)
+  const compare = comparison(simulation, records, run)
   const after = inspection.outcome
     ? await afterWaiting(
         simulation,
         waitingBefore(inspection, simulation, records, isForAll),
         answer.gasUsed,
-        run,
         compare,
         isForAll,
       )
     : { tried: [], leftOut: [], gas: 0n }
   furtherGas += after.gas
-  if (inspection.depends) addDependencies(inspected, records, isForAll ? undefined : simulation, after.tried)
+  if (inspection.depends) addDependencies(shown, records, isForAll ? undefined : simulation, after.tried)
   if (inspection.outcome) {
     const { tried, leftOut } = after
-    const simulated = { simulation, blocks: inspected, records, compare, isForAll, afterWaiting: tried, leftOut }
-    furtherGas += await addOutcomes(inspected, simulated, run)
+    const simulated = { simulation, blocks, records, compare, isForAll, afterWaiting: tried, leftOut }
+    furtherGas += await addOutcomes(shown, simulated)
   }
-  if (inspection.guard) furtherGas += await addGuards(inspected, records, simulation, run)
-  if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
-  if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run, isForAll)
-  if (inspection.link) addLink(inspected, inspection.link, simulation)
-  return { ...answer, json: present(inspected), furtherGas, probes, readList }
+  if (inspection.guard) furtherGas += await addGuards(shown, records, simulation, run)
+  if (inspection.fees) furtherGas += await addFees(shown, simulation, run)
+  if (inspection.gasLimits) furtherGas += await addGasLimits(shown, blocks(), records, simulation, run, isForAll)
+  const json = withBlocks(withShown(answer.parts, shown), records, inspection, asked)
+  return { ...answer, json, furtherGas, probes, readList }
 }
 
-/** A block under construction is soon another one: what stands on it has no link. */
-function addLink([first]: InspectedBlock[], payload: object, { base, opening }: Simulation): void {
-  const link = opening === undefined ? requestLink(payload, base.hash) : undefined
-  if (first !== undefined && link !== undefined) first.link = link
+/** The answer with what is shown of each call at the end of it. */
+function withShown(parts: readonly JsonText[], shown: readonly ShownCall[]): JsonText {
+  const fields = shown.map((call) => JSON.stringify(call).slice(1, -1))
+  return joinJson(parts.flatMap((part, index) => (fields[index] ? [part, `,${fields[index]}`] : [part])))
+}
+
+/** With what is shown of blocks. */
+function withBlocks(
+  json: JsonText,
+  records: readonly CallRecord[],
+  { stateDiff: isDiffAsked, link: payload }: Inspection,
+  { base, opening, present }: Simulation,
+): JsonText {
+  // A block under construction is soon another one: what stands on it has no link.
+  const link = payload && opening === undefined ? requestLink(payload, base.hash) : undefined
+  if (!isDiffAsked && link === undefined && present === undefined) return json
+  const blocks: InspectedBlock[] = JSON.parse(json.toString())
+  let next = 0
+  for (const block of isDiffAsked ? blocks : []) {
+    const first = next
+    next += block.calls.length
+    block.stateDiff = stateDiff(records.slice(first, next))
+  }
+  if (blocks[0] !== undefined && link !== undefined) blocks[0].link = link
+  return present === undefined ? JSON.stringify(blocks) : present(blocks)
 }
 
 async function decode(
-  blocks: InspectedBlock[],
+  shown: readonly ShownCall[],
+  blocks: readonly SimulatedBlock[],
   { records, questions, inspection, simulation }: Recorded,
 ): Promise<void> {
   const { abi, decode, trace } = inspection
   const { limits, cancellation } = simulation
   const tables = [...(abi === undefined ? [] : [await readAbi(abi)]), ...(decode ? [await knownAbi()] : [])]
   const decoder = abiDecoder(tables, new DecodingBudget(limits.answerBytes))
+  const calls = blocks.flatMap((block) => block.calls)
   const tokens = records.map((record, index) => failedToken(questions[index]!, record))
-  await inTurns(addDecoded(blocks, records, decoder, tokens), cancellation)
+  await inTurns(addDecoded(shown, calls, records, decoder, tokens), cancellation)
   if (!decode || trace?.name !== 'callTracer') return
-  for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries())
+  for (const [index, call] of shown.entries())
     if (call.trace) await inTurns(decodeFrames(call.trace as CallFrame, decoder, tokens[index]), cancellation)
 }
 
 /** @returns what finding them out took */
 async function addAccountCalls(
-  blocks: InspectedBlock[],
+  calls: readonly ShownCall[],
   made: readonly MadeCall[],
   { records, questions, inspection, simulation }: Recorded,
 ): Promise<bigint> {
   const { limits, cancellation } = simulation
   const decoder = inspection.decode ? abiDecoder([await knownAbi()], new DecodingBudget(limits.answerBytes)) : undefined
   const explain = async (data: Hex) => decoder && inTurns(wordsOf(decoder, data), cancellation)
-  const calls = blocks.flatMap((block) => block.calls)
   let gas = 0n
   for (const one of made) {
     const { block, call } = one.position
@@ -201,43 +226,41 @@ function waitingBefore(
 
 /** @param simulation whose block under construction counts */
 function addDependencies(
-  blocks: InspectedBlock[],
+  shown: readonly ShownCall[],
   records: readonly CallRecord[],
   simulation: Simulation | undefined,
   after: readonly AfterWaiting[],
 ): void {
-  for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) {
+  for (const [index, call] of shown.entries()) {
     const { dependencies } = records[index]!
     if (dependencies !== undefined) call.depends = shownDependencies(dependencies, simulation?.state.layers, after)
   }
 }
 
 /** @returns what it took */
-async function addOutcomes(blocks: InspectedBlock[], simulated: Simulated, run: Run): Promise<bigint> {
-  const { outcomes, gas } = await outcomesOf(simulated, run)
-  for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) call.outcome = outcomes[index]!
+async function addOutcomes(shown: readonly ShownCall[], simulated: Simulated): Promise<bigint> {
+  const { outcomes, gas } = await outcomesOf(simulated)
+  for (const [index, call] of shown.entries()) call.outcome = outcomes[index]!
   return gas
 }
 
 /** @returns what it took */
 async function addGuards(
-  blocks: InspectedBlock[],
+  shown: readonly ShownCall[],
   records: readonly CallRecord[],
   simulation: Simulation,
   run: Run,
 ): Promise<bigint> {
   const { guards, gas } = await guardsOf(simulation, records, run)
-  for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries())
-    if (guards[index] !== undefined) call.guard = guards[index]
+  for (const [index, call] of shown.entries()) if (guards[index] !== undefined) call.guard = guards[index]
   return gas
 }
 
 /** @returns what it took */
-async function addFees(blocks: InspectedBlock[], simulation: Simulation, run: Run): Promise<bigint> {
+async function addFees(shown: readonly ShownCall[], simulation: Simulation, run: Run): Promise<bigint> {
   const found = await rollupFees(simulation, run)
   if (found === undefined) return 0n
-  const calls = blocks.flatMap((block) => block.calls)
-  for (const [index, call] of calls.entries()) {
+  for (const [index, call] of shown.entries()) {
     const fees = found.fees[index]
     if (fees !== undefined) call.rollupFees = fees
   }
@@ -246,18 +269,18 @@ async function addFees(blocks: InspectedBlock[], simulation: Simulation, run: Ru
 
 /** @returns what it took */
 async function addGasLimits(
-  blocks: InspectedBlock[],
+  shown: readonly ShownCall[],
+  blocks: readonly SimulatedBlock[],
   records: readonly CallRecord[],
   simulation: Simulation,
   run: Run,
   isForAll: boolean,
 ): Promise<bigint> {
-  const calls = blocks.flatMap((block) => block.calls)
   let leftOut: string | undefined
   const onFailed = (error: unknown) => {
     leftOut = unanswered(error, { ...simulation, isForAll })
   }
-  const used = calls.map(({ maxUsedGas }) => BigInt(maxUsedGas))
+  const used = blocks.flatMap(({ calls }) => calls.map(({ maxUsedGas }) => BigInt(maxUsedGas)))
   let gas = 0n
   const attempt = async (request: SimulationRequest) => {
     const tried = await run({ ...simulation, request, recording: { ...NO_RECORDING, frames: true } })
@@ -266,8 +289,8 @@ async function addGasLimits(
   }
   const found = await leastGas(simulation.request, records, used, attempt, onFailed)
   for (const [index, limit] of found.entries()) {
-    if (limit !== undefined) calls[index]!.gasLimit = toQuantity(limit)
-    else if (leftOut !== undefined) calls[index]!.gasLimitLeftOut = leftOut
+    if (limit !== undefined) shown[index]!.gasLimit = toQuantity(limit)
+    else if (leftOut !== undefined) shown[index]!.gasLimitLeftOut = leftOut
   }
   return gas
 }

@@ -1,42 +1,39 @@
-import type { SimulatedBlock, SimulatedCall } from '@upfront/protocol'
-import type { CallRecord, DecidingFact } from '../engine/call-record.js'
+import type { DecidingFact } from '../engine/call-record.js'
 import type { Circumstances } from '../outcome/circumstances.js'
-import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
 import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
-import { NO_RECORDING } from '../plan/recording.js'
-import { alone, type Comparison, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
-import type { Run, Simulation, SimulationAnswer } from './simulate.js'
+import type { Differences } from './comparison.js'
+import { alone, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
+import type { Simulation } from './simulate.js'
 import { unanswered, unlessRefused } from './unless-refused.js'
 
 /**
  * Whether each call would do the same under other circumstances that could well come. Only those are tried of which a fact decided
  * something, all of them in one run; that comes out otherwise, each is tried alone.
- * @param simulated with frames and dependencies
+ * @param simulated with dependencies
  * @returns in the order of the calls, with the gas that it took
- * @throws or rejects with what `run` does
+ * @throws or rejects with what the runs do
  */
-export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outcomes: Outcome[]; gas: bigint }> {
+export async function outcomesOf(simulated: Simulated): Promise<{ outcomes: Outcome[]; gas: bigint }> {
   const { simulation, records, compare, isForAll } = simulated
   const tried: Tried[][] = records.map(() => [])
   const { together, apart, elsewhere, leftOut: unproven } = conditionsFor(simulated)
   const leftOut = [...simulated.leftOut, ...unproven]
   let gas = 0n
-  const differences = async (conditions: readonly Condition[]): Promise<(Difference | undefined)[] | undefined> => {
+  const differences = async (conditions: readonly Condition[]): Promise<Differences | undefined> => {
     let changed: Simulation | undefined = simulation
     for (const condition of conditions) changed = changed && (await condition.applied(changed))
     if (changed === undefined) return undefined
-    const asked = { ...changed, request: { ...changed.request, traceTransfers: true }, recording: NO_RECORDING }
-    let answer: SimulationAnswer | undefined
+    const asked = changed
     try {
-      answer = await unlessRefused(() => run(asked))
+      const found = await unlessRefused(() => compare(asked))
+      gas += found?.gas ?? 0n
+      return found?.differences
     } catch (error) {
       leftOut.push(`${joint(conditions).under}: ${unanswered(error, { ...simulation, isForAll })}`)
+      return undefined
     }
-    if (answer === undefined) return undefined
-    gas += answer.gasUsed
-    return compare(JSON.parse(answer.json.toString()))
   }
-  const note = (condition: Circumstances, found: readonly (Difference | undefined)[] | undefined) => {
+  const note = (condition: Circumstances, found: Differences | undefined) => {
     for (const [at, difference] of (found ?? []).entries())
       if (difference !== undefined) tried[at]!.push({ condition, difference })
     return found?.every((difference) => difference !== undefined) ?? false
@@ -64,21 +61,4 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
     ...(leftOut.length > 0 && { leftOut }),
   }))
   return { outcomes, gas }
-}
-
-/** @param blocks as they were simulated first */
-export function comparison(blocks: readonly SimulatedBlock[], records: readonly CallRecord[]): Comparison {
-  let expected: Effects[] | undefined
-  return (found, leftOut = 0) => {
-    expected ??= blocks
-      .flatMap(({ calls, miner }) => calls.map((call) => ({ call, miner })))
-      .map(({ call, miner }, at) => recordedEffects(call, records[at]!, miner))
-    return effectsIn(found)
-      .slice(leftOut)
-      .map((effects, at) => differenceOf(expected![at]!, effects))
-  }
-}
-
-function effectsIn(blocks: readonly SimulatedBlock[]): Effects[] {
-  return blocks.flatMap(({ calls, miner }) => calls.map((call: SimulatedCall) => effectsOf(call, miner)))
 }

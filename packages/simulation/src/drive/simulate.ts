@@ -4,6 +4,7 @@ import {
   type Call,
   type Dialect,
   type JsonText,
+  joinJson,
   RpcError,
   type SimulationLimits,
   type SimulationRequest,
@@ -16,7 +17,7 @@ import type { ChainRules } from '../plan/chain-rules.js'
 import { planSimulation } from '../plan/plan-simulation.js'
 import type { Probe, Recording } from '../plan/recording.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
-import { answerJson } from '../present/answer-json.js'
+import { answerParts } from '../present/answer-json.js'
 import { presentRejection } from '../present/present-rejection.js'
 import type { InspectedBlock } from '../trace/inspected.js'
 import type { DriveLimits, Driver } from './driver.js'
@@ -63,6 +64,8 @@ export interface Place {
 export interface SimulationAnswer {
   /** The `result` of `eth_simulateV1`. */
   json: JsonText
+  /** The same, cut where each recorded call ends. */
+  parts: readonly JsonText[]
   /** How many blocks it has. */
   blocks: number
   /** Of all calls together, after refunds. */
@@ -109,9 +112,10 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
   )
   return andThen(answer, ({ pieces, failures, gasUsed, touched, touchedList, readList, records }) => {
     if (plan.fault !== undefined) throw Object.assign(plan.fault.error, { cause: new CallsRan() })
-    const json = answerJson({ pieces, failures }, dialect)
+    const parts = answerParts({ pieces, failures }, dialect)
+    const json = parts.length === 1 ? parts[0]! : joinJson(parts)
     const { length: blocks } = plan.blocks
-    return { json, blocks, gasUsed, touched, touchedList, readList, records, reads: budget.used }
+    return { json, parts, blocks, gasUsed, touched, touchedList, readList, records, reads: budget.used }
   })
 }
 

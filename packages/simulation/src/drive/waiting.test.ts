@@ -1,7 +1,8 @@
 import { UpstreamError, UpstreamFault } from '@upfront/node'
-import { type Call, ErrorCode, RpcError, type SimulatedBlock } from '@upfront/protocol'
+import { type Call, ErrorCode, RpcError } from '@upfront/protocol'
+import type { Comparison } from './comparison.js'
 import { ReadBudget } from './read-budget.js'
-import type { Simulation, SimulationAnswer } from './simulate.js'
+import type { Simulation } from './simulate.js'
 import { afterWaiting } from './waiting.js'
 
 const GAS = 1_000_000n
@@ -24,15 +25,14 @@ async function tried(
   { gasUsed = 0n, isForAll = false } = {},
 ) {
   const runs: bigint[][] = []
-  const answered = (asked: Simulation): SimulationAnswer => {
+  const compare: Comparison = async (asked) => {
     const [block] = asked.request.blockStateCalls
     runs.push(block!.calls.slice(0, -1).map(({ gas }) => gas!))
     run(asked)
-    return { json: '[]', gasUsed: 1n, records: [] } as unknown as SimulationAnswer
+    return { differences: [], records: [], gas: 1n }
   }
   const all = { given: { calls: [], signed: [] }, seen: [], ...waiting }
-  const compare = (_: readonly SimulatedBlock[]) => []
-  const { tried, leftOut, gas } = await afterWaiting(simulation(), all, gasUsed, answered, compare, isForAll)
+  const { tried, leftOut, gas } = await afterWaiting(simulation(), all, gasUsed, compare, isForAll)
   return { runs, under: tried.map(({ under }) => under), leftOut, gas }
 }
 

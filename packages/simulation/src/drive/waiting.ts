@@ -1,15 +1,8 @@
-import {
-  type Call,
-  ErrorCode,
-  MOST_WAITING_CALLS,
-  RpcError,
-  type SimulatedBlock,
-  type WaitingCalls,
-} from '@upfront/protocol'
+import { type Call, ErrorCode, MOST_WAITING_CALLS, RpcError, type WaitingCalls } from '@upfront/protocol'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
-import type { Difference } from '../outcome/effects.js'
 import { changedFacts, stateKey } from '../outcome/shown-dependencies.js'
-import type { Run, Simulation } from './simulate.js'
+import type { Comparison, Differences } from './comparison.js'
+import type { Simulation } from './simulate.js'
 import { unanswered, unlessRefused } from './unless-refused.js'
 import { readSigned } from './with-signed-calls.js'
 
@@ -17,8 +10,8 @@ import { readSigned } from './with-signed-calls.js'
 export interface AfterWaiting {
   /** In words. */
   under: string
-  /** How each call of the request then differs, in order. */
-  differences: readonly (Difference | undefined)[]
+  /** Of the request's calls then. */
+  differences: Differences
   /** How many of them change the fact. */
   changesOf(fact: Pick<DecidingFact, 'kind' | 'address' | 'slot'>): number
 }
@@ -36,17 +29,15 @@ const PART = 4
 /**
  * All of them together, those given apart from those seen; where not all are valid there, each that is.
  * @param gasUsed of the request's calls
- * @param compare tells how calls differ, the first so many of the blocks left out
  * @param isForAll see `unanswered`
  * @returns with what was left out, in words, and the gas that it took
- * @throws or rejects with what `run` does; RpcError -32602 with the place of a signed one that can't be read
+ * @throws or rejects with what the runs do; RpcError -32602 with the place of a signed one that can't be read
  */
 export async function afterWaiting(
   simulation: Simulation,
   { given, seen }: Waiting,
   gasUsed: bigint,
-  run: Run,
-  compare: (found: readonly SimulatedBlock[], leftOut: number) => (Difference | undefined)[],
+  compare: Comparison,
   isForAll: boolean,
 ): Promise<{ tried: AfterWaiting[]; leftOut: string[]; gas: bigint }> {
   const { limits, budget, cancellation } = simulation
@@ -57,13 +48,12 @@ export async function afterWaiting(
   const leftOut: string[] = []
   /** Whether they are valid there. */
   const after = async (on: Simulation, first: readonly Call[], under: string): Promise<boolean> => {
-    const answer = await unlessRefused(() => run(withFirst(on, first)))
-    if (answer === undefined) return false
-    gas += answer.gasUsed
-    // At once, rather than keep the answers of all runs.
-    const differences = compare(JSON.parse(answer.json.toString()), first.length)
-    const changed = countsOf(answer.records.slice(0, first.length))
-    tried.push({ under, differences, changesOf: (fact) => changed.get(stateKey(fact)) ?? 0 })
+    const recording = { frames: false, state: true, withoutCode: true }
+    const found = await unlessRefused(() => compare(withFirst(on, first), { leftOut: first.length, recording }))
+    if (found === undefined) return false
+    gas += found.gas
+    const changed = countsOf(found.records.slice(0, first.length))
+    tried.push({ under, differences: found.differences, changesOf: (fact) => changed.get(stateKey(fact)) ?? 0 })
     return true
   }
   const together = async (on: Simulation, calls: readonly Call[]): Promise<void> => {
@@ -106,8 +96,7 @@ function withFirst(simulation: Simulation, calls: readonly Call[]): Simulation {
   const blockStateCalls = block === undefined ? [] : [{ ...block, calls: [...calls, ...block.calls] }, ...rest]
   return {
     ...simulation,
-    request: { ...simulation.request, blockStateCalls, traceTransfers: true },
-    recording: { frames: false, state: true, withoutCode: true },
+    request: { ...simulation.request, blockStateCalls },
   }
 }
 

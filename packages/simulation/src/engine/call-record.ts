@@ -23,6 +23,8 @@ export interface CallRecord {
   preimages: Hex[]
   /** What decided the outcome; absent where the plan did not ask for it. */
   dependencies?: Dependencies
+  /** Calls of which this is the same have the same effects, see `effectsOf`; absent where the plan did not ask for it. */
+  effects?: Hash
 }
 
 export interface Dependencies {

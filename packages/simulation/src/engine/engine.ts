@@ -30,10 +30,10 @@ export interface Engine {
 
 /** What a plan came to: the `result` of `eth_simulateV1`, without the words of its errors, which are the presenter's. */
 export interface Answer {
-  /** The JSON, cut where a failed call's `,"error":…` belongs: one piece more than there are failures. */
+  /** The JSON, cut where a failed call's `,"error":…` belongs, and where any call ends that is recorded: one piece more than there are cuts. */
   pieces: JsonText[]
-  /** In order. */
-  failures: FailedCall[]
+  /** Of each cut; undefined where the call did not fail. */
+  failures: (FailedCall | undefined)[]
   /** Of all calls together, after refunds. */
   gasUsed: bigint
   touched: Touched

@@ -1,7 +1,5 @@
 import { type Address, type SimulatedCall, toQuantity } from '@upfront/protocol'
-import { assetEvents } from '../assets/asset-events.js'
 import { type Asset, type AssetApproval, type AssetTransfer, approvalIn, transfersByLogs } from '../assets/events.js'
-import type { CallRecord } from '../engine/call-record.js'
 
 /** What of a call's outcome counts: whether it failed, and what it moved and approved. */
 export interface Effects {
@@ -41,19 +39,6 @@ export function effectsOf(
       ...logs.flatMap((log) => approvalIn(log) ?? []).map(approved),
     ],
   }
-}
-
-/** The same of a call that was recorded, whose logs may lack native transfers. */
-export function recordedEffects(
-  call: Pick<SimulatedCall, 'status' | 'logs'>,
-  record: CallRecord,
-  feeRecipient: Address | undefined,
-): Effects {
-  const named = (account: Address) => (account === feeRecipient ? 'the fee recipient' : account)
-  const logs = call.logs.filter(({ address }) => !NATIVE.has(address))
-  const { failed, moved: told } = effectsOf({ ...call, logs }, feeRecipient)
-  const native = assetEvents(record).transfers.filter(({ asset }) => asset.type === 'native')
-  return { failed, moved: [...(failed ? [] : native.map((transfer) => moved(transfer, named))), ...told] }
 }
 
 function nativeByLog(transfer: AssetTransfer): AssetTransfer {

@@ -13,6 +13,10 @@ export interface Recording {
   uses?: boolean
   /** What decides the outcome. */
   depends?: boolean
+  /** A digest of what came of each call. */
+  effects?: boolean
+  /** Nothing else is wanted: the answer has no blocks. */
+  alone?: boolean
 }
 
 /** What is written down of each instruction beside its name and price. */
@@ -27,8 +31,8 @@ export interface StepOptions {
 }
 
 /** Whether anything is written down. */
-export function isRecorded({ frames, state, steps, depends }: Recording): boolean {
-  return frames || state || steps !== undefined || depends === true
+export function isRecorded({ frames, state, steps, depends, effects }: Recording): boolean {
+  return frames || state || steps !== undefined || depends === true || effects === true
 }
 
 /** Shared: engines know it by identity. */

@@ -15,8 +15,8 @@ import { presentTrace, recordingFor } from './present-trace.js'
 import type { ShownGuard } from './shown-guard.js'
 import { type StateDiff, stateDiff } from './state-diff.js'
 
-/** A call as `upfront_simulate` shows it. */
-export interface InspectedCall extends SimulatedCall {
+/** What `upfront_simulate` shows of a call beside its outcome. */
+export interface ShownCall {
   /** As its tracer has it. */
   trace?: unknown
   stateDiff?: StateDiff
@@ -38,6 +38,9 @@ export interface InspectedCall extends SimulatedCall {
   /** Absent where the call failed. */
   guard?: ShownGuard
 }
+
+/** A call as `upfront_simulate` shows it. */
+export interface InspectedCall extends SimulatedCall, ShownCall {}
 
 /** What a call pays, or would, to an OP-stack chain beside gas, in wei. */
 export interface RollupFees {
@@ -87,28 +90,28 @@ export function recordingOf({
       decode === true ||
       fees === true ||
       accounts !== undefined ||
-      outcome === true ||
       guard === true,
     state: wanted.state || stateDiff || accessLists || assetChanges,
     ...(!wanted.state && !stateDiff && { withoutCode: true }),
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),
     ...((depends || outcome) && { depends: true }),
+    ...(outcome && { effects: true }),
   }
 }
 
 /**
- * Adds to the calls of blocks, in place, what an ABI says of them.
- * @param records of all calls, in order, with frames @param tokens whose errors theirs are
+ * Adds to what is shown of calls what an ABI says of them.
+ * @param calls as they came out @param records of all calls, in order, with frames @param tokens whose errors theirs are
  * @throws RpcError -32005 where the decoder's budget does not last
  */
 export function* addDecoded(
-  blocks: InspectedBlock[],
+  shown: readonly ShownCall[],
+  calls: readonly SimulatedCall[],
   records: readonly CallRecord[],
   decoder: AbiDecoder,
   tokens: readonly (FailedToken | undefined)[],
 ): Parts {
-  const calls = blocks.flatMap((block) => block.calls)
   for (const [index, call] of calls.entries()) {
     const top = records[index]?.frames[0]
     if (top === undefined) continue
@@ -116,37 +119,40 @@ export function* addDecoded(
     const error = top.reverted ? yield* decoder.error(top.output) : undefined
     const logs: DecodedCall['logs'] = []
     for (const { topics, data } of call.logs) logs.push((yield* decoder.log(topics, data)) ?? null)
-    call.decoded = { ...(named && { call: named }), ...(error && { error: inTokenUnits(error, tokens[index]) }), logs }
+    shown[index]!.decoded = {
+      ...(named && { call: named }),
+      ...(error && { error: inTokenUnits(error, tokens[index]) }),
+      logs,
+    }
   }
 }
 
 /**
- * Adds to the blocks of an answer, in place, what an inspection asks for.
- * @param records of all calls, in order
+ * What an inspection asks for of each call, as far as the records have it.
+ * @param blocks of which the calls are @param records of all calls, in order
  * @param asked about what the calls moved; the records have the answers
  */
-export function addInspection(
-  blocks: SimulatedBlock[],
+export function inspectedCalls(
+  blocks: readonly { calls: readonly unknown[] }[],
   records: readonly CallRecord[],
   inspection: Inspection,
-  asked: readonly AssetQuestions[] = [],
-): InspectedBlock[] {
+  asked: readonly AssetQuestions[],
+): ShownCall[] {
   const changes = inspection.assetChanges ? assetChanges(asked, records) : []
   let next = 0
-  for (const block of blocks as InspectedBlock[]) {
+  return blocks.flatMap(({ calls }) => {
     let firstLog = 0
-    const first = next
-    for (const call of block.calls) {
+    return calls.map((): ShownCall => {
       const assets = changes[next]
       const record = records[next++]
       if (record === undefined) throw new Error('a call was not recorded')
+      const call: ShownCall = {}
       if (inspection.trace) call.trace = presentTrace(record, inspection.trace, firstLog)
-      firstLog += countLogs(record)
+      if (inspection.trace) firstLog += countLogs(record)
       if (inspection.stateDiff) call.stateDiff = stateDiff([record])
       if (inspection.accessLists) call.accessList = accessListOf(record)
       if (assets !== undefined) call.assetChanges = assets
-    }
-    if (inspection.stateDiff) block.stateDiff = stateDiff(records.slice(first, next))
-  }
-  return blocks
+      return call
+    })
+  })
 }

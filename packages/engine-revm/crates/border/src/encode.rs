@@ -37,6 +37,7 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
         read_list: outcome.read_list.clone(),
         gas_used: answer.gas_used,
         failures: failures.collect(),
+        ends: answer.ends.iter().map(|end| *end as u64).collect(),
         records: outcome
             .blocks
             .iter()

@@ -25,6 +25,7 @@ pub struct Written {
     pub read_list: Option<outcome::TouchedList>,
     pub gas_used: u64,
     pub failures: Vec<WrittenFailure>,
+    pub ends: Vec<u64>,
     pub records: Vec<outcome::CallRecord>,
 }
 
@@ -101,7 +102,7 @@ fields! {
     }
 }
 fields! { plan::StepOptions { stack, memory, storage, return_data, limit } }
-fields! { plan::Recording { frames, state, without_code, steps, uses, depends } }
+fields! { plan::Recording { frames, state, without_code, steps, uses, depends, effects, alone } }
 fields! { plan::Probe { block, call, to, input } }
 fields! {
     plan::Plan {
@@ -182,10 +183,10 @@ fields! { outcome::DecidingFact { kind, address, slot, number, value, reached, c
 fields! { outcome::Dependencies { facts, is_partial } }
 fields! {
     outcome::CallRecord {
-        gas, gas_used, frames, accounts, probed, probe_gas, steps, halted_steps, preimages, dependencies
+        gas, gas_used, frames, accounts, probed, probe_gas, steps, halted_steps, preimages, dependencies, effects
     }
 }
-fields! { Written { accounts, slots, touched_list, read_list, gas_used, failures, records } }
+fields! { Written { accounts, slots, touched_list, read_list, gas_used, failures, ends, records } }
 fields! { outcome::ExecutedLog { address, topics, data; synthetic: false, index: 0 } }
 fields! {
     execution::RollupReceipt {

@@ -13,6 +13,8 @@ pub struct Answer<'a> {
     /// ASCII.
     pub json: Vec<u8>,
     pub gaps: Vec<Gap<'a>>,
+    /// Where each recorded call ends in `json`, before its closing brace.
+    pub ends: Vec<usize>,
     /// Of all calls together, after refunds.
     pub gas_used: u64,
 }
@@ -30,14 +32,17 @@ pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Failur
         256 + 2 * call.return_data.len() + logs.sum::<usize>()
     };
     let size = outcome.blocks.iter().map(|block| 2_048 + block.calls.iter().map(output).sum::<usize>()).sum();
-    let mut writer = Writer { plan, out: Vec::with_capacity(size), gaps: Vec::new() };
+    let gas_used = outcome.blocks.iter().flat_map(|block| &block.calls).map(|call| call.gas_used).sum();
+    if plan.recording.alone {
+        return Ok(Answer { json: b"[]".to_vec(), gaps: Vec::new(), ends: Vec::new(), gas_used });
+    }
+    let mut writer = Writer { plan, out: Vec::with_capacity(size), gaps: Vec::new(), ends: Vec::new() };
     writer.list(outcome.blocks.iter().zip(&plan.blocks), |writer, (block, planned)| writer.block(block, planned));
     let errors: usize = writer.gaps.iter().map(|gap| 2 + 2 * gap.call.return_data.len()).sum();
     if writer.out.len() + errors > plan.answer_bytes {
         return Err(Failure::TooLong);
     }
-    let gas_used = outcome.blocks.iter().flat_map(|block| &block.calls).map(|call| call.gas_used).sum();
-    Ok(Answer { json: writer.out, gaps: writer.gaps, gas_used })
+    Ok(Answer { json: writer.out, gaps: writer.gaps, ends: writer.ends, gas_used })
 }
 
 /// geth reads a legacy transaction's chain id from `v` (EIP-155: (v - 35) / 2) even where `v` is that of no signature, 0. op-geth
@@ -48,6 +53,7 @@ struct Writer<'a, 'p> {
     plan: &'p Plan,
     out: Vec<u8>,
     gaps: Vec<Gap<'a>>,
+    ends: Vec<usize>,
 }
 
 impl<'a> Writer<'a, '_> {
@@ -117,6 +123,9 @@ impl<'a> Writer<'a, '_> {
         self.text(if succeeded { ",\"status\":\"0x1\"" } else { ",\"status\":\"0x0\"" });
         if !succeeded {
             self.gaps.push(Gap { at: self.out.len(), call });
+        }
+        if self.plan.recording.is_on() {
+            self.ends.push(self.out.len());
         }
         self.text("}");
     }

@@ -68,6 +68,8 @@ pub struct CallRecord {
     pub preimages: Vec<Bytes>,
     /// Where the plan asks for it.
     pub dependencies: Option<Dependencies>,
+    /// Of what came of the call, where the plan asks for it: see `simulate/effects.rs`.
+    pub effects: Option<B256>,
 }
 
 /// A step that halted its frame. TypeScript words it.

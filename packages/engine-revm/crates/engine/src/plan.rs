@@ -122,11 +122,15 @@ pub struct Recording {
     pub uses: bool,
     /// What decides the outcome.
     pub depends: bool,
+    /// A digest of what came of it.
+    pub effects: bool,
+    /// Nothing else is wanted: the answer has no blocks.
+    pub alone: bool,
 }
 
 impl Recording {
     pub fn is_on(self) -> bool {
-        self.frames || self.state || self.steps.is_some() || self.depends
+        self.frames || self.state || self.steps.is_some() || self.depends || self.effects
     }
 }
 

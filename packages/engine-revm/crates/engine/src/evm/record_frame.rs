@@ -2,7 +2,7 @@
 
 use super::{context::Context, precompiles::PrecompileSet, recorder::Named};
 use crate::outcome::{Frame, FrameKind};
-use alloy_primitives::{Address, B256, KECCAK256_EMPTY, TxKind, keccak256};
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, TxKind, keccak256};
 use revm::{
     context_interface::{CreateScheme, JournalTr},
     handler::FrameResult,
@@ -18,6 +18,7 @@ use revm::{
 /// The frame that is about to be opened.
 pub fn enter(context: &mut Context, init: &FrameInit, precompiles: &PrecompileSet) {
     let depth = init.depth as u64;
+    let shows = context.chain.recorder.as_ref().is_some_and(|recorder| recorder.shows_frames());
     let frame = match &init.frame_input {
         FrameInput::Call(call) => {
             let (kind, from) = match call.scheme {
@@ -27,7 +28,7 @@ pub fn enter(context: &mut Context, init: &FrameInit, precompiles: &PrecompileSe
                 CallScheme::StaticCall => (FrameKind::StaticCall, call.caller),
             };
             Frame {
-                input: call.input.bytes(context),
+                input: if shows { call.input.bytes(context) } else { Bytes::new() },
                 gas: call.gas_limit,
                 is_precompile: precompiles.warm().contains(&call.bytecode_address),
                 value: (kind != FrameKind::StaticCall).then(|| call.value.get()),

@@ -166,6 +166,11 @@ impl Recorder {
         self.recording.state || self.recording.uses || self.recording.steps.is_some()
     }
 
+    /// Frames are followed for what they send alone, too.
+    pub fn shows_frames(&self) -> bool {
+        self.recording.frames
+    }
+
     pub fn shows_code(&self) -> bool {
         !self.recording.without_code
     }
@@ -184,7 +189,7 @@ impl Recorder {
     }
 
     pub fn enter(&mut self, frame: Frame) {
-        let kept = self.recording.frames && self.take(FRAME_BYTES + frame.input.len());
+        let kept = (self.recording.frames || self.recording.effects) && self.take(FRAME_BYTES + frame.input.len());
         if let Some(parent) = self.open.last_mut() {
             parent.children += 1;
         }
@@ -204,7 +209,7 @@ impl Recorder {
         self.frames[index].uses = uses.map(|uses| uses.finish());
         let ended = result.interpreter_result();
         let is_lost = !ended.result.is_ok_or_revert();
-        if !is_lost && !self.take(ended.output.len()) {
+        if !is_lost && self.recording.frames && !self.take(ended.output.len()) {
             return;
         }
         let frame = &mut self.frames[index];
@@ -243,7 +248,7 @@ impl Recorder {
 
     pub fn log(&mut self, log: &Log) {
         let Some(&OpenFrame { index: Some(index), children: position, .. }) = self.open.last() else { return };
-        if !self.take(LOG_BYTES + log.data.data.len()) {
+        if !self.recording.frames || !self.take(LOG_BYTES + log.data.data.len()) {
             return;
         }
         self.frames[index].logs.push(FrameLog {

@@ -1,4 +1,4 @@
-use super::{Progress, op, probe, record, validity::Candidate};
+use super::{Progress, effects, op, probe, record, validity::Candidate};
 use crate::{
     evm::{CallOutcome, Charge, Evm, RollupCharge, SimulationHandler},
     outcome::{ExecutedCall, ExecutedLog, Probed, Status},
@@ -103,8 +103,14 @@ pub fn execute(
     }
     executed.record = record::end(evm, call, nonce, &changes, &mut progress.output_left)?;
     evm.commit(changes);
+    let recorded = executed.record.as_ref().filter(|_| plan.recording.effects);
+    let effects = recorded.map(|record| effects::digest(&executed, &record.frames, block.fee_recipient));
     if let Some(record) = &mut executed.record {
         (record.gas, record.gas_used) = (gas, executed.gas_used);
+        record.effects = effects;
+        if !plan.recording.frames {
+            record.frames = Vec::new();
+        }
         let after = probe::ask(evm, &probes)?;
         let pairs = before.answers.into_iter().zip(after.answers);
         record.probed = pairs.map(|(before, after)| Probed { before, after }).collect();

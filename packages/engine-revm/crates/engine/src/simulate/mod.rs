@@ -2,6 +2,7 @@
 
 mod block;
 mod call;
+mod effects;
 mod fees;
 mod gas_pool;
 mod op;

@@ -1,0 +1,45 @@
+use crate::outcome::{ExecutedCall, Frame, FrameKind, Status};
+use alloy_primitives::{Address, B256, U256, keccak256};
+
+/// A digest of what came of a call: whether it failed, what it sent and what it told. Whoever gets the block's fees is the same to it where
+/// something is sent there, as in `packages/simulation/src/outcome/effects.ts`: calls with the same digest have the same effects there.
+pub fn digest(call: &ExecutedCall, frames: &[Frame], fee_recipient: Address) -> B256 {
+    if call.status != Status::Success {
+        return B256::ZERO;
+    }
+    let mut told = Vec::with_capacity(512);
+    for (from, to, value) in transfers(frames) {
+        for account in [from, to] {
+            let is_paid_for_block = account == fee_recipient;
+            told.push(u8::from(is_paid_for_block));
+            told.extend_from_slice(if is_paid_for_block { Address::ZERO } else { account }.as_slice());
+        }
+        told.extend_from_slice(&value.to_be_bytes::<32>());
+    }
+    for log in call.logs.iter().filter(|log| !log.synthetic) {
+        // No flag of a transfer.
+        told.push(2);
+        told.extend_from_slice(log.address.as_slice());
+        told.push(log.topics.len() as u8);
+        for topic in &log.topics {
+            told.push(u8::from(Address::from_word(*topic) == fee_recipient));
+            told.extend_from_slice(topic.as_slice());
+        }
+        told.extend_from_slice(&(log.data.len() as u64).to_be_bytes());
+        told.extend_from_slice(&log.data);
+    }
+    keccak256(told)
+}
+
+/// Of the native currency, by frames that did not fail.
+fn transfers(frames: &[Frame]) -> impl Iterator<Item = (Address, Address, U256)> {
+    let mut failed_at: Option<u64> = None;
+    frames.iter().filter_map(move |frame| {
+        if failed_at.is_none_or(|depth| frame.depth <= depth) {
+            failed_at = (frame.reverted || frame.halt.is_some()).then_some(frame.depth);
+        }
+        let moves = !matches!(frame.kind, FrameKind::CallCode | FrameKind::DelegateCall) && failed_at.is_none();
+        let value = frame.value.filter(|value| moves && !value.is_zero())?;
+        Some((frame.from, frame.to.unwrap_or_default(), value))
+    })
+}
