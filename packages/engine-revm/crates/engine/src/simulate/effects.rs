@@ -43,3 +43,63 @@ fn transfers(frames: &[Frame]) -> impl Iterator<Item = (Address, Address, U256)>
         Some((frame.from, frame.to.unwrap_or_default(), value))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::ExecutedLog;
+    use alloy_primitives::{Bytes, address};
+
+    const PAYER: Address = address!("a000000000000000000000000000000000000001");
+    const FRIEND: Address = address!("f000000000000000000000000000000000000001");
+    const BUILDER: Address = address!("b000000000000000000000000000000000000001");
+
+    fn paying(to: Address, value: u64) -> Frame {
+        Frame { value: Some(U256::from(value)), ..Frame::new(FrameKind::Call, 0, PAYER, Some(to)) }
+    }
+
+    fn call(logs: Vec<ExecutedLog>) -> ExecutedCall {
+        ExecutedCall {
+            tx_hash: B256::ZERO,
+            nonce: 0,
+            gas: 0,
+            gas_used: 0,
+            max_used_gas: 0,
+            status: Status::Success,
+            return_data: Bytes::new(),
+            logs,
+            record: None,
+        }
+    }
+
+    #[test]
+    fn tells_what_is_sent_save_by_frames_that_failed() {
+        let digest = |frames: &[Frame]| digest(&call(Vec::new()), frames, BUILDER);
+        let sent = digest(&[paying(FRIEND, 5)]);
+        assert_ne!(sent, digest(&[paying(FRIEND, 6)]));
+        assert_ne!(sent, digest(&[paying(PAYER, 5)]));
+        let deeper = Frame { depth: 2, ..paying(PAYER, 7) };
+        let failed = Frame { depth: 1, reverted: true, ..paying(PAYER, 7) };
+        assert_eq!(sent, digest(&[paying(FRIEND, 5), failed.clone(), deeper.clone()]));
+        assert_ne!(sent, digest(&[paying(FRIEND, 5), failed, Frame { depth: 1, ..deeper }]));
+        assert_eq!(digest(&[]), digest(&[paying(FRIEND, 0)]));
+    }
+
+    #[test]
+    fn tells_whoever_gets_the_fees_from_others() {
+        let by = |to, builder| digest(&call(Vec::new()), &[paying(to, 5)], builder);
+        assert_eq!(by(BUILDER, BUILDER), by(FRIEND, FRIEND));
+        assert_ne!(by(BUILDER, BUILDER), by(BUILDER, FRIEND));
+        let log = ExecutedLog {
+            address: PAYER,
+            topics: vec![BUILDER.into_word()],
+            data: Bytes::new(),
+            synthetic: false,
+            index: 0,
+        };
+        let told = |builder| digest(&call(vec![log.clone()]), &[], builder);
+        assert_ne!(told(BUILDER), told(FRIEND));
+        let traced = ExecutedLog { synthetic: true, ..log.clone() };
+        assert_eq!(digest(&call(vec![traced]), &[], BUILDER), digest(&call(Vec::new()), &[], BUILDER));
+    }
+}
