@@ -120,7 +120,7 @@ export class Simulator {
           return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
             if (isRecording) bounded(answer.json, limits)
             const { blocks, gasUsed, reads } = answer
-            this.telemetry.tell('simulation.done', { blocks, gasUsed, isHeld: reads === 0 })
+            this.telemetry.tell('simulation.done', { blocks: blocks.length, gasUsed, isHeld: reads === 0 })
             return work(answer, simulation, inspection)
           })
         }

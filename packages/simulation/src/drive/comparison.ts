@@ -2,7 +2,7 @@ import type { SimulatedBlock } from '@upfront/protocol'
 import type { CallRecord } from '../engine/call-record.js'
 import { type Difference, differenceOf, type Effects, effectsOf } from '../outcome/effects.js'
 import { NO_RECORDING, type Recording } from '../plan/recording.js'
-import type { Run, Simulation } from './simulate.js'
+import type { Run, Simulation, SimulationAnswer } from './simulate.js'
 
 /** How each call differs, in order; undefined where it does the same. */
 export type Differences = readonly (Difference | undefined)[]
@@ -14,31 +14,32 @@ export type Comparison = (
 ) => Promise<{ differences: Differences; records: readonly CallRecord[]; gas: bigint }>
 
 /**
- * Finds how calls differ that are simulated otherwise. Where a digest of their effects says that they don't, that is one run; else one more, and
- * one of them as they are, for what is compared.
+ * Finds how calls differ that are simulated otherwise. As long as digests of their effects say that they don't, each time that is one run of
+ * little more than the calls; where they do, what they came to is compared from then on.
  * @param simulation as they are, of which `records` have digests
  */
 export function comparison(simulation: Simulation, records: readonly CallRecord[], run: Run): Comparison {
   let expected: Effects[] | undefined
   return async (changed, { leftOut = 0, recording = NO_RECORDING } = {}) => {
     let gas = 0n
-    const counted = async (asked: Simulation) => {
+    const counted = async (asked: Simulation): Promise<SimulationAnswer> => {
       const answer = await run(asked)
       gas += answer.gasUsed
       return answer
     }
-    const effectsIn = async (of: Simulation): Promise<Effects[]> => {
-      const request = { ...of.request, traceTransfers: true }
-      const { json } = await counted({ ...of, request, recording: NO_RECORDING })
+    const shown = async (of: Simulation, recording: Recording) => {
+      const { json, records } = await counted({ ...of, request: { ...of.request, traceTransfers: true }, recording })
       const blocks: SimulatedBlock[] = JSON.parse(json.toString())
-      return blocks.flatMap(({ calls, miner }) => calls.map((call) => effectsOf(call, miner)))
+      return { effects: blocks.flatMap(({ calls, miner }) => calls.map((call) => effectsOf(call, miner))), records }
     }
-    const answer = await counted({ ...changed, recording: { ...recording, effects: true, alone: true } })
-    const found = answer.records.slice(leftOut)
-    if (found.every(({ effects }, at) => effects === records[at]!.effects))
-      return { differences: records.map(() => undefined), records: answer.records, gas }
-    const effects = (await effectsIn(changed)).slice(leftOut)
-    expected ??= await effectsIn(simulation)
-    return { differences: effects.map((one, at) => differenceOf(expected![at]!, one)), records: answer.records, gas }
+    if (expected === undefined) {
+      const { records: told } = await counted({ ...changed, recording: { ...recording, effects: true, alone: true } })
+      const isSame = told.slice(leftOut).every(({ effects }, at) => effects === records[at]!.effects)
+      if (isSame) return { differences: records.map(() => undefined), records: told, gas }
+      expected = (await shown(simulation, NO_RECORDING)).effects
+    }
+    const found = await shown(changed, recording)
+    const effects = found.effects.slice(leftOut)
+    return { differences: effects.map((one, at) => differenceOf(expected![at]!, one)), records: found.records, gas }
   }
 }

@@ -3,7 +3,7 @@ import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from '../outcome/circumstances.js'
 import type { Comparison } from './comparison.js'
-import type { Place, Simulation } from './simulate.js'
+import type { Place, Simulation, SimulationAnswer } from './simulate.js'
 import type { AfterWaiting } from './waiting.js'
 
 /** Circumstances, and how a simulation is carried out under them. */
@@ -26,8 +26,9 @@ const HIGH_PRICE = 100n * GWEI
 /** What a request was simulated with. */
 export interface Simulated {
   simulation: Simulation
-  /** As it came out. */
-  blocks: () => readonly SimulatedBlock[]
+  blocks: SimulationAnswer['blocks']
+  /** Which came out so. */
+  parsed: () => readonly SimulatedBlock[]
   /** Of all calls, in order. */
   records: readonly CallRecord[]
   /** With these. */
@@ -50,6 +51,7 @@ const UNPROVEN = 'places in the last blocks: the witness of what is sold proves 
 export function conditionsFor({
   simulation,
   blocks,
+  parsed,
   records,
   isForAll,
 }: Simulated): Record<'together' | 'apart' | 'elsewhere', Condition[]> & { leftOut: string[] } {
@@ -57,7 +59,7 @@ export function conditionsFor({
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
     together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
-    apart: [highPrice(), ...gas(simulation, blocks)].filter(wanted),
+    apart: [highPrice(), ...gas(simulation, parsed)].filter(wanted),
     elsewhere: isForAll ? [] : [...withoutLayers(simulation), ...inLastBlocks(simulation)].filter(wanted),
     leftOut: isForAll && facts.some(({ address }) => address !== undefined) ? [UNPROVEN] : [],
   }
@@ -164,7 +166,7 @@ function later(under: string, blocks: Simulated['blocks'], number: bigint, secon
     concerns: ({ kind }) => kind === 'time' || kind === 'number',
     applied: (simulation) => {
       const numbers = numbersOf(simulation)
-      const times = new Map(blocks().map((block) => [BigInt(block.number), BigInt(block.timestamp)]))
+      const times = new Map(blocks.map((block) => [block.number, block.timestamp]))
       return withBlocks(simulation, (block, index) => {
         const timed = { ...block, number: numbers[index]! + number }
         const time = times.get(numbers[index]!)
@@ -193,7 +195,7 @@ function withoutCode({ request }: Simulation): Condition {
 }
 
 /** As wallets set it for what calls used, where a request names none or more than a transaction may have; else more of it. And less. */
-function gas({ request }: Simulation, blocks: Simulated['blocks']): Condition[] {
+function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] {
   const calls = request.blockStateCalls.flatMap((block) => block.calls)
   const concerns = ({ kind }: DecidingFact) => kind === 'gasLeft'
   const isCapped = calls.some(({ gas }) => gas === undefined || gas > MOST_GAS)
@@ -202,7 +204,7 @@ function gas({ request }: Simulation, blocks: Simulated['blocks']): Condition[] 
     of,
     concerns,
     applied: (simulation) => {
-      const used = blocks().flatMap((block) => block.calls.map(({ maxUsedGas }) => BigInt(maxUsedGas)))
+      const used = parsed().flatMap((block) => block.calls.map(({ maxUsedGas }) => BigInt(maxUsedGas)))
       let next = 0
       return withCalls(simulation, (call) => {
         const at = next++

@@ -86,16 +86,16 @@ async function inspectIn(
     return { ...answer, json: withBlocks(answer.json, [], inspection, asked), furtherGas: gas }
   }
   const answer = await run({ ...simulation, recording, probes: guessed })
-  let parsed: SimulatedBlock[] | undefined
-  const blocks = (): SimulatedBlock[] => {
-    parsed ??= JSON.parse(answer.json.toString()) as SimulatedBlock[]
-    return parsed
+  let blocks: SimulatedBlock[] | undefined
+  const parsed = (): SimulatedBlock[] => {
+    blocks ??= JSON.parse(answer.json.toString()) as SimulatedBlock[]
+    return blocks
   }
   const isDecoded = inspection.abi !== undefined || inspection.decode === true
   const questions = inspection.assetChanges ? assetQuestions(answer.records) : noQuestions(answer.records)
   if (isDecoded) askFailedTokens(questions, answer.records)
   const asks = inspection.assetChanges || isDecoded
-  const places = asks ? blocks().flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call }))) : []
+  const places = asks ? parsed().flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call }))) : []
   const probes = asks ? probesOf(questions, places) : []
   let { records, readList } = answer
   let furtherGas = gas + gasOf(answer) - answer.gasUsed
@@ -107,7 +107,7 @@ async function inspectIn(
   }
   const shown = inspectedCalls(simulation.request.blockStateCalls, records, inspection, questions)
   if (made.length > 0) furtherGas += await addAccountCalls(shown, made, { records, questions, inspection, simulation })
-  if (isDecoded) await decode(shown, blocks(), { records, questions, inspection, simulation })
+  if (isDecoded) await decode(shown, parsed(), { records, questions, inspection, simulation })
   const isForAll = layouts === undefined
   const compare = comparison(simulation, records, run)
   const after = inspection.outcome
@@ -123,12 +123,21 @@ async function inspectIn(
   if (inspection.depends) addDependencies(shown, records, isForAll ? undefined : simulation, after.tried)
   if (inspection.outcome) {
     const { tried, leftOut } = after
-    const simulated = { simulation, blocks, records, compare, isForAll, afterWaiting: tried, leftOut }
+    const simulated = {
+      simulation,
+      blocks: answer.blocks,
+      parsed,
+      records,
+      compare,
+      isForAll,
+      afterWaiting: tried,
+      leftOut,
+    }
     furtherGas += await addOutcomes(shown, simulated)
   }
   if (inspection.guard) furtherGas += await addGuards(shown, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(shown, simulation, run)
-  if (inspection.gasLimits) furtherGas += await addGasLimits(shown, blocks(), records, simulation, run, isForAll)
+  if (inspection.gasLimits) furtherGas += await addGasLimits(shown, parsed(), records, simulation, run, isForAll)
   const json = withBlocks(withShown(answer.parts, shown), records, inspection, asked)
   return { ...answer, json, furtherGas, probes, readList }
 }

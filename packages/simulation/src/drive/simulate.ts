@@ -16,7 +16,7 @@ import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { planSimulation } from '../plan/plan-simulation.js'
 import type { Probe, Recording } from '../plan/recording.js'
-import type { SimulationPlan } from '../plan/simulation-plan.js'
+import type { PlannedBlock, SimulationPlan } from '../plan/simulation-plan.js'
 import { answerParts } from '../present/answer-json.js'
 import { presentRejection } from '../present/present-rejection.js'
 import type { InspectedBlock } from '../trace/inspected.js'
@@ -66,8 +66,8 @@ export interface SimulationAnswer {
   json: JsonText
   /** The same, cut where each recorded call ends. */
   parts: readonly JsonText[]
-  /** How many blocks it has. */
-  blocks: number
+  /** Its blocks, those in gaps too. */
+  blocks: readonly Pick<PlannedBlock, 'number' | 'timestamp'>[]
   /** Of all calls together, after refunds. */
   gasUsed: bigint
   touched: Touched
@@ -114,7 +114,7 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
     if (plan.fault !== undefined) throw Object.assign(plan.fault.error, { cause: new CallsRan() })
     const parts = answerParts({ pieces, failures }, dialect)
     const json = parts.length === 1 ? parts[0]! : joinJson(parts)
-    const { length: blocks } = plan.blocks
+    const { blocks } = plan
     return { json, parts, blocks, gasUsed, touched, touchedList, readList, records, reads: budget.used }
   })
 }
