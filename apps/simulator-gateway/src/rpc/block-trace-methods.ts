@@ -136,7 +136,6 @@ async function traceAll(
       await turn.pass()
       context.signal.throwIfAborted()
       const result = await trace(opened, index, tracer, tracing, context, taken)
-      await turn.pass()
       // As bytes: strings that live as long as this would be given back by V8 only once they are several hundred megabytes.
       const json = Buffer.from(result)
       traces.push(`${index === 0 ? '[' : ','}{"txHash":"${hash}","result":`, json, '}')

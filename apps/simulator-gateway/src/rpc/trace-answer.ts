@@ -1,4 +1,3 @@
-import { Turn } from '@upfront/node'
 import type { Tracer } from '@upfront/protocol'
 import { type Answer, presentTrace, structLogJson, type Wording } from '@upfront/simulation'
 import { bounded, narrowed, type RequestLimits } from '../simulate/simulation-context.js'
@@ -7,8 +6,6 @@ import { bounded, narrowed, type RequestLimits } from '../simulate/simulation-co
 const MOST_TRACE_BYTES = 4 * 1024 * 1024
 /** Of struct logs, which engines write as JSON. */
 const MOST_STEP_BYTES = 16 * 1024 * 1024
-/** Putting more steps than this together takes milliseconds of the event loop. */
-const MANY_STEPS = 1_024
 
 /** As geth words it. */
 export const TRACING: Wording = (words) => `tracing failed: ${words}`
@@ -20,19 +17,12 @@ export function traceLimits({ name }: Tracer, limits: RequestLimits): RequestLim
 
 /**
  * What a tracer says of the one call of an answer.
- * What is long is put together in a turn of the event loop of its own: answers of several simulations may come in one.
  * @param earlierLogs of transactions before it in its block
- * @throws or rejects with AnswerTooLong
+ * @throws AnswerTooLong
  */
-export async function traceJson(
-  { records }: Answer,
-  tracer: Tracer,
-  limits: RequestLimits,
-  earlierLogs = 0,
-): Promise<string> {
+export function traceJson({ records }: Answer, tracer: Tracer, limits: RequestLimits, earlierLogs = 0): string {
   const [record] = records
   if (record === undefined) throw new Error('the call was not recorded')
-  if (record.steps.length > MANY_STEPS) await new Turn().end()
   if (tracer.name === 'structLogger') return structLogJson(record, tracer.config)
   return bounded(JSON.stringify(presentTrace(record, tracer, earlierLogs)), limits)
 }
