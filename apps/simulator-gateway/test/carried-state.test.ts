@@ -115,7 +115,7 @@ describeWithGeth('state that is carried from block to block', () => {
   const stateReads = (of = node) => STATE_READS.reduce((sum, method) => sum + (of.stats.byMethod[method] ?? 0), 0)
   const following = async (of = gateway) => {
     const { following } = (await (await fetch(`${of.url}/health/ready`)).json()) as {
-      following: { carrying: object; recent: { block: string; carried?: boolean }[] }
+      following: { carrying: object; recent: { block: string; carried?: boolean; transactions?: number }[] }
     }
     return following
   }
