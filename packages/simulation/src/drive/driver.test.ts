@@ -117,6 +117,13 @@ describe('Driver', () => {
     await expect(done(driver.simulate(plan, at, limits(1)))).resolves.toBeDefined()
   })
 
+  it('counts guesses as needed once no more may be guessed and nothing else is lacking', async () => {
+    engine.certain = 0
+    engine.script = [1, 2, 3, 4, 5].map((number) => [balance(number)])
+    await expect(done(driver.simulate(plan, at, limits(2)))).rejects.toThrow('reads more than 2 values')
+    expect(node.asked).toHaveLength(4)
+  })
+
   it('asks once for what two requests lack at the same time', async () => {
     engine.script = [[balance(1)]]
     const both = Promise.all([driver.simulate(plan, at, limits()), driver.simulate(plan, at, limits())])

@@ -141,8 +141,11 @@ export class Driver {
     for (let round = 1; step.kind === 'lacking'; round += 1) {
       const lacking: Lacking<T> = step
       const isOpen = (read: StateRead) => unread.size === 0 || !unread.has(readKey(read))
-      const certain = lacking.reads.slice(0, lacking.certain).filter(isOpen)
-      const guessed = lacking.reads.slice(lacking.certain).filter(isOpen).slice(0, limits.budget.guessesLeft)
+      const { guessesLeft } = limits.budget
+      // Where there are guesses alone, the work needs them to go on: once no more may be guessed, they count as needed.
+      const needed = lacking.certain === 0 && guessesLeft === 0 ? lacking.reads.length : lacking.certain
+      const certain = lacking.reads.slice(0, needed).filter(isOpen)
+      const guessed = lacking.reads.slice(needed).filter(isOpen).slice(0, guessesLeft)
       const reads = [...certain, ...guessed]
       let outcomes: ReadOutcome[]
       try {
