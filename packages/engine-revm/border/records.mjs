@@ -232,6 +232,7 @@ const recording = record(
     frames: flag,
     state: flag,
     'withoutCode ?? false': flag,
+    'balances ?? false': flag,
     steps: optional(stepOptions),
     'uses ?? false': flag,
     'depends ?? false': flag,
@@ -243,7 +244,7 @@ const recording = record(
 const probe = record(
   'Probe',
   { to: 'rust', ts: simulation('Probe'), rust: 'plan::Probe' },
-  { block: number, call: number, to: address, input: bytes },
+  { block: number, call: number, to: address, input: bytes, 'isAfter ?? false': flag },
 )
 
 record(
@@ -255,7 +256,7 @@ record(
     validation: flag,
     traceTransfers: flag,
     'listTouched ?? false': flag,
-    'listReads ?? false': flag,
+    'isTrial ?? false': flag,
     gasBudget: quantity,
     daFootprintScalar: optional(quantity),
     returnFullTransactions: [flag, 'full_transactions'],

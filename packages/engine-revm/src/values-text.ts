@@ -2,12 +2,10 @@ import type { Lacking, StateRead, StateValue } from '@upfront/simulation'
 import { readRead } from './border/records.js'
 import { TextReader } from './border/text.js'
 
-/** Reads that the engine asks for, and how many of them, at their beginning, are needed in any case: all where it does not say. */
+/** Reads that the engine asks for, and how many of them, at their beginning, are needed in any case. */
 export function readReads(text: string): Pick<Lacking<unknown>, 'reads' | 'certain'> {
   const reader = new TextReader(text)
-  const reads = reader.list(() => readRead(reader))
-  const certain = reader.rest()
-  return { reads, certain: certain === '' ? reads.length : Number(certain) }
+  return { reads: reader.list(() => readRead(reader)), certain: reader.number() }
 }
 
 /** In the order of the reads. */

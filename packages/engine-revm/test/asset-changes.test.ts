@@ -56,7 +56,7 @@ async function shownBy(engine: Engine, tokens: RandomToken[], calls: { told: Tok
     ],
   }
   const run = (probes: ReturnType<typeof probesOf>) => {
-    const plan = { ...planOf(payload), recording: { frames: true, state: true }, probes }
+    const plan = { ...planOf(payload), recording: { frames: true, state: false, balances: true }, probes }
     return drive(engine.begin(plan, developmentPoint, CANCELLATION), developmentState(developmentBase).state)
   }
   const asked = assetQuestions((await run([])).records)

@@ -1,7 +1,7 @@
 import { type Chain, newestBlock } from '@upfront/chain'
 import { recovered, Turn } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError, type SweptPositions, takePositions, toQuantity } from '@upfront/protocol'
-import type { InspectedBlock, OpenedPrefix, Probe, TouchedList } from '@upfront/simulation'
+import type { OpenedPrefix, Probe, TouchedList } from '@upfront/simulation'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
@@ -50,12 +50,14 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
         'upfront_simulate',
         [payload, { ...named, transactionIndex }],
         context,
-        ({ json, readList, ...answer }): Tried => {
+        ({ json, readList, ...answer }, _, inspection): Tried => {
           probes = answer.probes ?? []
           gasUsed += answer.gasUsed + (answer.furtherGas ?? 0n)
-          return { transactionIndex, readList, outcome: json.toString() }
+          // What the last run reads does not tell what others found before.
+          const isWhole = inspection?.tokens === undefined && inspection?.accounts === undefined
+          return { transactionIndex, readList: isWhole ? readList : undefined, outcome: callIn(json.toString()) }
         },
-        { probes, present: outcomeJson, listReads: true },
+        { probes, isTrial: true },
       )
     const turn = new Turn()
     let last: Tried | undefined
@@ -67,6 +69,8 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
           () => tried(transactionIndex),
           (error) => ({ transactionIndex, outcome: JSON.stringify(rejected(error)) }),
         )
+      // What is the same here as there need not be compared with there again.
+      else last = { ...last, transactionIndex }
       if (gasUsed > context.limits.gas)
         throw new RpcError(
           ErrorCode.limitExceeded,
@@ -147,7 +151,7 @@ function rejected(error: unknown): object {
   return { rejected: { code: error.code, message: error.message } }
 }
 
-function outcomeJson([block]: InspectedBlock[]): string {
-  const { status, gasUsed, returnData, error, assetChanges } = block!.calls[0]!
-  return JSON.stringify({ status, gasUsed, returnData, error, assetChanges })
+/** The call of a trial that has one. */
+function callIn(json: string): string {
+  return json.slice('[{"calls":['.length, -']}]'.length)
 }

@@ -77,8 +77,7 @@ export class Simulator {
    * Simulates, then does `work` with the answer on what was simulated on; at once where all it needs is there. `upfront_simulate` is
    * `eth_simulateV1` with an inspection.
    * @param params as they came
-   * @param more of the simulation: what an inspection is likely to ask of contracts, how its blocks are written, and whether the answer lists
-   * what it comes of
+   * @param more of the simulation: what an inspection is likely to ask of contracts, and whether it is a trial
    * @throws or rejects with RpcError, the signal's reason, what `work` throws
    */
   simulate<T>(
@@ -86,7 +85,7 @@ export class Simulator {
     params: unknown,
     context: SimulationContext,
     work: (answer: SimulationAnswer, simulation: Simulation, inspection: Inspection | undefined) => Awaitable<T>,
-    more: Pick<Simulation, 'probes' | 'present' | 'listReads'> = {},
+    more: Pick<Simulation, 'probes' | 'isTrial'> = {},
   ): Awaitable<T> {
     const asked = method === 'upfront_simulate' ? decodeInspection(params) : { params, inspection: undefined }
     const { inspection } = asked

@@ -250,6 +250,7 @@ export const writeRecording = remembering(
     flag(record.frames) +
     flag(record.state) +
     flag(record.withoutCode ?? false) +
+    flag(record.balances ?? false) +
     (record.steps === undefined ? '-\n' : writeStepOptions(record.steps)) +
     flag(record.uses ?? false) +
     flag(record.depends ?? false) +
@@ -258,7 +259,9 @@ export const writeRecording = remembering(
 )
 
 export function writeProbe(record: Probe): string {
-  return count(record.block) + count(record.call) + `${record.to}\n` + `${record.input}\n`
+  return (
+    count(record.block) + count(record.call) + `${record.to}\n` + `${record.input}\n` + flag(record.isAfter ?? false)
+  )
 }
 
 export function writePlan(record: SimulationPlan): string {
@@ -268,7 +271,7 @@ export function writePlan(record: SimulationPlan): string {
     flag(record.validation) +
     flag(record.traceTransfers) +
     flag(record.listTouched ?? false) +
-    flag(record.listReads ?? false) +
+    flag(record.isTrial ?? false) +
     quantity(record.gasBudget) +
     optionalQuantity(record.daFootprintScalar) +
     flag(record.returnFullTransactions) +

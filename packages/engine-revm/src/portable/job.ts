@@ -36,6 +36,8 @@ export class Job implements Errand {
   readonly #onAnswer: (answer: FromWorker) => void
   /** What it lacked last, as the engine wrote it, and each one's value as a line; undefined where that is not known yet. */
   #reads: string[] = []
+  /** So many of them, at their beginning, are needed in any case. */
+  #certain = 0
   #values: (string | undefined)[] = []
   /** What gives a worker the values of each time. */
   readonly #provided: string[] = []
@@ -67,16 +69,18 @@ export class Job implements Errand {
   /** @param known the values that are held, in the order of `reads`, a line each @returns the reads that are missing, none where that is all */
   lacks(reads: string, known: string): string | undefined {
     const lines = known.split('\n')
-    this.#reads = readsIn(reads)
+    ;[this.#reads, this.#certain] = readsIn(reads)
     this.#values = this.#reads.map((_, index) => (lines[index] === '-' ? undefined : lines[index]))
     if (this.#values.includes(undefined)) return this.missing()
     this.#provide()
     return undefined
   }
 
-  /** The reads whose values it waits for. */
+  /** The reads whose values it waits for, as the engine writes them. */
   missing(): string {
-    return readsText(this.#reads.filter((_, index) => this.#values[index] === undefined))
+    const isMissing = (_: unknown, index: number) => this.#values[index] === undefined
+    const certain = this.#reads.slice(0, this.#certain).filter(isMissing)
+    return readsText(this.#reads.filter(isMissing)) + count(certain.length)
   }
 
   /** @param values of `missing`, a line each */
@@ -120,16 +124,17 @@ export function layerQuestion(number: number, layer: string): string {
   return `layer\n${count(number)}${layer}`
 }
 
-/** Each read of a list that the engine wrote: a kind, an address or a number, and a slot where it is one of storage. */
-function readsIn(text: string): string[] {
+/** Each read of a list that the engine wrote: a kind, an address or a number, and a slot where it is one of storage; and how many are certain. */
+function readsIn(text: string): [reads: string[], certain: number] {
   const [, ...lines] = text.split('\n')
   const reads: string[] = []
-  for (let at = 0; at < lines.length - 1; ) {
-    const end = at + (lines[at] === 'storage' ? 3 : 2)
-    reads.push(`${lines.slice(at, end).join('\n')}\n`)
-    at = end
+  const end = lines.length - 2
+  for (let at = 0; at < end; ) {
+    const next = at + (lines[at] === 'storage' ? 3 : 2)
+    reads.push(`${lines.slice(at, next).join('\n')}\n`)
+    at = next
   }
-  return reads
+  return [reads, Number(lines[end])]
 }
 
 /** As the engine writes it. */

@@ -5,6 +5,8 @@ import type { Asset, AssetApproval } from './events.js'
 export interface Question {
   to: Address
   input: Hex
+  /** Of what it was before the call nothing is shown. */
+  isAfter?: true
 }
 
 const SELECTOR = {
@@ -39,22 +41,22 @@ export function allowanceOf(approval: AssetApproval): Question {
   const { owner, spender } = approval
   switch (approval.kind) {
     case 'erc20':
-      return { to: approval.token, input: encode(SELECTOR.allowance, owner, spender) }
+      return after(approval.token, encode(SELECTOR.allowance, owner, spender))
     case 'erc721':
-      return { to: approval.token, input: encode(SELECTOR.getApproved, approval.tokenId) }
+      return after(approval.token, encode(SELECTOR.getApproved, approval.tokenId))
     case 'operator':
-      return { to: approval.token, input: encode(SELECTOR.isApprovedForAll, owner, spender) }
+      return after(approval.token, encode(SELECTOR.isApprovedForAll, owner, spender))
     case 'permit2':
-      return { to: approval.permit2, input: encode(SELECTOR.permit2Allowance, owner, approval.token, spender) }
+      return after(approval.permit2, encode(SELECTOR.permit2Allowance, owner, approval.token, spender))
   }
 }
 
 export function symbolOf(to: Address): Question {
-  return { to, input: `0x${SELECTOR.symbol}` }
+  return after(to, `0x${SELECTOR.symbol}`)
 }
 
 export function decimalsOf(to: Address): Question {
-  return { to, input: `0x${SELECTOR.decimals}` }
+  return after(to, `0x${SELECTOR.decimals}`)
 }
 
 /** The first word of an answer. */
@@ -87,6 +89,10 @@ export function symbolIn(answer: Hex | undefined): string | undefined {
     .join('')
     .trim()
   return shown === '' ? undefined : shown
+}
+
+function after(to: Address, input: Hex): Question {
+  return { to, input, isAfter: true }
 }
 
 function encode(selector: string, ...args: (Address | bigint)[]): Hex {

@@ -19,7 +19,7 @@ import { DecodingBudget } from '../decode/abi-values.js'
 import { knownAbi } from '../decode/known-signatures.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { shownDependencies } from '../outcome/shown-dependencies.js'
-import { isRecorded, NO_RECORDING } from '../plan/recording.js'
+import { isRecorded, NO_RECORDING, type Probe } from '../plan/recording.js'
 import { requestLink } from '../present/request-link.js'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
 import type { CallFrame } from '../trace/call-tracer.js'
@@ -78,8 +78,6 @@ async function inspectIn(
   const { simulation: likely, made } =
     accounts === undefined ? { simulation: set, made: [] } : await withAccountCalls(set, accounts, run)
   const { probes: guessed = [], ...simulation } = likely
-  // What this run reads does not tell what others found before.
-  if (signed ?? tokens ?? accounts) delete simulation.listReads
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) {
     const answer = await run(simulation)
@@ -94,12 +92,11 @@ async function inspectIn(
   const isDecoded = inspection.abi !== undefined || inspection.decode === true
   const questions = inspection.assetChanges ? assetQuestions(answer.records) : noQuestions(answer.records)
   if (isDecoded) askFailedTokens(questions, answer.records)
-  const asks = inspection.assetChanges || isDecoded
-  const places = asks ? parsed().flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call }))) : []
-  const probes = asks ? probesOf(questions, places) : []
+  const places = answer.blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
+  const probes = probesOf(questions, places)
   let { records, readList } = answer
   let furtherGas = gas + gasOf(answer) - answer.gasUsed
-  if (probes.length > 0 && JSON.stringify(probes) !== JSON.stringify(guessed)) {
+  if (probes.length > 0 && !isSame(probes, guessed)) {
     // The same once more, with the questions between the calls.
     const again = await run({ ...simulation, recording, probes })
     ;({ records, readList } = again)
@@ -142,6 +139,14 @@ async function inspectIn(
   return { ...answer, json, furtherGas, probes, readList }
 }
 
+function isSame(probes: readonly Probe[], others: readonly Probe[]): boolean {
+  const isOther = ({ block, call, to, input }: Probe, index: number) => {
+    const other = others[index]!
+    return block !== other.block || call !== other.call || to !== other.to || input !== other.input
+  }
+  return probes.length === others.length && !probes.some(isOther)
+}
+
 /** The answer with what is shown of each call at the end of it. */
 function withShown(parts: readonly JsonText[], shown: readonly ShownCall[]): JsonText {
   const fields = shown.map((call) => JSON.stringify(call).slice(1, -1))
@@ -153,11 +158,11 @@ function withBlocks(
   json: JsonText,
   records: readonly CallRecord[],
   { stateDiff: isDiffAsked, link: payload }: Inspection,
-  { base, opening, present }: Simulation,
+  { base, opening }: Simulation,
 ): JsonText {
   // A block under construction is soon another one: what stands on it has no link.
   const link = payload && opening === undefined ? requestLink(payload, base.hash) : undefined
-  if (!isDiffAsked && link === undefined && present === undefined) return json
+  if (!isDiffAsked && link === undefined) return json
   const blocks: InspectedBlock[] = JSON.parse(json.toString())
   let next = 0
   for (const block of isDiffAsked ? blocks : []) {
@@ -166,7 +171,7 @@ function withBlocks(
     block.stateDiff = stateDiff(records.slice(first, next))
   }
   if (blocks[0] !== undefined && link !== undefined) blocks[0].link = link
-  return present === undefined ? JSON.stringify(blocks) : present(blocks)
+  return JSON.stringify(blocks)
 }
 
 async function decode(

@@ -19,7 +19,6 @@ import type { Probe, Recording } from '../plan/recording.js'
 import type { PlannedBlock, SimulationPlan } from '../plan/simulation-plan.js'
 import { answerParts } from '../present/answer-json.js'
 import { presentRejection } from '../present/present-rejection.js'
-import type { InspectedBlock } from '../trace/inspected.js'
 import type { DriveLimits, Driver } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
 
@@ -40,7 +39,7 @@ export interface Simulation extends DriveLimits {
   /** The answer lists what was touched. */
   listTouched?: boolean
   /** See `SimulationPlan`. */
-  listReads?: boolean
+  isTrial?: boolean
   /** What engines write down of each call; nothing where absent. */
   recording?: Recording | undefined
   /** See `SimulationPlan`. Of an inspection: what contracts are likely to be asked; where that is what they are, one run is enough. */
@@ -49,8 +48,6 @@ export interface Simulation extends DriveLimits {
   inLastBlocks?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
   /** Transactions that are seen waiting and change any of these facts. */
   seenWaiting?: (facts: readonly DecidingFact[]) => Call[]
-  /** How an inspection's blocks are written; absent: all of them, as JSON. */
-  present?: (blocks: InspectedBlock[]) => string
   /** The answer can do without it: limits that it meets end nothing else. */
   isSpare?: boolean
 }
@@ -62,12 +59,12 @@ export interface Place {
 }
 
 export interface SimulationAnswer {
-  /** The `result` of `eth_simulateV1`. */
+  /** The `result` of `eth_simulateV1`; of a trial no more than its `calls`, and of these what came of them. */
   json: JsonText
   /** The same, cut where each recorded call ends. */
   parts: readonly JsonText[]
   /** Its blocks, those in gaps too. */
-  blocks: readonly Pick<PlannedBlock, 'number' | 'timestamp'>[]
+  blocks: readonly Pick<PlannedBlock, 'number' | 'timestamp' | 'calls'>[]
   /** Of all calls together, after refunds. */
   gasUsed: bigint
   touched: Touched
@@ -129,13 +126,13 @@ function planOf({
   recording,
   probes,
   listTouched,
-  listReads,
+  isTrial,
 }: Simulation): SimulationPlan {
   const plan = planSimulation(request, base, rules, limits, opening, recording)
   if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
   if (probes !== undefined) plan.probes = probes
   if (listTouched) plan.listTouched = true
-  if (listReads) plan.listReads = true
+  if (isTrial) plan.isTrial = true
   return plan
 }
 

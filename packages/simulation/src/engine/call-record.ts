@@ -9,7 +9,7 @@ export interface CallRecord {
   gasUsed: bigint
   /** In the order in which they began; the first is the call itself. Empty where the plan did not ask for them. */
   frames: Frame[]
-  /** In no order; empty where the plan did not ask for state. */
+  /** In no order; empty where the plan asked for neither state nor balances. */
   accounts: RecordedAccount[]
   /** In the order of the plan's probes for this call. */
   probed: Probed[]
@@ -104,7 +104,7 @@ export interface RecordedHalt {
   rest: string
 }
 
-/** What the contract answered; absent where it failed, or used more than 500,000 gas, or answered with more than 1,024 bytes. */
+/** What the contract answered; absent where it failed, was not asked, or used more than 500,000 gas, or answered with more than 1,024 bytes. */
 export interface Probed {
   before?: Hex
   after?: Hex

@@ -39,7 +39,7 @@ export interface Answer {
   touched: Touched
   /** Where the plan asks for it. */
   touchedList?: TouchedList | undefined
-  /** Where the plan asks for it: the accounts, each as a whole, and the slots whose values it comes of. */
+  /** Of a trial: the accounts, each as a whole, and the slots whose values it comes of. */
   readList?: TouchedList | undefined
   /** Of all calls, in order; empty where the plan asks for none. */
   records: CallRecord[]

@@ -7,6 +7,8 @@ export interface Recording {
   state: boolean
   /** Of that, code is left out: it may be long. */
   withoutCode?: boolean
+  /** Without `state`, the accounts alone that a frame sends native currency to or from, without code and slots. Only with frames. */
+  balances?: boolean
   /** Each instruction; none where absent. */
   steps?: StepOptions | undefined
   /** What the instructions of each frame use (ERC-7562). Only with frames. */
@@ -38,7 +40,7 @@ export function isRecorded({ frames, state, steps, depends, effects }: Recording
 /** Shared: engines know it by identity. */
 export const NO_RECORDING: Recording = { frames: false, state: false }
 
-/** A question to a contract, asked before and after one call. What answering it changes is dropped. */
+/** A question to a contract, asked before and after one call, or after it alone. What answering it changes is dropped. */
 export interface Probe {
   /** Index in the plan's blocks. */
   block: number
@@ -46,4 +48,5 @@ export interface Probe {
   call: number
   to: Address
   input: Hex
+  isAfter?: boolean
 }

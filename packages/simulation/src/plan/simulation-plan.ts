@@ -30,8 +30,8 @@ export interface SimulationPlan {
   traceTransfers: boolean
   /** The answer lists what was touched; absent: it counts alone. */
   listTouched?: boolean
-  /** The answer lists what of the state it comes of. */
-  listReads?: boolean
+  /** Of the outcome the calls alone are wanted, without logs, and what of the state they come of: the last block is not sealed. */
+  isTrial?: boolean
   /** Gas for all calls together: a call gets at most what is left of it. */
   gasBudget: bigint
   /**

@@ -1,9 +1,9 @@
 import { unlessAborted } from '@upfront/node'
-import { ErrorCode, type Hex, RpcError } from '@upfront/protocol'
+import { type Address, ErrorCode, type Hex, RpcError } from '@upfront/protocol'
 import type { DriveLimits, Driver } from '../drive/driver.js'
 import { type PinnedState, pinnedState } from '../drive/pinned-state.js'
 import type { BlockEncoder } from '../engine/block-carrier.js'
-import type { TouchedList } from '../engine/engine.js'
+import type { TouchedList, TouchedSlot } from '../engine/engine.js'
 import {
   type BlockEnvironment,
   type BlockExecutionResult,
@@ -45,6 +45,7 @@ export class BlockPrefix {
   readonly #options: PrefixOptions
   readonly #layers: StateLayer[] = []
   readonly #merged = new Map<string, StateLayer>()
+  #weight = 1
   #raw: readonly Hex[] | undefined
   #underWay: Promise<void> | undefined
 
@@ -54,8 +55,7 @@ export class BlockPrefix {
 
   /** About how many values of state its layers hold. */
   get weight(): number {
-    const all = [...this.#layers, ...this.#merged.values()]
-    return all.reduce((sum, layer) => sum + weightOf(layer), 1)
+    return this.#weight
   }
 
   /** How many logs these transactions, which were executed, wrote. */
@@ -65,18 +65,17 @@ export class BlockPrefix {
 
   /** Whether none of its transactions from one position to another, all of which were executed, changed any of these. */
   isSame({ accounts, slots }: TouchedList, from: number, to: number): boolean {
-    const read = new Set<string>(accounts)
-    const words = new Set(slots.map(({ address, slot }) => address + slot))
-    return this.#layers
-      .slice(from + 1, to + 1)
-      .every((layer) =>
-        [...layer.accounts].every(
-          ([address, { balance, nonce, code, storageCleared, storage }]) =>
-            !storageCleared &&
-            !(read.has(address) && (balance ?? nonce ?? code) !== undefined) &&
-            ![...storage.keys()].some((slot) => words.has(address + slot)),
-        ),
-      )
+    return !this.#layers.slice(from + 1, to + 1).some(({ accounts: changed }) => {
+      const isOther = (address: Address) => {
+        const { balance, nonce, code } = changed.get(address) ?? {}
+        return (balance ?? nonce ?? code) !== undefined
+      }
+      const isSet = ({ address, slot }: TouchedSlot) => {
+        const change = changed.get(address)
+        return change !== undefined && (change.storageCleared || change.storage.has(slot))
+      }
+      return accounts.some(isOther) || slots.some(isSet)
+    })
   }
 
   /** The block has these transactions now, of which the first are those that were executed. */
@@ -131,6 +130,7 @@ export class BlockPrefix {
     const difference = count === this.#raw.length ? differenceOf?.(executed) : undefined
     if (difference !== undefined) throw unlike(number, difference)
     this.#layers.push(...executed.layers)
+    for (const layer of executed.layers) this.#weight += weightOf(layer)
     this.transactions.push(...executed.transactions)
     this.receipts.push(...executed.receipts)
     site.onExecuted?.(executed.receipts.reduce((sum, { gasUsed }) => sum + gasUsed, 0n))
@@ -155,6 +155,7 @@ export class BlockPrefix {
     if (merged === undefined) {
       merged = mergedLayers(this.#layers.slice(from, to))
       this.#merged.set(key, merged)
+      this.#weight += weightOf(merged)
     }
     return merged
   }

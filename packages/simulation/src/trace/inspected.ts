@@ -91,7 +91,8 @@ export function recordingOf({
       fees === true ||
       accounts !== undefined ||
       guard === true,
-    state: wanted.state || stateDiff || accessLists || assetChanges,
+    state: wanted.state || stateDiff || accessLists,
+    ...(assetChanges && { balances: true }),
     ...(!wanted.state && !stateDiff && { withoutCode: true }),
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),

@@ -35,7 +35,11 @@ const swap = (more: number) =>
 const first = Number(await geth.rpc<Hex>('eth_getTransactionCount', [trader.address, 'pending']))
 for (let sent = 0; sent < SWAPS; sent += 1)
   await wallet.sendTransaction({ chain: null, nonce: first + sent, gas: 400_000n, to: router, data: swap(sent) })
-const block = await seal()
+const isEmpty = async (hash: string) =>
+  (await geth.rpc<{ transactions: Hex[] }>('eth_getBlockByHash', [hash, false])).transactions.length === 0
+let block = await seal()
+// A busy geth may seal its block before it put the transactions into it.
+while (await isEmpty(block)) block = await seal()
 const gateway = await startGateway(geth.rpcUrl)
 
 const rows: string[][] = []

@@ -102,11 +102,11 @@ fields! {
     }
 }
 fields! { plan::StepOptions { stack, memory, storage, return_data, limit } }
-fields! { plan::Recording { frames, state, without_code, steps, uses, depends, effects, alone } }
-fields! { plan::Probe { block, call, to, input } }
+fields! { plan::Recording { frames, state, without_code, balances, steps, uses, depends, effects, alone } }
+fields! { plan::Probe { block, call, to, input, is_after } }
 fields! {
     plan::Plan {
-        chain, base, validation, trace_transfers, list_touched, list_reads, gas_budget, da_footprint_scalar,
+        chain, base, validation, trace_transfers, list_touched, is_trial, gas_budget, da_footprint_scalar,
         full_transactions, answer_bytes, recording, probes, blocks
     }
 }

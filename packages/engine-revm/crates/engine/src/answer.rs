@@ -59,6 +59,11 @@ struct Writer<'a, 'p> {
 impl<'a> Writer<'a, '_> {
     fn block(&mut self, block: &'a ExecutedBlock, planned: &PlannedBlock) {
         let header = &block.header;
+        if self.plan.is_trial {
+            self.text("{\"calls\":");
+            self.list(&block.calls, |writer, call| writer.call(call, 0, None));
+            return self.text("}");
+        }
         self.number("{\"number\":", header.number);
         self.hex(",\"hash\":", block.hash.as_slice());
         self.hex(",\"parentHash\":", header.parent_hash.as_slice());
@@ -94,7 +99,7 @@ impl<'a> Writer<'a, '_> {
             self.list(&block.calls, |writer, call| writer.hex("", call.tx_hash.as_slice()));
         }
         self.text(",\"uncles\":[],\"calls\":");
-        self.list(block.calls.iter().enumerate(), |writer, (index, call)| writer.call(call, index, &place));
+        self.list(block.calls.iter().enumerate(), |writer, (index, call)| writer.call(call, index, Some(&place)));
         if header.withdrawals_root.is_some() {
             self.text(",\"withdrawals\":");
             self.list(&planned.withdrawals, |writer, withdrawal| {
@@ -108,18 +113,19 @@ impl<'a> Writer<'a, '_> {
         self.text("}");
     }
 
-    fn call(&mut self, call: &'a ExecutedCall, index: usize, place: &BlockFields) {
+    /// Without a place, of a trial.
+    fn call(&mut self, call: &'a ExecutedCall, index: usize, place: Option<&BlockFields>) {
         let succeeded = call.status == Status::Success;
         self.hex("{\"returnData\":", if succeeded { &call.return_data } else { &[] });
-        self.text(",\"logs\":");
-        if call.logs.is_empty() {
-            self.text("[]");
-        } else {
-            let transaction = transaction_place(call, index);
+        if let Some(place) = place {
+            self.text(",\"logs\":");
+            let transaction = if call.logs.is_empty() { Vec::new() } else { transaction_place(call, index) };
             self.list(&call.logs, |writer, log| writer.log(log, &transaction, place));
         }
         self.number(",\"gasUsed\":", call.gas_used);
-        self.number(",\"maxUsedGas\":", call.max_used_gas);
+        if place.is_some() {
+            self.number(",\"maxUsedGas\":", call.max_used_gas);
+        }
         self.text(if succeeded { ",\"status\":\"0x1\"" } else { ",\"status\":\"0x0\"" });
         if !succeeded {
             self.gaps.push(Gap { at: self.out.len(), call });

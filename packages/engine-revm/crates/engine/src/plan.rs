@@ -78,8 +78,8 @@ pub struct Plan {
     pub trace_transfers: bool,
     /// The outcome lists what was touched.
     pub list_touched: bool,
-    /// The outcome lists what of the state was read.
-    pub list_reads: bool,
+    /// Of the outcome the calls alone are wanted, without logs, and what of the state they come of: the last block is not sealed.
+    pub is_trial: bool,
     pub gas_budget: u64,
     /// Jovian: from the attributes deposit of the base block; absent: as L1Block has it there.
     pub da_footprint_scalar: Option<u64>,
@@ -91,7 +91,7 @@ pub struct Plan {
     pub probes: Vec<Probe>,
 }
 
-/// A question to a contract, asked before and after one call. What answering it changes is dropped.
+/// A question to a contract, asked before and after one call, or after it alone. What answering it changes is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// Which call: indices of its block and in it.
@@ -99,6 +99,7 @@ pub struct Probe {
     pub call: u64,
     pub to: Address,
     pub input: Bytes,
+    pub is_after: bool,
 }
 
 impl Plan {
@@ -116,6 +117,8 @@ pub struct Recording {
     pub state: bool,
     /// Of that, code is left out.
     pub without_code: bool,
+    /// Without `state`, the accounts alone that a frame sends native currency to or from. Only with frames.
+    pub balances: bool,
     /// Each instruction.
     pub steps: Option<StepOptions>,
     /// What the instructions of each frame use (ERC-7562). Only with frames.

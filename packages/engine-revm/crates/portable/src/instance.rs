@@ -6,7 +6,9 @@ use upfront_engine::{
     simulate::BaseState,
     state::{AccountChange, Allowance, Layer, Read, ReadError, StateSource, Stop, Value},
 };
-use upfront_engine_border::{AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, written};
+use upfront_engine_border::{
+    AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, lacking, written,
+};
 
 /// What the event loop gives a simulation at most. Hashing and precompiles take three to ten times what they do natively, and
 /// memory is touched for the first time more often.
@@ -119,9 +121,8 @@ impl Instance {
             Work::Lay(block) => changed((block.hash, block.number), carry::listed(&block)),
             work => work.perform(&base).map(|payload| (Said::Done, payload)),
         };
-        let reads = lacking.take();
-        if !reads.is_empty() {
-            return Ok((Said::Read, written(&reads).into_bytes().into()));
+        if let Some(reads) = lacking.take() {
+            return Ok((Said::Read, reads.into_bytes().into()));
         }
         Ok(match done {
             Ok(answer) => answer,
@@ -161,17 +162,17 @@ fn changed(
 
 /// Notes what is asked for, in place of waiting for it.
 #[derive(Default)]
-struct Lacking(Mutex<Vec<Read>>);
+struct Lacking(Mutex<Option<String>>);
 
 impl Lacking {
-    fn take(&self) -> Vec<Read> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn take(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl StateSource for Lacking {
-    fn read(&self, reads: &[Read], _certain: usize) -> std::result::Result<Vec<Value>, ReadError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(reads);
+    fn read(&self, reads: &[Read], certain: usize) -> std::result::Result<Vec<Value>, ReadError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| lacking(reads, certain));
         Err(ReadError::Failed)
     }
 }

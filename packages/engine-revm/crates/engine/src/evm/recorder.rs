@@ -171,6 +171,12 @@ impl Recorder {
         self.recording.frames
     }
 
+    /// Whose balances are shown: the two of each frame that sends native currency.
+    pub fn paid(&self) -> AddressSet {
+        let sends = |frame: &&Frame| self.recording.balances && frame.value.is_some_and(|value| !value.is_zero());
+        self.frames.iter().filter(sends).flat_map(|frame| [Some(frame.from), frame.to]).flatten().collect()
+    }
+
     pub fn shows_code(&self) -> bool {
         !self.recording.without_code
     }

@@ -67,7 +67,7 @@ pub fn execute(plan: &Plan, index: usize, evm: &mut Evm, progress: &mut Progress
         executed.push(done);
     }
 
-    if plan.recording.alone && index + 1 == plan.blocks.len() {
+    if (plan.is_trial || plan.recording.alone) && index + 1 == plan.blocks.len() {
         let calls = executed.into_iter().map(|done| done.call).collect();
         return Ok(ExecutedBlock { header: Header::default(), base_fee, hash: B256::ZERO, size: 0, calls });
     }

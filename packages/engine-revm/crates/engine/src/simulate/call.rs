@@ -91,7 +91,7 @@ pub fn execute(
     let shown_price = call.shown_gas_price.unwrap_or(gas_price);
     evm.inner.ctx.chain.gas_price = shown_price;
     let probes = plan.probes_of(turn.block, turn.call);
-    let before = probe::ask(evm, &probes)?;
+    let before = probe::ask(evm, &probes, false)?;
     evm.inner.ctx.chain.gas_price = shown_price;
     record::begin(plan.recording, evm, call, progress.output_left)?;
     let outcome = run(evm, call, &sender, &charge, initial, gas)?;
@@ -111,7 +111,7 @@ pub fn execute(
         if !plan.recording.frames {
             record.frames = Vec::new();
         }
-        let after = probe::ask(evm, &probes)?;
+        let after = probe::ask(evm, &probes, true)?;
         let pairs = before.answers.into_iter().zip(after.answers);
         record.probed = pairs.map(|(before, after)| Probed { before, after }).collect();
         record.probe_gas = before.gas_used + after.gas_used;

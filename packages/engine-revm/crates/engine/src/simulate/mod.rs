@@ -48,7 +48,7 @@ pub struct Simulated {
 /// Executes and seals all blocks of the plan on `state`, which says whether missing values are waited for.
 pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, reservation: MemoryReservation) -> Simulated {
     state.set_block_hash(plan.base.number, plan.base.hash);
-    if plan.list_reads {
+    if plan.is_trial {
         state.swap_reads(Some(RefCell::default()));
     }
     let inspector = Inspector { stop, reservation, trace_transfers: plan.trace_transfers, ..Inspector::default() };

@@ -20,16 +20,18 @@ const MOST_BYTES: usize = 1_024;
 /// What one round of questions came to.
 #[derive(Default)]
 pub struct Answers {
-    /// In the order of the probes; none where a contract fails.
+    /// In the order of the probes; none where a contract fails, or is not asked.
     pub answers: Vec<Option<Bytes>>,
     /// Of all together, before refunds.
     pub gas_used: u64,
 }
 
-pub fn ask(evm: &mut Evm, probes: &[&Probe]) -> Result<Answers, ReadError> {
+/// `is_after`: the call has run.
+pub fn ask(evm: &mut Evm, probes: &[&Probe], is_after: bool) -> Result<Answers, ReadError> {
     let mut round = Answers::default();
     for probe in probes {
-        let (answer, gas_used) = answer(evm, probe)?;
+        let is_asked = is_after || !probe.is_after;
+        let (answer, gas_used) = if is_asked { answer(evm, probe)? } else { (None, 0) };
         round.answers.push(answer);
         round.gas_used += gas_used;
     }

@@ -62,7 +62,7 @@ pub fn end(
     let accounts = if recorder.watches_state() {
         accounts(evm, call, nonce, changes, lookups, &mut recorder)?
     } else {
-        Vec::new()
+        balances(evm, changes, &mut recorder)?
     };
     let mut dependencies = evm.inner.ctx.chain.tracker.as_mut().map(|tracker| tracker.finish());
     if let Some(dependencies) = &mut dependencies {
@@ -89,6 +89,18 @@ pub fn end(
         dependencies,
         ..CallRecord::default()
     })))
+}
+
+/// Whoever a frame sends native currency to or from; without code and slots.
+fn balances(evm: &mut Evm, changes: &EvmState, recorder: &mut Recorder) -> Result<Vec<RecordedAccount>, Fault> {
+    let mut accounts = Vec::new();
+    for address in recorder.paid() {
+        let mut account = account(evm, address, changes.get(&address))?;
+        (account.before.code, account.after.code) = (None, None);
+        recorder.take(ACCOUNT_BYTES);
+        accounts.push(account);
+    }
+    Ok(accounts)
 }
 
 fn accounts(

@@ -104,7 +104,7 @@ pub(super) fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Pl
         }],
         validation: false,
         list_touched: true,
-        list_reads: false,
+        is_trial: false,
         trace_transfers: true,
         gas_budget: 50_000_000,
         da_footprint_scalar: None,
