@@ -126,18 +126,26 @@ function writeValue(type, value) {
 
 function readInTypescript(type) {
   const head = `export function read${type.name}(reader: TextReader): ${tsName(type)} {`
-  if (type.kind === 'record') return `${head} return { ${type.fields.map(readField).join(', ')} } }`
+  if (type.kind === 'record') return `${head} ${readFields(type.fields, tsName(type))} }`
   const cases = type.variants.map(({ tag, fields }) => {
-    return `case '${tag}': return { ${[`kind: '${tag}'`, ...fields.map(readField)].join(', ')} }`
+    return `case '${tag}': { ${readFields(fields, `Extract<${tsName(type)}, { kind: '${tag}' }>`, [`kind: '${tag}'`])} }`
   })
   const unknown = `default: throw new Error('the addon sent an unknown ${type.name}')`
   return `${head} switch (reader.word()) { ${[...cases, unknown].join('\n')} } }`
 }
 
-function readField({ ts, type }) {
-  return type.kind === 'optional'
-    ? `...reader.given('${ts}', () => ${readValue(type.item)})`
-    : `${ts}: ${readValue(type)}`
+/** What is absent is no property. Spreading what is there takes V8 several times as long as setting it. */
+function readFields(fields, type, before = []) {
+  const optional = fields.findIndex((field) => field.type.kind === 'optional')
+  const [first, rest] = optional === -1 ? [fields, []] : [fields.slice(0, optional), fields.slice(optional)]
+  const literal = `{ ${[...before, ...first.map(({ ts, type }) => `${ts}: ${readValue(type)}`)].join(', ')} }`
+  if (rest.length === 0) return `return ${literal}`
+  const set = rest.map(({ ts, type }) =>
+    type.kind === 'optional'
+      ? `if (reader.isGiven()) record.${ts} = ${readValue(type.item)}`
+      : `record.${ts} = ${readValue(type)}`,
+  )
+  return [`const record = ${literal} as ${type}`, ...set, 'return record'].join('\n')
 }
 
 function readValue(type) {

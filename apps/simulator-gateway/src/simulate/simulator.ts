@@ -77,7 +77,7 @@ export class Simulator {
    * Simulates, then does `work` with the answer on what was simulated on; at once where all it needs is there. `upfront_simulate` is
    * `eth_simulateV1` with an inspection.
    * @param params as they came
-   * @param more of the simulation: what an inspection is likely to ask of contracts, and whether it is a trial
+   * @param probes that an inspection is likely to ask for @param isTrial see `SimulationPlan`
    * @throws or rejects with RpcError, the signal's reason, what `work` throws
    */
   simulate<T>(
@@ -85,7 +85,7 @@ export class Simulator {
     params: unknown,
     context: SimulationContext,
     work: (answer: SimulationAnswer, simulation: Simulation, inspection: Inspection | undefined) => Awaitable<T>,
-    more: Pick<Simulation, 'probes' | 'isTrial'> = {},
+    { probes, isTrial }: Pick<Simulation, 'probes' | 'isTrial'> = {},
   ): Awaitable<T> {
     const asked = method === 'upfront_simulate' ? decodeInspection(params) : { params, inspection: undefined }
     const { inspection } = asked
@@ -110,13 +110,13 @@ export class Simulator {
               },
             )
           }
-          Object.assign(simulation, more)
+          if (isTrial) simulation.isTrial = true
           if (inspection?.outcome && layouts !== undefined) {
             const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
             simulation.inLastBlocks = (place) => this.bases.inLastBlocks(simulation, place, time)
             simulation.seenWaiting = (facts) => this.waiting.changing(facts)
           }
-          return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
+          return andThen(inspect(simulation, inspection, run, layouts, probes), (answer) => {
             if (isRecording) bounded(answer.json, limits)
             const { blocks, gasUsed, reads } = answer
             this.telemetry.tell('simulation.done', { blocks: blocks.length, gasUsed, isHeld: reads === 0 })

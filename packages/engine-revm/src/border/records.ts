@@ -394,27 +394,32 @@ export function writeListedBlock(record: ListedBlock): string {
 }
 
 export function readAccountChange(reader: TextReader): AccountChange {
-  return {
-    ...reader.given('balance', () => reader.bigint()),
-    ...reader.given('nonce', () => reader.bigint()),
-    ...reader.given('code', () => reader.hex()),
-    storageCleared: reader.flag(),
-    storage: new Map(reader.list(() => [reader.hex(), reader.hex()])),
-  }
+  const record = {} as AccountChange
+  if (reader.isGiven()) record.balance = reader.bigint()
+  if (reader.isGiven()) record.nonce = reader.bigint()
+  if (reader.isGiven()) record.code = reader.hex()
+  record.storageCleared = reader.flag()
+  record.storage = new Map(reader.list(() => [reader.hex(), reader.hex()]))
+  return record
 }
 
 export function readRead(reader: TextReader): StateRead {
   switch (reader.word()) {
-    case 'balance':
+    case 'balance': {
       return { kind: 'balance', address: reader.hex() }
-    case 'nonce':
+    }
+    case 'nonce': {
       return { kind: 'nonce', address: reader.hex() }
-    case 'code':
+    }
+    case 'code': {
       return { kind: 'code', address: reader.hex() }
-    case 'storage':
+    }
+    case 'storage': {
       return { kind: 'storage', address: reader.hex(), slot: reader.hex() }
-    case 'blockHash':
+    }
+    case 'blockHash': {
       return { kind: 'blockHash', number: reader.bigint() }
+    }
     default:
       throw new Error('the addon sent an unknown Read')
   }
@@ -422,41 +427,58 @@ export function readRead(reader: TextReader): StateRead {
 
 export function readHalt(reader: TextReader): Halt {
   switch (reader.word()) {
-    case 'outOfGas':
+    case 'outOfGas': {
       return { kind: 'outOfGas' }
-    case 'invalidJump':
+    }
+    case 'invalidJump': {
       return { kind: 'invalidJump' }
-    case 'reentrancySentry':
+    }
+    case 'reentrancySentry': {
       return { kind: 'reentrancySentry' }
-    case 'returnDataOutOfBounds':
+    }
+    case 'returnDataOutOfBounds': {
       return { kind: 'returnDataOutOfBounds' }
-    case 'stackUnderflow':
+    }
+    case 'stackUnderflow': {
       return { kind: 'stackUnderflow', height: reader.number(), inputs: reader.number() }
-    case 'stackOverflow':
+    }
+    case 'stackOverflow': {
       return { kind: 'stackOverflow' }
-    case 'writeProtection':
+    }
+    case 'writeProtection': {
       return { kind: 'writeProtection', isPriced: reader.flag() }
-    case 'addressCollision':
+    }
+    case 'addressCollision': {
       return { kind: 'addressCollision' }
-    case 'codeStorageOutOfGas':
+    }
+    case 'codeStorageOutOfGas': {
       return { kind: 'codeStorageOutOfGas' }
-    case 'codeStartsWithEf':
+    }
+    case 'codeStartsWithEf': {
       return { kind: 'codeStartsWithEf' }
-    case 'nonceOverflow':
+    }
+    case 'nonceOverflow': {
       return { kind: 'nonceOverflow' }
-    case 'callTooDeep':
+    }
+    case 'callTooDeep': {
       return { kind: 'callTooDeep' }
-    case 'insufficientBalance':
+    }
+    case 'insufficientBalance': {
       return { kind: 'insufficientBalance' }
-    case 'balanceOverflow':
+    }
+    case 'balanceOverflow': {
       return { kind: 'balanceOverflow' }
-    case 'precompileFailed':
+    }
+    case 'precompileFailed': {
       return { kind: 'precompileFailed' }
-    case 'codeTooLarge':
+    }
+    case 'codeTooLarge': {
       return { kind: 'codeTooLarge', size: reader.number(), limit: reader.number() }
-    case 'invalidOpcode':
+    }
+    case 'invalidOpcode': {
       return { kind: 'invalidOpcode', opcode: reader.word() }
-    case 'precompile':
+    }
+    case 'precompile': {
       return {
         kind: 'precompile',
         fault: reader.name<
@@ -477,20 +499,21 @@ export function readHalt(reader: TextReader): Halt {
           | 'unknown'
         >(),
       }
-    case 'other':
+    }
+    case 'other': {
       return { kind: 'other', name: reader.word() }
+    }
     default:
       throw new Error('the addon sent an unknown Halt')
   }
 }
 
 export function readWrittenFailure(reader: TextReader): WrittenFailure {
-  return {
-    at: reader.number(),
-    ...reader.given('halt', () => readHalt(reader)),
-    isGasCapped: reader.flag(),
-    returnData: reader.hex(),
-  }
+  const record = { at: reader.number() } as WrittenFailure
+  if (reader.isGiven()) record.halt = readHalt(reader)
+  record.isGasCapped = reader.flag()
+  record.returnData = reader.hex()
+  return record
 }
 
 export function readTouchedSlot(reader: TextReader): TouchedSlot {
@@ -527,32 +550,34 @@ export function readFrameUses(reader: TextReader): FrameUses {
 }
 
 export function readFrame(reader: TextReader): Frame {
-  return {
+  const record = {
     kind: reader.name<'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'>(),
     depth: reader.number(),
     from: reader.hex(),
-    ...reader.given('to', () => reader.hex()),
-    input: reader.hex(),
-    output: reader.hex(),
-    gas: reader.bigint(),
-    gasUsed: reader.bigint(),
-    ...reader.given('value', () => reader.bigint()),
-    reverted: reader.flag(),
-    ...reader.given('halt', () => readHalt(reader)),
-    isPrecompile: reader.flag(),
-    logs: reader.list(() => readFrameLog(reader)),
-    ...reader.given('uses', () => readFrameUses(reader)),
-  }
+  } as Frame
+  if (reader.isGiven()) record.to = reader.hex()
+  record.input = reader.hex()
+  record.output = reader.hex()
+  record.gas = reader.bigint()
+  record.gasUsed = reader.bigint()
+  if (reader.isGiven()) record.value = reader.bigint()
+  record.reverted = reader.flag()
+  if (reader.isGiven()) record.halt = readHalt(reader)
+  record.isPrecompile = reader.flag()
+  record.logs = reader.list(() => readFrameLog(reader))
+  if (reader.isGiven()) record.uses = readFrameUses(reader)
+  return record
 }
 
 export function readAccountFacts(reader: TextReader): AccountFacts {
-  return {
+  const record = {
     exists: reader.flag(),
     balance: reader.bigint(),
     nonce: reader.bigint(),
     codeHash: reader.hex(),
-    ...reader.given('code', () => reader.hex()),
-  }
+  } as AccountFacts
+  if (reader.isGiven()) record.code = reader.hex()
+  return record
 }
 
 export function readRecordedSlot(reader: TextReader): RecordedSlot {
@@ -578,7 +603,10 @@ export function readRecordedAccount(reader: TextReader): RecordedAccount {
 }
 
 export function readProbed(reader: TextReader): Probed {
-  return { ...reader.given('before', () => reader.hex()), ...reader.given('after', () => reader.hex()) }
+  const record = {} as Probed
+  if (reader.isGiven()) record.before = reader.hex()
+  if (reader.isGiven()) record.after = reader.hex()
+  return record
 }
 
 export function readRecordedHalt(reader: TextReader): RecordedHalt {
@@ -592,7 +620,7 @@ export function readRecordedHalt(reader: TextReader): RecordedHalt {
 }
 
 export function readDecidingFact(reader: TextReader): DecidingFact {
-  return {
+  const record = {
     kind: reader.name<
       | 'slot'
       | 'balance'
@@ -609,14 +637,15 @@ export function readDecidingFact(reader: TextReader): DecidingFact {
       | 'origin'
       | 'gasLeft'
     >(),
-    ...reader.given('address', () => reader.hex()),
-    ...reader.given('slot', () => reader.hex()),
-    ...reader.given('number', () => reader.bigint()),
-    value: reader.bigint(),
-    reached: reader.number(),
-    changed: reader.number(),
-    blocks: reader.number(),
-  }
+  } as DecidingFact
+  if (reader.isGiven()) record.address = reader.hex()
+  if (reader.isGiven()) record.slot = reader.hex()
+  if (reader.isGiven()) record.number = reader.bigint()
+  record.value = reader.bigint()
+  record.reached = reader.number()
+  record.changed = reader.number()
+  record.blocks = reader.number()
+  return record
 }
 
 export function readDependencies(reader: TextReader): Dependencies {
@@ -624,7 +653,7 @@ export function readDependencies(reader: TextReader): Dependencies {
 }
 
 export function readCallRecord(reader: TextReader): CallRecord {
-  return {
+  const record = {
     gas: reader.bigint(),
     gasUsed: reader.bigint(),
     frames: reader.list(() => readFrame(reader)),
@@ -634,22 +663,21 @@ export function readCallRecord(reader: TextReader): CallRecord {
     steps: reader.list(() => reader.word()),
     haltedSteps: reader.list(() => readRecordedHalt(reader)),
     preimages: reader.list(() => reader.hex()),
-    ...reader.given('dependencies', () => readDependencies(reader)),
-    ...reader.given('effects', () => reader.hex()),
-  }
+  } as CallRecord
+  if (reader.isGiven()) record.dependencies = readDependencies(reader)
+  if (reader.isGiven()) record.effects = reader.hex()
+  return record
 }
 
 export function readWritten(reader: TextReader): Written {
-  return {
-    accounts: reader.number(),
-    slots: reader.number(),
-    ...reader.given('touchedList', () => readTouchedList(reader)),
-    ...reader.given('readList', () => readTouchedList(reader)),
-    gasUsed: reader.bigint(),
-    failures: reader.list(() => readWrittenFailure(reader)),
-    ends: reader.list(() => reader.number()),
-    records: reader.list(() => readCallRecord(reader)),
-  }
+  const record = { accounts: reader.number(), slots: reader.number() } as Written
+  if (reader.isGiven()) record.touchedList = readTouchedList(reader)
+  if (reader.isGiven()) record.readList = readTouchedList(reader)
+  record.gasUsed = reader.bigint()
+  record.failures = reader.list(() => readWrittenFailure(reader))
+  record.ends = reader.list(() => reader.number())
+  record.records = reader.list(() => readCallRecord(reader))
+  return record
 }
 
 export function readLog(reader: TextReader): ExecutedLog {
@@ -657,21 +685,18 @@ export function readLog(reader: TextReader): ExecutedLog {
 }
 
 export function readRollupReceipt(reader: TextReader): RollupReceipt {
-  return {
-    l1GasPrice: reader.bigint(),
-    l1GasUsed: reader.bigint(),
-    l1Fee: reader.bigint(),
-    ...reader.given('l1BaseFeeScalar', () => reader.bigint()),
-    ...reader.given('l1BlobBaseFee', () => reader.bigint()),
-    ...reader.given('l1BlobBaseFeeScalar', () => reader.bigint()),
-    ...reader.given('operatorFeeScalar', () => reader.bigint()),
-    ...reader.given('operatorFeeConstant', () => reader.bigint()),
-    ...reader.given('daFootprintGasScalar', () => reader.bigint()),
-  }
+  const record = { l1GasPrice: reader.bigint(), l1GasUsed: reader.bigint(), l1Fee: reader.bigint() } as RollupReceipt
+  if (reader.isGiven()) record.l1BaseFeeScalar = reader.bigint()
+  if (reader.isGiven()) record.l1BlobBaseFee = reader.bigint()
+  if (reader.isGiven()) record.l1BlobBaseFeeScalar = reader.bigint()
+  if (reader.isGiven()) record.operatorFeeScalar = reader.bigint()
+  if (reader.isGiven()) record.operatorFeeConstant = reader.bigint()
+  if (reader.isGiven()) record.daFootprintGasScalar = reader.bigint()
+  return record
 }
 
 export function readReceipt(reader: TextReader): ExecutedReceipt {
-  return {
+  const record = {
     type: reader.number(),
     succeeded: reader.flag(),
     cumulativeGasUsed: reader.bigint(),
@@ -679,10 +704,11 @@ export function readReceipt(reader: TextReader): ExecutedReceipt {
     effectiveGasPrice: reader.bigint(),
     logs: reader.list(() => readLog(reader)),
     contractAddress: reader.optional(() => reader.hex()) ?? null,
-    ...reader.given('blobGasUsed', () => reader.bigint()),
-    ...reader.given('rollup', () => readRollupReceipt(reader)),
-    encoded: reader.hex(),
-  }
+  } as ExecutedReceipt
+  if (reader.isGiven()) record.blobGasUsed = reader.bigint()
+  if (reader.isGiven()) record.rollup = readRollupReceipt(reader)
+  record.encoded = reader.hex()
+  return record
 }
 
 export function readExecutionTransaction(reader: TextReader): ExecutionTransaction {
@@ -708,46 +734,66 @@ export function readExecuted(reader: TextReader): Executed {
 
 export function readTransactionFault(reader: TextReader): TransactionFault {
   switch (reader.word()) {
-    case 'nonceTooHigh':
+    case 'nonceTooHigh': {
       return { kind: 'nonceTooHigh', nonce: reader.bigint(), expected: reader.bigint() }
-    case 'nonceTooLow':
+    }
+    case 'nonceTooLow': {
       return { kind: 'nonceTooLow', nonce: reader.bigint(), expected: reader.bigint() }
-    case 'nonceHasMaxValue':
+    }
+    case 'nonceHasMaxValue': {
       return { kind: 'nonceHasMaxValue', nonce: reader.bigint() }
-    case 'tipAboveFeeCap':
+    }
+    case 'tipAboveFeeCap': {
       return { kind: 'tipAboveFeeCap', tip: reader.bigint(), cap: reader.bigint() }
-    case 'feeCapBelowBaseFee':
+    }
+    case 'feeCapBelowBaseFee': {
       return { kind: 'feeCapBelowBaseFee', cap: reader.bigint(), baseFee: reader.bigint() }
-    case 'blobsUnsupported':
+    }
+    case 'blobsUnsupported': {
       return { kind: 'blobsUnsupported' }
-    case 'blobsOfCreation':
+    }
+    case 'blobsOfCreation': {
       return { kind: 'blobsOfCreation' }
-    case 'noBlobHashes':
+    }
+    case 'noBlobHashes': {
       return { kind: 'noBlobHashes' }
-    case 'tooManyBlobs':
+    }
+    case 'tooManyBlobs': {
       return { kind: 'tooManyBlobs' }
-    case 'blobHashVersion':
+    }
+    case 'blobHashVersion': {
       return { kind: 'blobHashVersion', index: reader.number() }
-    case 'blobFeeCapTooLow':
+    }
+    case 'blobFeeCapTooLow': {
       return { kind: 'blobFeeCapTooLow', cap: reader.bigint(), blobBaseFee: reader.bigint() }
-    case 'setCodeUnsupported':
+    }
+    case 'setCodeUnsupported': {
       return { kind: 'setCodeUnsupported' }
-    case 'setCodeOfCreation':
+    }
+    case 'setCodeOfCreation': {
       return { kind: 'setCodeOfCreation' }
-    case 'noAuthorizations':
+    }
+    case 'noAuthorizations': {
       return { kind: 'noAuthorizations' }
-    case 'initCodeTooLarge':
+    }
+    case 'initCodeTooLarge': {
       return { kind: 'initCodeTooLarge', size: reader.number(), limit: reader.number() }
-    case 'priceOverflow':
+    }
+    case 'priceOverflow': {
       return { kind: 'priceOverflow' }
-    case 'insufficientFunds':
+    }
+    case 'insufficientFunds': {
       return { kind: 'insufficientFunds', have: reader.bigint(), want: reader.bigint() }
-    case 'insufficientFundsForTransfer':
+    }
+    case 'insufficientFundsForTransfer': {
       return { kind: 'insufficientFundsForTransfer' }
-    case 'intrinsicGas':
+    }
+    case 'intrinsicGas': {
       return { kind: 'intrinsicGas', want: reader.bigint() }
-    case 'floorGas':
+    }
+    case 'floorGas': {
       return { kind: 'floorGas', want: reader.bigint() }
+    }
     default:
       throw new Error('the addon sent an unknown TransactionFault')
   }
@@ -755,45 +801,52 @@ export function readTransactionFault(reader: TextReader): TransactionFault {
 
 export function readRejection(reader: TextReader): Rejection {
   switch (reader.word()) {
-    case 'transaction':
+    case 'transaction': {
       return { kind: 'transaction', from: reader.hex(), gas: reader.bigint(), fault: readTransactionFault(reader) }
-    case 'blockGasLimit':
+    }
+    case 'blockGasLimit': {
       return { kind: 'blockGasLimit', left: reader.bigint(), asked: reader.bigint() }
-    case 'takenByPrecompile':
+    }
+    case 'takenByPrecompile': {
       return { kind: 'takenByPrecompile', address: reader.hex() }
-    case 'notPrecompile':
+    }
+    case 'notPrecompile': {
       return { kind: 'notPrecompile', address: reader.hex() }
-    case 'alreadyOverridden':
+    }
+    case 'alreadyOverridden': {
       return { kind: 'alreadyOverridden', address: reader.hex() }
-    case 'nativePrecompile':
+    }
+    case 'nativePrecompile': {
       return { kind: 'nativePrecompile', address: reader.hex() }
-    case 'depositLength':
+    }
+    case 'depositLength': {
       return { kind: 'depositLength', length: reader.number() }
-    case 'requestQueue':
-      return {
+    }
+    case 'requestQueue': {
+      const record = {
         kind: 'requestQueue',
         queue: reader.name<'withdrawal' | 'consolidation' | 'builderDeposit' | 'builderExit'>(),
-        ...reader.given('halt', () => readHalt(reader)),
-      }
+      } as Extract<Rejection, { kind: 'requestQueue' }>
+      if (reader.isGiven()) record.halt = readHalt(reader)
+      return record
+    }
     default:
       throw new Error('the addon sent an unknown Rejection')
   }
 }
 
 export function readRejected(reader: TextReader): Rejected {
-  return {
-    ...reader.given('rejection', () => readRejection(reader)),
-    block: reader.number(),
-    ...reader.given('call', () => reader.number()),
-  }
+  const record = {} as Rejected
+  if (reader.isGiven()) record.rejection = readRejection(reader)
+  record.block = reader.number()
+  if (reader.isGiven()) record.call = reader.number()
+  return record
 }
 
 export function readExecutionRejected(reader: TextReader): ExecutionRejected {
-  return {
-    transaction: reader.number(),
-    message: reader.word(),
-    ...reader.given('nativePrecompile', () => reader.hex()),
-  }
+  const record = { transaction: reader.number(), message: reader.word() } as ExecutionRejected
+  if (reader.isGiven()) record.nativePrecompile = reader.hex()
+  return record
 }
 
 export function readEncoded(reader: TextReader): Encoded {
@@ -806,9 +859,10 @@ export function readSampled(reader: TextReader): Sampled {
 
 export function readCarried(reader: TextReader): Carried {
   switch (reader.word()) {
-    case 'carried':
+    case 'carried': {
       return { kind: 'carried', written: reader.number(), sample: reader.list(() => readSampled(reader)) }
-    case 'differs':
+    }
+    case 'differs': {
       return {
         kind: 'differs',
         difference: reader.name<
@@ -828,6 +882,7 @@ export function readCarried(reader: TextReader): Carried {
         >(),
         detail: reader.word(),
       }
+    }
     default:
       throw new Error('the addon sent an unknown Carried')
   }

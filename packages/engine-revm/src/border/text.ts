@@ -89,20 +89,19 @@ export class TextReader {
   }
 
   optional<T>(read: () => T): T | undefined {
-    if (!this.text.startsWith('-\n', this.#at)) return read()
-    this.#at += 2
-    return undefined
+    return this.isGiven() ? read() : undefined
+  }
+
+  /** Whether a value comes next. Passes what stands for one that is absent. */
+  isGiven(): boolean {
+    const isGiven = !this.text.startsWith('-\n', this.#at)
+    if (!isGiven) this.#at += 2
+    return isGiven
   }
 
   list<T>(read: () => T): T[] {
     const items: T[] = []
     for (let left = this.number(); left > 0; left--) items.push(read())
     return items
-  }
-
-  /** For spreading: nothing where the value is absent. */
-  given<K extends string, V>(key: K, read: () => V): { [P in K]?: V } {
-    const value = this.optional(read)
-    return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V })
   }
 }

@@ -66,21 +66,19 @@ export class Job implements Errand {
     this.#onAnswer(answer)
   }
 
-  /** @param known the values that are held, in the order of `reads`, a line each @returns the reads that are missing, none where that is all */
+  /** @param known the values that are held, in the order of `reads`, a line each @returns what is missing, as the engine writes what it lacks; undefined where nothing is */
   lacks(reads: string, known: string): string | undefined {
     const lines = known.split('\n')
     ;[this.#reads, this.#certain] = readsIn(reads)
     this.#values = this.#reads.map((_, index) => (lines[index] === '-' ? undefined : lines[index]))
-    if (this.#values.includes(undefined)) return this.missing()
+    if (this.#values.includes(undefined)) return `${this.missing()}${this.#missing(this.#certain).length}\n`
     this.#provide()
     return undefined
   }
 
-  /** The reads whose values it waits for, as the engine writes them. */
+  /** The reads whose values it waits for. */
   missing(): string {
-    const isMissing = (_: unknown, index: number) => this.#values[index] === undefined
-    const certain = this.#reads.slice(0, this.#certain).filter(isMissing)
-    return readsText(this.#reads.filter(isMissing)) + count(certain.length)
+    return readsText(this.#missing(this.#reads.length))
   }
 
   /** @param values of `missing`, a line each */
@@ -89,6 +87,11 @@ export class Job implements Errand {
     let next = 0
     this.#values = this.#values.map((value) => value ?? given[next++]!)
     this.#provide()
+  }
+
+  /** Of the first so many reads. */
+  #missing(most: number): string[] {
+    return this.#reads.slice(0, most).filter((_, index) => this.#values[index] === undefined)
   }
 
   #provide(): void {

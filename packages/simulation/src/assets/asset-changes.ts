@@ -20,6 +20,8 @@ type Token = Exclude<Asset, { type: 'native' }>
 /** Questions of one request at most; each is asked before and after its call. */
 const MOST_QUESTIONS = 256
 
+const UNNAMED = { symbol: undefined, decimals: undefined }
+
 /** An asset as it is shown. `symbol` and `decimals` are the token's own words. */
 export interface ShownAsset {
   type: Asset['type']
@@ -107,12 +109,15 @@ export function noQuestions(records: readonly CallRecord[]): AssetQuestions[] {
 
 /** The questions as probes. @param places of the calls, in order */
 export function probesOf(asked: readonly AssetQuestions[], places: readonly Pick<Probe, 'block' | 'call'>[]): Probe[] {
-  return asked.flatMap(({ questions }, index) => questions.map((question) => ({ ...places[index]!, ...question })))
+  return asked.flatMap(({ questions }, index) => {
+    const { block, call } = places[index]!
+    return questions.map(({ to, input, isAfter = false }) => ({ block, call, to, input, isAfter }))
+  })
 }
 
 /** @param asked what `assetQuestions` made @param records of the same calls, with the answers; state where native balances are wanted */
 export function assetChanges(asked: readonly AssetQuestions[], records: readonly CallRecord[]): AssetChanges[] {
-  const metadata = new Map<Address, { symbol?: string; decimals?: number }>()
+  const metadata = new Map<Address, { symbol: string | undefined; decimals: number | undefined }>()
   const answers = asked.map(({ questions }, index) => {
     const probed = records[index]?.probed ?? []
     return new Map(questions.map(({ to, input }, at) => [to + input, probed[at] ?? {}]))
@@ -123,19 +128,17 @@ export function assetChanges(asked: readonly AssetQuestions[], records: readonly
       if (metadata.has(token) || !answers[at]!.has(token + symbolOf(token).input)) continue
       const symbol = symbolIn(answered(at, symbolOf(token)).after)
       const decimals = decimalsIn(answered(at, decimalsOf(token)).after)
-      metadata.set(token, { ...(symbol !== undefined && { symbol }), ...(decimals !== undefined && { decimals }) })
+      metadata.set(token, { symbol, decimals })
     }
   }
   const show = (asset: Asset): ShownAsset => {
     if (asset.type === 'native') return { type: 'native' }
-    const { symbol, decimals } = metadata.get(asset.address) ?? {}
-    return {
-      type: asset.type,
-      address: asset.address,
-      ...(asset.type !== 'erc20' && { tokenId: toQuantity(asset.tokenId) }),
-      ...(symbol !== undefined && { symbol }),
-      ...(decimals !== undefined && asset.type === 'erc20' && { decimals }),
-    }
+    const { symbol, decimals } = metadata.get(asset.address) ?? UNNAMED
+    const shown: ShownAsset = { type: asset.type, address: asset.address }
+    if (asset.type !== 'erc20') shown.tokenId = toQuantity(asset.tokenId)
+    if (symbol !== undefined) shown.symbol = symbol
+    if (decimals !== undefined && asset.type === 'erc20') shown.decimals = decimals
+    return shown
   }
   return asked.map(({ events }, at) => {
     const ask = (question: Question) => answered(at, question)
@@ -210,14 +213,12 @@ function tokenBalances(
     const probed = ask(holdingOf(asset, account))
     const before = wordOf(probed.before)
     const after = wordOf(probed.after)
-    return {
-      ...show(asset),
-      account,
-      ...(before !== undefined && { before: toQuantity(before) }),
-      ...(after !== undefined && { after: toQuantity(after) }),
-      transferred: signed(sum),
-      confirmation: confirmed(before === undefined || after === undefined ? undefined : after - before === sum),
-    }
+    const shown = { ...show(asset), account } as AssetChanges['balances'][number]
+    if (before !== undefined) shown.before = toQuantity(before)
+    if (after !== undefined) shown.after = toQuantity(after)
+    shown.transferred = signed(sum)
+    shown.confirmation = confirmed(before === undefined || after === undefined ? undefined : after - before === sum)
+    return shown
   })
 }
 

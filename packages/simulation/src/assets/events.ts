@@ -64,19 +64,20 @@ const WORD = 64
 /** The transfers that a log tells of; none where it is no event of a token, or not laid out as one. */
 export function transfersIn({ address, topics, data }: EmittedLog): AssetTransfer[] {
   const [event, first, second, third] = topics
-  const words = wordsOf(data)
   switch (event) {
-    case TOPIC.transfer:
+    case TOPIC.transfer: {
       if (first === undefined || second === undefined) return []
       if (third !== undefined) {
         const asset: Asset = { type: 'erc721', address, tokenId: BigInt(third) }
         return [{ asset, from: addressOf(first), to: addressOf(second), amount: 1n }]
       }
-      return words.length < 1
-        ? []
-        : [{ asset: { type: 'erc20', address }, from: addressOf(first), to: addressOf(second), amount: words[0]! }]
+      const [amount] = wordsOf(data)
+      if (amount === undefined) return []
+      return [{ asset: { type: 'erc20', address }, from: addressOf(first), to: addressOf(second), amount }]
+    }
     case TOPIC.deposit:
     case TOPIC.withdrawal: {
+      const words = wordsOf(data)
       if (first === undefined || second !== undefined || words.length !== 1) return []
       const asset: Asset = { type: 'erc20', address }
       const holder = addressOf(first)
@@ -86,11 +87,13 @@ export function transfersIn({ address, topics, data }: EmittedLog): AssetTransfe
         : [{ asset, from: holder, to: ZERO_ADDRESS, amount }]
     }
     case TOPIC.single: {
+      const words = wordsOf(data)
       if (second === undefined || third === undefined || words.length < 2) return []
       const asset: Asset = { type: 'erc1155', address, tokenId: words[0]! }
       return [{ asset, from: addressOf(second), to: addressOf(third), amount: words[1]! }]
     }
     case TOPIC.batch: {
+      const words = wordsOf(data)
       const ids = listAt(words, 0)
       const amounts = listAt(words, 1)
       if (second === undefined || third === undefined || !ids || ids.length !== amounts?.length) return []
@@ -120,9 +123,9 @@ export function transfersByLogs(logs: readonly EmittedLog[]): AssetTransfer[] {
 /** The approval that a log tells of. */
 export function approvalIn({ address, topics, data }: EmittedLog): AssetApproval | undefined {
   const [event, first, second, third] = topics
-  const words = wordsOf(data)
-  if (first === undefined || second === undefined) return undefined
+  if (first === undefined || second === undefined || !isApproval(event)) return undefined
   const owner = addressOf(first)
+  const words = wordsOf(data)
   switch (event) {
     case TOPIC.approval:
       if (third !== undefined)
@@ -149,6 +152,15 @@ export function approvalIn({ address, topics, data }: EmittedLog): AssetApproval
     default:
       return undefined
   }
+}
+
+function isApproval(event: Hash | undefined): boolean {
+  return (
+    event === TOPIC.approval ||
+    event === TOPIC.approvalForAll ||
+    event === TOPIC.permit2Approval ||
+    event === TOPIC.permit2Permit
+  )
 }
 
 /** Whether a log is a wrapped token's deposit or withdrawal. */

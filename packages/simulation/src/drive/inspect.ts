@@ -53,6 +53,7 @@ interface Recorded {
  * run, at once where that is.
  * @param layouts of tokens that were found before; without them the same request takes the same, and says the same: nothing of what other
  * blocks did
+ * @param guessed what contracts are likely to be asked about assets: where that is what they are, one run is enough
  * @returns as `json` the `result` of `upfront_simulate`; all else is of the first run
  * @throws or rejects with what `run` does
  */
@@ -61,8 +62,9 @@ export function inspect(
   inspection: Inspection | undefined,
   run: Run = simulate,
   layouts?: TokenLayouts,
+  guessed: Probe[] = [],
 ): Awaitable<SimulationAnswer> {
-  return inspection === undefined ? run(asked) : inspectIn(asked, inspection, run, layouts)
+  return inspection === undefined ? run(asked) : inspectIn(asked, inspection, run, layouts, guessed)
 }
 
 async function inspectIn(
@@ -70,14 +72,14 @@ async function inspectIn(
   inspection: Inspection,
   run: Run,
   layouts: TokenLayouts | undefined,
+  guessed: Probe[],
 ): Promise<SimulationAnswer> {
   const { signed, tokens, accounts } = inspection
   const read = signed === undefined ? asked : await withSignedCalls(asked, signed)
   const { simulation: set, gas } =
     tokens === undefined ? { simulation: read, gas: 0n } : await setTokens(read, tokens, run, layouts)
-  const { simulation: likely, made } =
+  const { simulation, made } =
     accounts === undefined ? { simulation: set, made: [] } : await withAccountCalls(set, accounts, run)
-  const { probes: guessed = [], ...simulation } = likely
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) {
     const answer = await run(simulation)

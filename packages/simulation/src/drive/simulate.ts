@@ -42,7 +42,7 @@ export interface Simulation extends DriveLimits {
   isTrial?: boolean
   /** What engines write down of each call; nothing where absent. */
   recording?: Recording | undefined
-  /** See `SimulationPlan`. Of an inspection: what contracts are likely to be asked; where that is what they are, one run is enough. */
+  /** See `SimulationPlan`. */
   probes?: Probe[] | undefined
   /** Where it would stand at an earlier place; undefined where that is not held, or no other place. */
   inLastBlocks?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
