@@ -2,6 +2,7 @@ import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from '../outcome/circumstances.js'
+import { isOfHistory } from '../outcome/verdict.js'
 import type { Comparison } from './comparison.js'
 import type { Place, Simulation, SimulationAnswer } from './simulate.js'
 import type { AfterWaiting } from './waiting.js'
@@ -56,9 +57,10 @@ export function conditionsFor({
   isForAll,
 }: Simulated): Record<'together' | 'apart' | 'elsewhere', Condition[]> & { leftOut: string[] } {
   const facts = records.flatMap(({ dependencies }) => dependencies?.facts ?? []).filter(decides)
+  const countsBlocks = simulation.base.slotNumber !== undefined || facts.some(isOfNumber)
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
-    together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
+    together: [...surroundings(simulation), minuteLater(blocks, countsBlocks), withoutCode(simulation)].filter(wanted),
     apart: [highPrice(), ...gas(simulation, parsed)].filter(wanted),
     elsewhere: isForAll ? [] : [...withoutLayers(simulation), ...inLastBlocks(simulation)].filter(wanted),
     leftOut: isForAll && facts.some(({ address }) => address !== undefined) ? [UNPROVEN] : [],
@@ -150,8 +152,14 @@ function highPrice(): Condition {
 
 const LATER = `${SECONDS} s and ${BLOCKS} blocks later`
 
-function minuteLater(blocks: Simulated['blocks']): Condition {
-  return later(LATER, blocks, BLOCKS, SECONDS)
+/** Whether blocks between would make it another one: its slot's number too, which stands for the time. */
+function isOfNumber({ kind, address }: DecidingFact): boolean {
+  return ['number', 'blockHash', 'baseFee', 'blobBaseFee'].includes(kind) || isOfHistory(address)
+}
+
+/** @param countsBlocks else nothing hangs on the number: no blocks between have to be executed */
+function minuteLater(blocks: Simulated['blocks'], countsBlocks: boolean): Condition {
+  return later(LATER, blocks, countsBlocks ? BLOCKS : 0n, SECONDS)
 }
 
 /** At the time that comes of it. */

@@ -1,3 +1,4 @@
+import type { Address } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from './circumstances.js'
 import type { Difference } from './effects.js'
@@ -57,9 +58,13 @@ const HISTORIES = new Set<string>([
   '0x000f3df6d732807ef1319fb7b8bb8522d0beac02',
 ])
 
+export function isOfHistory(address: Address | undefined): boolean {
+  return address !== undefined && HISTORIES.has(address)
+}
+
 /** A fact that must not decide anything, whatever else it is: history counts where it is missing. */
 function isTrap(fact: DecidingFact): boolean {
-  if (fact.kind === 'slot') return fact.value === 0n && HISTORIES.has(fact.address!)
+  if (fact.kind === 'slot') return fact.value === 0n && isOfHistory(fact.address)
   if (fact.kind === 'origin') return fact.value === 0n && (fact.reached & BY_NOBODY) !== 0
   return UNKNOWABLE.has(fact.kind) && decides(fact)
 }

@@ -3,7 +3,7 @@
 use super::{
     Tracker,
     fact::{FactKey, FactKind, reached},
-    labels::{COMPUTED, Label, NONE, SELECTED},
+    labels::{Label, NONE, SELECTED},
     shadow::{Opening, Returned, Shadow},
     tracker::{Avoided, Word},
 };
@@ -37,36 +37,56 @@ const TOLD: [B256; 9] = [
     b256!("c6a377bfc4eb120024a8ac08eef205be16b817020812c73223e81d1bdb9708ec"),
 ];
 
-/// A mask or a shift that leaves fewer bits than these selects.
-const FEWEST_BITS: usize = 64;
-
 /// A step of the innermost frame, which is about to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Before {
-    pc: usize,
-    immediate: u8,
+pub enum Before {
+    /// Nothing is left to note once it ran.
+    Noted,
+    /// Of what it takes. It is noted save that it may halt the frame.
+    Taken(Label),
+    /// At this place in the code.
+    Open(usize),
 }
 
 impl Before {
-    /// None where nothing is left to note once it ran.
+    /// Notes what can be noted before it runs: what does not hang on what comes of it.
     #[inline]
-    pub fn of(tracker: &mut Tracker, interpreter: &Interpreter<EthInterpreter>) -> Option<Self> {
-        if tracker.moves(interpreter.bytecode.opcode()) {
-            return None;
+    pub fn of(tracker: &mut Tracker, interpreter: &Interpreter<EthInterpreter>) -> Self {
+        let opcode = interpreter.bytecode.opcode();
+        if tracker.moves(opcode) {
+            return Self::Noted;
         }
         let pc = interpreter.bytecode.pc();
-        Some(Self { pc, immediate: interpreter.bytecode.bytecode_slice().get(pc + 1).copied().unwrap_or_default() })
+        tracker.takes(opcode, interpreter.stack.data()).map_or(Self::Open(pc), Self::Taken)
+    }
+
+    #[inline]
+    fn is_open(self) -> bool {
+        matches!(self, Self::Open(_))
     }
 }
 
 /// After a step ran.
 pub fn note(tracker: &mut Tracker, interpreter: &Interpreter<EthInterpreter>, before: Before, step: &LastStep) {
-    let mut note = Note { tracker, interpreter, before, step };
-    match interpreter.bytecode.action {
-        Some(InterpreterAction::Return(ref result)) if !result.result.is_ok_or_revert() => note.halt(),
-        _ => note.instruction(),
+    let ended = match interpreter.bytecode.action {
+        Some(InterpreterAction::Return(ref ended)) => Some(ended.result),
+        _ => None,
+    };
+    let halts = ended.is_some_and(|ended| !ended.is_ok_or_revert());
+    match before {
+        // A step that halts its frame does so by its operands, if not for want of gas.
+        Before::Taken(label) if halts => tracker.branch(label, Avoided::Error),
+        Before::Open(pc) => {
+            let mut note = Note { tracker, interpreter, pc, step };
+            if halts {
+                note.halt()
+            } else {
+                note.instruction()
+            }
+            tracker.count_step();
+        }
+        _ => {}
     }
-    tracker.count_step();
 }
 
 /// Runs a frame until it ends or opens another.
@@ -80,14 +100,14 @@ pub fn run<H: Host>(
     let mut step = LastStep::default();
     loop {
         let before = Before::of(tracker, interpreter);
-        if before.is_some() {
+        if before.is_open() {
             step.update(interpreter);
         }
         let ended = interpreter.step(table, prices, host).err();
         if let Some(ended) = ended {
             frame_end::end(interpreter, ended);
         }
-        if let Some(before) = before {
+        if before.is_open() || ended.is_some() {
             note(tracker, interpreter, before, &step);
         }
         if ended.is_some() {
@@ -99,7 +119,7 @@ pub fn run<H: Host>(
 struct Note<'a> {
     tracker: &'a mut Tracker,
     interpreter: &'a Interpreter<EthInterpreter>,
-    before: Before,
+    pc: usize,
     step: &'a LastStep,
 }
 
@@ -107,30 +127,15 @@ impl Note<'_> {
     fn instruction(&mut self) {
         let opcode = self.step.opcode();
         match opcode {
-            DUPN => self.pushed(|note| note.at(nth(note.before.immediate) - 1)),
+            DUPN => self.pushed(|note| note.at(nth(note.immediate()) - 1)),
             SWAPN => {
-                let second = nth(self.before.immediate);
+                let second = nth(self.immediate());
                 self.shadow(|shadow| shadow.swap(0, second));
             }
             EXCHANGE => {
-                let (first, second) = pair(self.before.immediate);
+                let (first, second) = pair(self.immediate());
                 self.shadow(|shadow| shadow.swap(first, second));
             }
-            OR | SIGNEXTEND => self.made(0),
-            ADD | MUL | SUB | ADDMOD | MULMOD | NOT | XOR => self.made(COMPUTED),
-            AND => {
-                let how = self.masking();
-                self.made(how);
-            }
-            SHL | SHR | SAR => {
-                let how = self.shifting(opcode);
-                self.made(how);
-            }
-            DIV | SDIV => {
-                let how = self.dividing();
-                self.made(how);
-            }
-            LT | GT | SLT | SGT | EQ | ISZERO | BYTE | MOD | SMOD | EXP | CLZ => self.made(SELECTED),
             KECCAK256 => self.hash(),
             ORIGIN => self.surroundings(FactKind::Origin),
             GASPRICE => self.surroundings(FactKind::GasPrice),
@@ -171,15 +176,27 @@ impl Note<'_> {
                 self.tracker.reach_somebody(label);
                 self.tracker.facts.take_effect();
             }
-            _ => self.made(SELECTED),
+            _ => {
+                let words = self.inputs();
+                self.tracker.made(words, SELECTED);
+            }
         }
     }
 
-    /// A step that halts its frame does so by its operands, if not for want of gas.
     fn halt(&mut self) {
-        let Some(info) = opcode::OPCODE_INFO[usize::from(self.step.opcode())] else { return };
-        let label = self.all(usize::from(info.inputs()));
+        let words = self.inputs();
+        let label = self.tracker.all(words);
         self.tracker.branch(label, Avoided::Error);
+    }
+
+    /// The byte after it.
+    fn immediate(&self) -> u8 {
+        self.interpreter.bytecode.bytecode_slice().get(self.pc + 1).copied().unwrap_or_default()
+    }
+
+    /// Words that it takes.
+    fn inputs(&self) -> usize {
+        opcode::OPCODE_INFO[usize::from(self.step.opcode())].map_or(0, |info| usize::from(info.inputs()))
     }
 
     fn at(&mut self, depth: usize) -> Label {
@@ -214,47 +231,6 @@ impl Note<'_> {
 
     fn top(&self) -> U256 {
         self.interpreter.stack.data().last().copied().unwrap_or_default()
-    }
-
-    /// Words that are made of words.
-    fn made(&mut self, how: u8) {
-        let Some(info) = opcode::OPCODE_INFO[usize::from(self.step.opcode())] else { return };
-        let label = self.all(usize::from(info.inputs()));
-        self.pop(usize::from(info.inputs()));
-        if info.outputs() > 0 {
-            let label = self.tracker.raise(label, how);
-            self.push(label);
-        }
-    }
-
-    fn all(&mut self, words: usize) -> Label {
-        (0..words).fold(NONE, |all, depth| {
-            let label = self.at(depth);
-            self.tracker.union(all, label)
-        })
-    }
-
-    fn masking(&mut self) -> u8 {
-        let mask = match (self.at(0), self.at(1)) {
-            (NONE, _) => self.step.operand(0),
-            (_, NONE) => self.step.operand(1),
-            _ => return SELECTED,
-        };
-        if mask.count_ones() >= FEWEST_BITS || mask.is_zero() { 0 } else { SELECTED }
-    }
-
-    fn shifting(&mut self, opcode: u8) -> u8 {
-        let by = self.step.operand(0);
-        match (self.at(0), opcode) {
-            (NONE, SHL) if by < U256::from(256 - FEWEST_BITS) => 0,
-            (NONE, SHR) if by <= U256::from(256 - FEWEST_BITS) => 0,
-            _ => SELECTED,
-        }
-    }
-
-    fn dividing(&mut self) -> u8 {
-        let divisor = self.step.operand(1);
-        if self.at(1) == NONE && divisor.bit_len() <= FEWEST_BITS { COMPUTED } else { SELECTED }
     }
 
     fn surroundings(&mut self, kind: FactKind) {
@@ -374,7 +350,7 @@ impl Note<'_> {
             shadow.memory.add(to, length, place, labels);
         });
         self.pop(3);
-        self.tracker.keep(source.count());
+        self.tracker.put(source.count());
     }
 
     fn copy_code(&mut self) {
@@ -397,7 +373,7 @@ impl Note<'_> {
         let label = self.tracker.union(place, value);
         let to = self.number(0);
         self.shadow(|shadow| shadow.memory.set(to, length, label));
-        self.tracker.keep(usize::from(label != NONE));
+        self.tracker.put(usize::from(label != NONE));
         self.pop(2);
     }
 
@@ -436,7 +412,7 @@ impl Note<'_> {
         }
         if !self.tracker.has_branched(condition) {
             let code = self.interpreter.bytecode.bytecode_slice();
-            let (goes, on) = (usize::try_from(self.step.operand(0)).unwrap_or(usize::MAX), self.before.pc + 1);
+            let (goes, on) = (usize::try_from(self.step.operand(0)).unwrap_or(usize::MAX), self.pc + 1);
             let other = if self.step.operand(1).is_zero() { goes } else { on };
             let avoided = match end_of(code, other) {
                 Some(end) if is_error(end) => Avoided::Error,

@@ -1,4 +1,5 @@
 use alloy_primitives::map::HashMap;
+use std::{cmp::Ordering, hash::BuildHasher, ops::Range};
 
 /// A set of facts, by its number; `NONE` is the empty one.
 pub type Label = u32;
@@ -20,13 +21,17 @@ type Element = u32;
 /// Sets of facts, each once. Ascending by fact, each fact once.
 #[derive(Debug)]
 pub struct Labels {
-    sets: Vec<Box<[Element]>>,
-    numbers: HashMap<Box<[Element]>, Label>,
+    /// Of all sets, one after another.
+    elements: Vec<Element>,
+    /// Where each set ends; the empty one is the first.
+    ends: Vec<usize>,
+    /// By digests of sets.
+    numbers: HashMap<u64, Label>,
     unions: HashMap<(Label, Label), Label>,
     /// Of each set; `NONE`: not made yet.
     raised: Vec<[Label; 1 << HOW_BITS]>,
-    /// Of each fact alone.
-    single: Vec<Option<Label>>,
+    /// Of each fact alone; `NONE`: not made yet.
+    single: Vec<Label>,
     /// Since they were last taken: elements that were looked at, and those that were kept.
     work: u64,
     kept: u64,
@@ -34,10 +39,10 @@ pub struct Labels {
 
 impl Default for Labels {
     fn default() -> Self {
-        let empty: Box<[Element]> = Box::default();
         Self {
-            sets: vec![empty.clone()],
-            numbers: [(empty, NONE)].into_iter().collect(),
+            elements: Vec::with_capacity(1024),
+            ends: vec![0],
+            numbers: HashMap::default(),
             unions: HashMap::default(),
             raised: vec![[NONE; 1 << HOW_BITS]],
             single: Vec::new(),
@@ -50,18 +55,26 @@ impl Default for Labels {
 impl Labels {
     pub fn of(&mut self, fact: u32) -> Label {
         let index = fact as usize;
-        if let Some(known) = self.single.get(index).copied().flatten() {
-            return known;
+        self.single.resize(self.single.len().max(index + 1), NONE);
+        if self.single[index] == NONE {
+            self.elements.push(fact << HOW_BITS);
+            self.single[index] = self.intern();
         }
-        let made = self.intern(vec![fact << HOW_BITS]);
-        self.single.resize(self.single.len().max(index + 1), None);
-        self.single[index] = Some(made);
-        made
+        self.single[index]
+    }
+
+    fn range(&self, label: Label) -> Range<usize> {
+        let at = label as usize;
+        at.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[at]
+    }
+
+    fn set(&self, label: Label) -> &[Element] {
+        &self.elements[self.range(label)]
     }
 
     /// Facts of the set, and how.
     pub fn facts(&self, label: Label) -> impl Iterator<Item = (u32, How)> + '_ {
-        self.sets[label as usize].iter().map(|element| (element >> HOW_BITS, (element & HOW_MASK) as How))
+        self.set(label).iter().map(|element| (element >> HOW_BITS, (element & HOW_MASK) as How))
     }
 
     pub fn take_work(&mut self) -> u64 {
@@ -83,23 +96,22 @@ impl Labels {
         if let Some(known) = self.unions.get(&key) {
             return *known;
         }
-        let (left, right) = (&self.sets[a as usize], &self.sets[b as usize]);
-        let mut merged = Vec::with_capacity(left.len() + right.len());
-        let (mut left, mut right) = (left.iter().copied().peekable(), right.iter().copied().peekable());
-        loop {
-            match (left.peek(), right.peek()) {
-                (Some(l), Some(r)) if l >> HOW_BITS == r >> HOW_BITS => {
-                    merged.push(l | r);
-                    left.next();
-                    right.next();
-                }
-                (Some(l), Some(r)) if l < r => merged.extend(left.next()),
-                (Some(_), None) => merged.extend(left.next()),
-                (_, Some(_)) => merged.extend(right.next()),
-                (None, None) => break,
-            }
+        let (mut left, mut right) = (self.range(a), self.range(b));
+        self.elements.reserve(left.len() + right.len());
+        while !left.is_empty() && !right.is_empty() {
+            let (l, r) = (self.elements[left.start], self.elements[right.start]);
+            let (fact, other) = (l >> HOW_BITS, r >> HOW_BITS);
+            self.elements.push(match fact.cmp(&other) {
+                Ordering::Less => l,
+                Ordering::Equal => l | r,
+                Ordering::Greater => r,
+            });
+            left.start += usize::from(fact <= other);
+            right.start += usize::from(other <= fact);
         }
-        let made = self.intern(merged);
+        self.elements.extend_from_within(left);
+        self.elements.extend_from_within(right);
+        let made = self.intern();
         self.kept += 1;
         self.unions.insert(key, made);
         made
@@ -114,8 +126,10 @@ impl Labels {
         if known != NONE {
             return known;
         }
-        let made = self.sets[label as usize].iter().map(|element| element | u32::from(how)).collect();
-        let made = self.intern(made);
+        let from = self.elements.len();
+        self.elements.extend_from_within(self.range(label));
+        self.elements[from..].iter_mut().for_each(|element| *element |= u32::from(how));
+        let made = self.intern();
         self.kept += 1;
         self.raised[label as usize][usize::from(how)] = made;
         made
@@ -123,32 +137,37 @@ impl Labels {
 
     /// The facts for which this holds: often all, or none.
     pub fn only(&mut self, label: Label, holds: impl Fn(u32, How) -> bool) -> Label {
-        let set = &self.sets[label as usize];
-        self.work += set.len() as u64;
-        let holds = |element: &&Element| holds(**element >> HOW_BITS, (**element & HOW_MASK) as How);
-        let count = set.iter().filter(&holds).count();
-        if count == 0 {
-            return NONE;
+        let range = self.range(label);
+        self.work += range.len() as u64;
+        for at in range {
+            let element = self.elements[at];
+            if holds(element >> HOW_BITS, (element & HOW_MASK) as How) {
+                self.elements.push(element);
+            }
         }
-        if count == set.len() {
-            return label;
-        }
-        let kept = set.iter().filter(holds).copied().collect();
-        self.intern(kept)
+        self.intern()
     }
 
-    fn intern(&mut self, set: Vec<Element>) -> Label {
+    /// The set of the elements that were put behind all others.
+    fn intern(&mut self) -> Label {
+        let from = self.ends[self.ends.len() - 1];
+        let set = &self.elements[from..];
         self.work += set.len() as u64;
-        if let Some(known) = self.numbers.get(set.as_slice()) {
-            return *known;
+        if set.is_empty() {
+            return NONE;
+        }
+        let number = self.ends.len() as Label;
+        let digest = self.numbers.hasher().hash_one(set);
+        let known = *self.numbers.entry(digest).or_insert(number);
+        // Two sets may have the same digest.
+        if known != number && self.set(known) == set {
+            self.elements.truncate(from);
+            return known;
         }
         // What its places in the maps take is about as much as some elements.
         self.kept += 2 + set.len() as u64 / 4;
-        let number = self.sets.len() as Label;
-        let set: Box<[Element]> = set.into();
-        self.sets.push(set.clone());
+        self.ends.push(self.elements.len());
         self.raised.push([NONE; 1 << HOW_BITS]);
-        self.numbers.insert(set, number);
         number
     }
 }

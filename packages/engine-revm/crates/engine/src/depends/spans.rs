@@ -1,11 +1,17 @@
 use super::labels::{Label, Labels, NONE};
-use std::collections::BTreeMap;
 
 /// The labels of bytes: of memory, or of what is passed on. Bytes without one are in no span.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
-    /// By the first byte; none overlaps another.
-    spans: BTreeMap<usize, (usize, Label)>,
+    /// Ascending; none overlaps another.
+    spans: Vec<Span>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    from: usize,
+    to: usize,
+    label: Label,
 }
 
 impl Spans {
@@ -20,30 +26,14 @@ impl Spans {
 
     /// All labels of these bytes.
     pub fn of(&self, from: usize, length: usize, labels: &mut Labels) -> Label {
-        self.within(from, length).fold(NONE, |all, (_, _, label)| labels.union(all, label))
+        self.within(from, length).fold(NONE, |all, span| labels.union(all, span.label))
     }
 
     /// Gives all these bytes this label.
     pub fn set(&mut self, from: usize, length: usize, label: Label) {
-        if length == 0 {
-            return;
-        }
-        let to = from.saturating_add(length);
-        if self.spans.is_empty() && label == NONE {
-            return;
-        }
-        let held: Vec<(usize, usize, Label)> = self.overlapping(from, to).collect();
-        for (start, end, label) in held {
-            self.spans.remove(&start);
-            if start < from {
-                self.spans.insert(start, (from, label));
-            }
-            if end > to {
-                self.spans.insert(to, (end, label));
-            }
-        }
-        if label != NONE {
-            self.spans.insert(from, (to, label));
+        let span = Span { from, to: from.saturating_add(length), label };
+        if length > 0 {
+            self.replace(from, span.to, (label != NONE).then_some(span).into_iter());
         }
     }
 
@@ -52,42 +42,62 @@ impl Spans {
         if label == NONE || length == 0 {
             return;
         }
-        let held: Vec<(usize, usize, Label)> = self.within(from, length).collect();
-        self.set(from, length, label);
-        for (start, end, old) in held {
-            self.set(start, end - start, labels.union(old, label));
+        let (mut added, mut at) = (Vec::new(), from);
+        let to = from.saturating_add(length);
+        for held in self.within(from, length) {
+            if at < held.from {
+                added.push(Span { from: at, to: held.from, label });
+            }
+            added.push(Span { label: labels.union(held.label, label), ..held });
+            at = held.to;
         }
+        if at < to {
+            added.push(Span { from: at, to, label });
+        }
+        self.replace(from, to, added.into_iter());
     }
 
     /// These bytes, from 0 on.
     pub fn copy(&self, from: usize, length: usize) -> Self {
-        if self.spans.is_empty() {
-            return Self::default();
-        }
-        Self {
-            spans: self.within(from, length).map(|(start, end, label)| (start - from, (end - from, label))).collect(),
-        }
+        Self { spans: self.within(from, length).map(|span| span.moved(from, 0)).collect() }
     }
 
     /// Overwrites bytes with those of `source` from `from` on.
     pub fn paste(&mut self, to: usize, source: &Self, from: usize, length: usize) {
-        let pasted = source.copy(from, length);
-        self.set(to, length, NONE);
-        for (start, (end, label)) in pasted.spans {
-            self.spans.insert(to.saturating_add(start), (to.saturating_add(end), label));
+        if length > 0 {
+            let pasted = source.within(from, length).map(|span| span.moved(from, to));
+            self.replace(to, to.saturating_add(length), pasted);
         }
     }
 
-    fn overlapping(&self, from: usize, to: usize) -> impl Iterator<Item = (usize, usize, Label)> + '_ {
-        let first = self.spans.range(..=from).next_back().map_or(from, |(start, _)| *start);
-        let spans = self.spans.range(first..to.max(first)).map(|(start, (end, label))| (*start, *end, *label));
-        spans.filter(move |(_, end, _)| *end > from)
+    /// The first one that ends beyond this byte.
+    fn first(&self, from: usize) -> usize {
+        self.spans.partition_point(|span| span.to <= from)
+    }
+
+    /// @param spans within these bytes, ascending
+    fn replace(&mut self, from: usize, to: usize, spans: impl Iterator<Item = Span>) {
+        let first = self.first(from);
+        let count = self.spans[first..].iter().take_while(|span| span.from < to).count();
+        let held = &self.spans[first..first + count];
+        let before = held.first().filter(|held| held.from < from).map(|held| Span { to: from, ..*held });
+        let after = held.last().filter(|held| held.to > to).map(|held| Span { from: to, ..*held });
+        self.spans.splice(first..first + count, before.into_iter().chain(spans).chain(after));
     }
 
     /// Spans cut to these bytes.
-    fn within(&self, from: usize, length: usize) -> impl Iterator<Item = (usize, usize, Label)> + '_ {
+    fn within(&self, from: usize, length: usize) -> impl Iterator<Item = Span> + '_ {
         let to = from.saturating_add(length);
-        self.overlapping(from, to).map(move |(start, end, label)| (start.max(from), end.min(to), label))
+        let spans = self.spans[self.first(from)..].iter().take_while(move |span| span.from < to);
+        spans.map(move |span| Span { from: span.from.max(from), to: span.to.min(to), ..*span })
+    }
+}
+
+impl Span {
+    /// What lies from `from` on lies from `to` on.
+    fn moved(self, from: usize, to: usize) -> Self {
+        let place = |at: usize| (at - from).saturating_add(to);
+        Self { from: place(self.from), to: place(self.to), ..self }
     }
 }
 

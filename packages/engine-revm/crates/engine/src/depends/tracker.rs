@@ -1,6 +1,6 @@
 use super::{
     fact::{Dependencies, FactKey, FactKind, Facts, reached},
-    labels::{How, Label, Labels, NONE, SELECTED},
+    labels::{COMPUTED, How, Label, Labels, NONE, SELECTED},
     shadow::{Opening, Returned, Shadow},
     spans::Spans,
 };
@@ -8,6 +8,7 @@ use alloy_primitives::{
     Address, U256,
     map::{AddressMap, HashMap},
 };
+use revm::bytecode::opcode::*;
 use std::rc::Rc;
 
 /// Steps, and pieces that are looked at or copied: some seconds.
@@ -15,6 +16,10 @@ const MOST_WORK: u64 = 16_000_000;
 /// Pieces that are kept, each once though it is given up since: elements of sets, spans, words. Some 32 MB.
 const MOST_KEPT: u64 = 500_000;
 const MOST_FACTS: usize = 8_192;
+/// As many pieces are moved in the time of a step.
+const PIECES_A_STEP: usize = 64;
+/// A mask or a shift that leaves fewer bits than these selects.
+const FEWEST_BITS: usize = 64;
 
 /// Follows facts through the calls of a plan.
 #[derive(Debug, Default)]
@@ -87,7 +92,7 @@ impl Tracker {
     }
 
     pub fn is_spent(&self) -> bool {
-        self.work >= MOST_WORK || self.kept >= MOST_KEPT || self.facts.count() >= MOST_FACTS
+        self.work >= MOST_WORK
     }
 
     /// A step is about to run. Whether nothing is left to note once it ran: it moves words, or nothing more is followed.
@@ -101,15 +106,115 @@ impl Tracker {
         moved
     }
 
+    /// A step that moves no words is about to run. Does what does not hang on what comes of it, where that is all that it does.
+    /// @returns the label of what it takes; none where it has to be noted once it ran
+    pub fn takes(&mut self, opcode: u8, stack: &[U256]) -> Option<Label> {
+        let Self { frames, labels, settled, .. } = self;
+        let shadow = frames.last_mut()?;
+        let operand = |at: usize| stack.iter().nth_back(at).copied().unwrap_or_default();
+        let place = || operand(0).saturating_to();
+        let (words, how) = match opcode {
+            OR | SIGNEXTEND => (2, 0),
+            ADD | MUL | SUB | XOR => (2, COMPUTED),
+            ADDMOD | MULMOD => (3, COMPUTED),
+            NOT => (1, COMPUTED),
+            AND => {
+                let mask = match (shadow.at(0), shadow.at(1)) {
+                    (NONE, _) => Some(operand(0)),
+                    (_, NONE) => Some(operand(1)),
+                    _ => None,
+                };
+                (
+                    2,
+                    if mask.is_some_and(|mask| mask.count_ones() >= FEWEST_BITS || mask.is_zero()) {
+                        0
+                    } else {
+                        SELECTED
+                    },
+                )
+            }
+            SHL | SHR | SAR => {
+                let most = U256::from(256 - FEWEST_BITS);
+                let is_whole = shadow.at(0) == NONE
+                    && match opcode {
+                        SHL => operand(0) < most,
+                        SHR => operand(0) <= most,
+                        _ => false,
+                    };
+                (2, if is_whole { 0 } else { SELECTED })
+            }
+            DIV | SDIV => {
+                let is_constant = shadow.at(1) == NONE && operand(1).bit_len() <= FEWEST_BITS;
+                (2, if is_constant { COMPUTED } else { SELECTED })
+            }
+            LT | GT | SLT | SGT | EQ | BYTE | MOD | SMOD | EXP => (2, SELECTED),
+            ISZERO | CLZ => (1, SELECTED),
+            JUMPI if shadow.at(0) == NONE && settled.get(shadow.at(1) as usize).copied().unwrap_or_default() => {
+                let condition = shadow.at(1);
+                shadow.pop(2);
+                self.count_step();
+                return Some(condition);
+            }
+            MLOAD | CALLDATALOAD if shadow.at(0) == NONE => {
+                let source = if opcode == MLOAD { &shadow.memory } else { &*shadow.input };
+                let label = source.of(place(), 32, labels);
+                shadow.pop(1);
+                shadow.push(label);
+                self.count_step();
+                return Some(NONE);
+            }
+            MSTORE | MSTORE8 if shadow.at(0) == NONE => {
+                let label = shadow.at(1);
+                shadow.memory.set(place(), if opcode == MSTORE { 32 } else { 1 }, label);
+                shadow.pop(2);
+                self.put(usize::from(label != NONE));
+                self.count_step();
+                return Some(label);
+            }
+            _ => return None,
+        };
+        let label = self.made(words, how);
+        self.count_step();
+        Some(label)
+    }
+
+    /// Of so many words from the top of the stack on.
+    pub fn all(&mut self, words: usize) -> Label {
+        let Self { frames, labels, .. } = self;
+        let Some(shadow) = frames.last() else { return NONE };
+        (0..words).fold(NONE, |all, depth| labels.union(all, shadow.at(depth)))
+    }
+
+    /// A word is made of so many words. @returns the label of what it is made of
+    pub fn made(&mut self, words: usize, how: How) -> Label {
+        let label = self.all(words);
+        let made = self.labels.raise(label, how);
+        self.with(|shadow, _| {
+            shadow.pop(words);
+            shadow.push(made);
+        });
+        label
+    }
+
     /// Counts a step that was noted.
     pub fn count_step(&mut self) {
         self.work += 1 + self.labels.take_work();
         self.kept += self.labels.take_kept();
+        if self.kept >= MOST_KEPT || self.facts.count() >= MOST_FACTS {
+            self.work = MOST_WORK;
+        }
     }
 
     /// Counts pieces that were looked at.
     pub fn count(&mut self, pieces: usize) {
         self.work += pieces as u64;
+    }
+
+    /// Counts pieces that are put into the memory of the innermost frame: those behind them are moved.
+    pub fn put(&mut self, pieces: usize) {
+        let moved = self.with(|shadow, _| shadow.memory.count() / PIECES_A_STEP);
+        self.count(moved);
+        self.keep(pieces);
     }
 
     /// Counts pieces that are kept.

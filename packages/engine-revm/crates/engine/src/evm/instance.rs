@@ -155,7 +155,7 @@ fn run_stepwise(
         let steps = recorder.and_then(|recorder| recorder.steps.as_ref());
         let before = steps.and_then(|steps| steps.before(interpreter));
         let tracker = context.chain.tracker.as_mut();
-        let followed = tracker.and_then(|tracker| depends::Before::of(tracker, interpreter));
+        let followed = tracker.map(|tracker| depends::Before::of(tracker, interpreter));
         let ended = interpreter.step(table, prices, context);
         let taken = step.gas().wrapping_sub(interpreter.gas.remaining());
         if let Err(ended) = ended {
