@@ -238,6 +238,7 @@ const recording = record(
     'depends ?? false': flag,
     'effects ?? false': flag,
     'alone ?? false': flag,
+    'later ?? 0': number,
   },
 )
 
@@ -526,7 +527,7 @@ const decidingFact = record(
 const dependencies = record(
   'Dependencies',
   { to: 'typescript', ts: simulation('Dependencies'), rust: 'outcome::Dependencies' },
-  { facts: list(decidingFact), isPartial: flag },
+  { facts: list(decidingFact), isPartial: flag, isSameLater: flag },
 )
 
 const callRecord = record(

@@ -255,7 +255,8 @@ export const writeRecording = remembering(
     flag(record.uses ?? false) +
     flag(record.depends ?? false) +
     flag(record.effects ?? false) +
-    flag(record.alone ?? false),
+    flag(record.alone ?? false) +
+    count(record.later ?? 0),
 )
 
 export function writeProbe(record: Probe): string {
@@ -649,7 +650,7 @@ export function readDecidingFact(reader: TextReader): DecidingFact {
 }
 
 export function readDependencies(reader: TextReader): Dependencies {
-  return { facts: reader.list(() => readDecidingFact(reader)), isPartial: reader.flag() }
+  return { facts: reader.list(() => readDecidingFact(reader)), isPartial: reader.flag(), isSameLater: reader.flag() }
 }
 
 export function readCallRecord(reader: TextReader): CallRecord {

@@ -1,11 +1,18 @@
 import type { BlockHeader } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, REACHED } from '../engine/call-record.js'
+import { knownChainRules } from '../plan/known-chain-rules.js'
 import { conditionsFor, type Simulated } from './conditions.js'
 
-/** The first block of the request a minute later, where these facts decide. */
-async function later(facts: Partial<DecidingFact>[], base: Partial<BlockHeader> = {}) {
+/** A request of one block under other circumstances, where these facts decide. */
+function withFacts(
+  facts: Partial<DecidingFact>[],
+  base: Partial<BlockHeader> = {},
+  isSameLater = false,
+  unsupportedFrom = 1_000n,
+) {
   const simulation = {
     base: { number: 7n, timestamp: 100n, ...base },
+    rules: { ...knownChainRules(1n)!, unsupportedFrom: { fork: 'next', timestamp: unsupportedFrom } },
     state: { layers: [] },
     request: { validation: false, blockStateCalls: [{ calls: [], stateOverrides: [], blockOverrides: {} }] },
   }
@@ -13,11 +20,16 @@ async function later(facts: Partial<DecidingFact>[], base: Partial<BlockHeader> 
   const simulated = {
     simulation,
     blocks: [{ number: 8n, timestamp: 112n }],
-    records: [{ dependencies: { facts: decided, isPartial: false } } as Partial<CallRecord>],
+    records: [{ dependencies: { facts: decided, isPartial: false, isSameLater } } as Partial<CallRecord>],
     isForAll: false,
   } as unknown as Simulated
-  const minute = conditionsFor(simulated).together.find(({ under }) => under.endsWith('later'))
-  const changed = await minute?.applied(simulated.simulation)
+  return { simulated, together: conditionsFor(simulated).together }
+}
+
+/** Its first block a minute later. */
+async function later(...asked: Parameters<typeof withFacts>) {
+  const { simulated, together } = withFacts(...asked)
+  const changed = await together.find(({ under }) => under.endsWith('later'))?.applied(simulated.simulation)
   return changed?.request.blockStateCalls[0]?.blockOverrides
 }
 
@@ -35,5 +47,16 @@ describe('a minute later', () => {
     ])
       expect(await later([{ kind: 'time' }, fact])).toEqual({ number: 10n, timestamp: 172n })
     expect(await later([{ kind: 'time' }], { slotNumber: 3n })).toEqual({ number: 10n, timestamp: 172n })
+  })
+
+  it('is not tried where the run that followed facts told that it is the same, save beside others', async () => {
+    const names = (...asked: Parameters<typeof withFacts>) => withFacts(...asked).together.map(({ under }) => under)
+    const minute = '60 s and 2 blocks later'
+    expect(names([{ kind: 'time' }])).toEqual([minute])
+    expect(names([{ kind: 'time' }], {}, true)).toEqual([])
+    expect(names([{ kind: 'time' }, { kind: 'prevRandao' }], {}, true)).toEqual(['another prevRandao', minute])
+    expect(names([{ kind: 'time' }, { kind: 'number' }], {}, true)).toEqual([minute])
+    // Other rules apply then.
+    expect(names([{ kind: 'time' }], {}, true, 150n)).toEqual([minute])
   })
 })

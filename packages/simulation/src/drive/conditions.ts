@@ -1,8 +1,9 @@
 import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
-import { type Circumstances, decides } from '../outcome/circumstances.js'
+import { type Circumstances, decides, SECONDS_LATER } from '../outcome/circumstances.js'
 import { isOfHistory } from '../outcome/verdict.js'
+import { rulesAt } from '../plan/rules-at.js'
 import type { Comparison } from './comparison.js'
 import type { Place, Simulation, SimulationAnswer } from './simulate.js'
 import type { AfterWaiting } from './waiting.js'
@@ -17,7 +18,7 @@ export interface Condition extends Circumstances {
 const FEE_RECIPIENT: Address = '0x4838b106fce9647bdf1e7877bf73ce8b0bad5f97'
 const OTHER_FEE_RECIPIENT: Address = '0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5'
 const GWEI = 1_000_000_000n
-const SECONDS = 60n
+const SECONDS = BigInt(SECONDS_LATER)
 const BLOCKS = 2n
 /** EIP-7825: what a transaction has at most. */
 const MOST_GAS = 1n << 24n
@@ -59,8 +60,13 @@ export function conditionsFor({
   const facts = records.flatMap(({ dependencies }) => dependencies?.facts ?? []).filter(decides)
   const countsBlocks = simulation.base.slotNumber !== undefined || facts.some(isOfNumber)
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
+  const together = [...surroundings(simulation), minuteLater(blocks, countsBlocks), withoutCode(simulation)].filter(
+    wanted,
+  )
+  const isKnown =
+    together.every(({ under }) => under === LATER) && !countsBlocks && isSameLater(simulation, blocks, records)
   return {
-    together: [...surroundings(simulation), minuteLater(blocks, countsBlocks), withoutCode(simulation)].filter(wanted),
+    together: isKnown ? [] : together,
     apart: [highPrice(), ...gas(simulation, parsed)].filter(wanted),
     elsewhere: isForAll ? [] : [...withoutLayers(simulation), ...inLastBlocks(simulation)].filter(wanted),
     leftOut: isForAll && facts.some(({ address }) => address !== undefined) ? [UNPROVEN] : [],
@@ -155,6 +161,16 @@ const LATER = `${SECONDS} s and ${BLOCKS} blocks later`
 /** Whether blocks between would make it another one: its slot's number too, which stands for the time. */
 function isOfNumber({ kind, address }: DecidingFact): boolean {
   return ['number', 'blockHash', 'baseFee', 'blobBaseFee'].includes(kind) || isOfHistory(address)
+}
+
+/** Whether the run that followed facts told that the request's one call comes to the same a minute later. */
+function isSameLater({ rules }: Simulation, blocks: Simulated['blocks'], records: Simulated['records']): boolean {
+  if (records.length !== 1 || blocks.length !== 1 || records[0]!.dependencies?.isSameLater !== true) return false
+  const { number, timestamp } = blocks[0]!
+  return (
+    rulesAt(rules, number, timestamp) === rulesAt(rules, number, timestamp + SECONDS) &&
+    (rules.unsupportedFrom === undefined || timestamp + SECONDS < rules.unsupportedFrom.timestamp)
+  )
 }
 
 /** @param countsBlocks else nothing hangs on the number: no blocks between have to be executed */

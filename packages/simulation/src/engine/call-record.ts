@@ -32,6 +32,8 @@ export interface Dependencies {
   facts: DecidingFact[]
   /** There was more to follow than an engine follows: other facts may have decided too. */
   isPartial: boolean
+  /** The call is known to come to the same at the time that the plan asked about; else that is not known. Only of a plan of one call. */
+  isSameLater: boolean
 }
 
 export type FactKind =

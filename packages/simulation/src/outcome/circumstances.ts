@@ -10,6 +10,9 @@ export interface Circumstances {
   of: 'surroundings' | 'gas' | 'course'
 }
 
+/** How much later a call is tried. */
+export const SECONDS_LATER = 60
+
 /** All but naming whom a transfer goes to. */
 const DECIDES = ~REACHED.recipient
 

@@ -19,6 +19,8 @@ export interface Recording {
   effects?: boolean
   /** Nothing else is wanted: the answer has no blocks. */
   alone?: boolean
+  /** With what decides it: whether it comes to the same so many seconds later, in the same block else. */
+  later?: number
 }
 
 /** What is written down of each instruction beside its name and price. */

@@ -6,6 +6,7 @@ import type { AbiDecoder } from '../decode/abi-decoder.js'
 import type { Decoded } from '../decode/abi-values.js'
 import { inTokenUnits } from '../decode/error-words.js'
 import type { CallRecord } from '../engine/call-record.js'
+import { SECONDS_LATER } from '../outcome/circumstances.js'
 import type { ShownDependencies } from '../outcome/shown-dependencies.js'
 import type { Outcome } from '../outcome/verdict.js'
 import { NO_RECORDING, type Recording } from '../plan/recording.js'
@@ -97,7 +98,7 @@ export function recordingOf({
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),
     ...((depends || outcome) && { depends: true }),
-    ...(outcome && { effects: true }),
+    ...(outcome && { effects: true, later: SECONDS_LATER }),
   }
 }
 

@@ -102,7 +102,7 @@ fields! {
     }
 }
 fields! { plan::StepOptions { stack, memory, storage, return_data, limit } }
-fields! { plan::Recording { frames, state, without_code, balances, steps, uses, depends, effects, alone } }
+fields! { plan::Recording { frames, state, without_code, balances, steps, uses, depends, effects, alone, later } }
 fields! { plan::Probe { block, call, to, input, is_after } }
 fields! {
     plan::Plan {
@@ -180,7 +180,7 @@ names! {
     }
 }
 fields! { outcome::DecidingFact { kind, address, slot, number, value, reached, changed, blocks } }
-fields! { outcome::Dependencies { facts, is_partial } }
+fields! { outcome::Dependencies { facts, is_partial, is_same_later } }
 fields! {
     outcome::CallRecord {
         gas, gas_used, frames, accounts, probed, probe_gas, steps, halted_steps, preimages, dependencies, effects

@@ -129,6 +129,8 @@ pub struct Recording {
     pub effects: bool,
     /// Nothing else is wanted: the answer has no blocks.
     pub alone: bool,
+    /// With what decides it: whether it comes to the same so many seconds later, in the same block else; 0: not asked.
+    pub later: u64,
 }
 
 impl Recording {

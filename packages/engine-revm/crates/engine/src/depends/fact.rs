@@ -114,6 +114,8 @@ pub struct Dependencies {
     pub facts: Vec<DecidingFact>,
     /// There was more to follow than is followed.
     pub is_partial: bool,
+    /// It is known to come to the same later: see `Recording`.
+    pub is_same_later: bool,
 }
 
 #[derive(Debug)]
@@ -140,6 +142,11 @@ impl Facts {
             known.push(Known { place, value, pending: 0, decided: 0 });
             known.len() as u32 - 1
         })
+    }
+
+    /// As it was found first.
+    pub fn value_of(&self, place: &FactKey) -> Option<U256> {
+        self.numbers.get(place).map(|fact| self.known[*fact as usize].value)
     }
 
     pub fn kind(&self, fact: u32) -> FactKind {

@@ -126,6 +126,10 @@ struct Note<'a> {
 impl Note<'_> {
     fn instruction(&mut self) {
         let opcode = self.step.opcode();
+        if !matches!(opcode, JUMPI | SSTORE | TSTORE) {
+            let words = self.inputs();
+            self.tracker.takes_later(words);
+        }
         match opcode {
             DUPN => self.pushed(|note| note.at(nth(note.immediate()) - 1)),
             SWAPN => {
@@ -140,7 +144,11 @@ impl Note<'_> {
             ORIGIN => self.surroundings(FactKind::Origin),
             GASPRICE => self.surroundings(FactKind::GasPrice),
             COINBASE => self.surroundings(FactKind::Coinbase),
-            TIMESTAMP | SLOTNUM => self.surroundings(FactKind::Time),
+            TIMESTAMP => {
+                let label = self.tracker.time(self.top());
+                self.push(label);
+            }
+            SLOTNUM => self.surroundings(FactKind::Time),
             NUMBER => self.surroundings(FactKind::Number),
             DIFFICULTY => self.surroundings(FactKind::PrevRandao),
             GASLIMIT => self.surroundings(FactKind::GasLimit),
@@ -200,7 +208,7 @@ impl Note<'_> {
     }
 
     fn at(&mut self, depth: usize) -> Label {
-        self.shadow(|shadow| shadow.at(depth))
+        self.tracker.with(|shadow, labels| labels.plain(shadow.at(depth)))
     }
 
     fn shadow<T: Default>(&mut self, of: impl FnOnce(&mut Shadow) -> T) -> T {
@@ -395,6 +403,10 @@ impl Note<'_> {
 
     fn write(&mut self, is_transient: bool) {
         let (account, slot) = (self.account(), self.step.operand(0));
+        if !is_transient {
+            let place = FactKey { kind: FactKind::Slot, address: Some(account), key: slot };
+            self.tracker.writes_later(&place, self.step.operand(1));
+        }
         let (key, value) = (self.at(0), self.at(1));
         self.tracker.reach(key, reached::SLOT);
         let key = self.tracker.raise(key, SELECTED);

@@ -1,4 +1,4 @@
-use alloy_primitives::map::HashMap;
+use alloy_primitives::{U256, map::HashMap};
 use std::{cmp::Ordering, hash::BuildHasher, ops::Range};
 
 /// A set of facts, by its number; `NONE` is the empty one.
@@ -14,6 +14,11 @@ pub const SELECTED: How = 2;
 
 const HOW_BITS: u32 = 2;
 const HOW_MASK: u32 = (1 << HOW_BITS) - 1;
+
+/// From here on labels are of words of which it is known, too, what they are later.
+const LATER: Label = 1 << 31;
+/// Words of which that is kept: some 500 kB.
+const MOST_LATER: usize = 10_000;
 
 /// A fact and how: `fact << HOW_BITS | how`.
 type Element = u32;
@@ -32,6 +37,11 @@ pub struct Labels {
     raised: Vec<[Label; 1 << HOW_BITS]>,
     /// Of each fact alone; `NONE`: not made yet.
     single: Vec<Label>,
+    /// The time, which is another one later; of each set whether it has it.
+    passing: Option<u32>,
+    passes: Vec<bool>,
+    /// From `LATER` on: the label, and what the word is later.
+    later: Vec<(Label, U256)>,
     /// Since they were last taken: elements that were looked at, and those that were kept.
     work: u64,
     kept: u64,
@@ -46,6 +56,9 @@ impl Default for Labels {
             unions: HashMap::default(),
             raised: vec![[NONE; 1 << HOW_BITS]],
             single: Vec::new(),
+            passing: None,
+            passes: vec![false],
+            later: Vec::new(),
             work: 0,
             kept: 0,
         }
@@ -63,8 +76,40 @@ impl Labels {
         self.single[index]
     }
 
+    /// This fact is another one later.
+    pub fn pass(&mut self, fact: u32) {
+        self.passing = Some(fact);
+    }
+
+    /// The facts alone.
+    pub fn plain(&self, label: Label) -> Label {
+        label.checked_sub(LATER).map_or(label, |at| self.later[at as usize].0)
+    }
+
+    /// Whether a word may be another one later.
+    pub fn passes(&self, label: Label) -> bool {
+        self.passes[self.plain(label) as usize]
+    }
+
+    /// What a word is later; none where that is not known. @param now what it is
+    pub fn later(&self, label: Label, now: U256) -> Option<U256> {
+        match label.checked_sub(LATER) {
+            Some(at) => Some(self.later[at as usize].1),
+            None => (!self.passes(label)).then_some(now),
+        }
+    }
+
+    /// The same facts, of a word that is this one later.
+    pub fn with_later(&mut self, label: Label, later: U256) -> Label {
+        if self.later.len() == MOST_LATER {
+            return label;
+        }
+        self.later.push((self.plain(label), later));
+        LATER + self.later.len() as Label - 1
+    }
+
     fn range(&self, label: Label) -> Range<usize> {
-        let at = label as usize;
+        let at = self.plain(label) as usize;
         at.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[at]
     }
 
@@ -86,6 +131,7 @@ impl Labels {
     }
 
     pub fn union(&mut self, a: Label, b: Label) -> Label {
+        let (a, b) = (self.plain(a), self.plain(b));
         if a == b || b == NONE {
             return a;
         }
@@ -119,6 +165,7 @@ impl Labels {
 
     /// The same facts, made in this way too.
     pub fn raise(&mut self, label: Label, how: How) -> Label {
+        let label = self.plain(label);
         if label == NONE || how == 0 {
             return label;
         }
@@ -166,6 +213,7 @@ impl Labels {
         }
         // What its places in the maps take is about as much as some elements.
         self.kept += 2 + set.len() as u64 / 4;
+        self.passes.push(self.passing.is_some_and(|fact| set.iter().any(|element| element >> HOW_BITS == fact)));
         self.ends.push(self.elements.len());
         self.raised.push([NONE; 1 << HOW_BITS]);
         number

@@ -29,6 +29,12 @@ impl Spans {
         self.within(from, length).fold(NONE, |all, span| labels.union(all, span.label))
     }
 
+    /// The label of a word that was put there whole.
+    pub fn word(&self, from: usize) -> Option<Label> {
+        let span = self.spans.get(self.first(from))?;
+        (span.from == from && span.to == from.saturating_add(32)).then_some(span.label)
+    }
+
     /// Gives all these bytes this label.
     pub fn set(&mut self, from: usize, length: usize, label: Label) {
         let span = Span { from, to: from.saturating_add(length), label };

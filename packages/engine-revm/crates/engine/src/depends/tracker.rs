@@ -16,6 +16,8 @@ const MOST_WORK: u64 = 16_000_000;
 /// Pieces that are kept, each once though it is given up since: elements of sets, spans, words. Some 32 MB.
 const MOST_KEPT: u64 = 500_000;
 const MOST_FACTS: usize = 8_192;
+/// Where this is all that a fact reaches, the same branches come to the same.
+const DECIDED_BY_BRANCHES: u64 = reached::BRANCH | reached::GUARD;
 /// As many pieces are moved in the time of a step.
 const PIECES_A_STEP: usize = 64;
 /// A mask or a shift that leaves fewer bits than these selects.
@@ -36,6 +38,10 @@ pub struct Tracker {
     pub decided: Label,
     /// By label: a branch on it says nothing new of this call.
     settled: Vec<bool>,
+    /// Seconds after which it is asked whether the call comes to the same; 0: not asked.
+    later: u64,
+    /// For all that is known it does not.
+    pub differs: bool,
     work: u64,
     kept: u64,
 }
@@ -78,17 +84,21 @@ pub struct Ended {
 
 impl Tracker {
     /// The next call of the plan: transient words and what earlier calls were decided by are gone, what they wrote is not.
-    pub fn begin(&mut self) {
+    /// @param later seconds after which it is asked whether it comes to the same; 0: not asked
+    pub fn begin(&mut self, later: u64) {
         self.words.retain(|word, _| !word.is_transient);
         self.frames.clear();
         self.journal.clear();
         self.decided = NONE;
         self.settled.clear();
         self.facts.take_decided();
+        (self.later, self.differs) = (later, false);
     }
 
     pub fn finish(&mut self) -> Dependencies {
-        Dependencies { facts: self.facts.take_decided(), is_partial: self.is_spent() }
+        let (facts, is_partial) = (self.facts.take_decided(), self.is_spent());
+        let passes = facts.iter().all(|fact| fact.kind != FactKind::Time || fact.reached & !DECIDED_BY_BRANCHES == 0);
+        Dependencies { is_same_later: self.later > 0 && passes && !self.differs && !is_partial, facts, is_partial }
     }
 
     pub fn is_spent(&self) -> bool {
@@ -109,9 +119,18 @@ impl Tracker {
     /// A step that moves no words is about to run. Does what does not hang on what comes of it, where that is all that it does.
     /// @returns the label of what it takes; none where it has to be noted once it ran
     pub fn takes(&mut self, opcode: u8, stack: &[U256]) -> Option<Label> {
-        let Self { frames, labels, settled, .. } = self;
+        let Self { frames, labels, settled, differs, .. } = self;
         let shadow = frames.last_mut()?;
         let operand = |at: usize| stack.iter().nth_back(at).copied().unwrap_or_default();
+        let later = |labels: &Labels, at: usize| labels.later(shadow.at(at), operand(at));
+        match opcode {
+            JUMPI => {
+                *differs |= later(labels, 1).is_none_or(|later| later.is_zero() != operand(1).is_zero());
+            }
+            // It costs by its exponent.
+            EXP => *differs |= labels.passes(shadow.at(1)),
+            _ => {}
+        }
         let place = || operand(0).saturating_to();
         let (words, how) = match opcode {
             OR | SIGNEXTEND => (2, 0),
@@ -149,7 +168,7 @@ impl Tracker {
             }
             LT | GT | SLT | SGT | EQ | BYTE | MOD | SMOD | EXP => (2, SELECTED),
             ISZERO | CLZ => (1, SELECTED),
-            JUMPI if shadow.at(0) == NONE && settled.get(shadow.at(1) as usize).copied().unwrap_or_default() => {
+            JUMPI if shadow.at(0) == NONE && settled.get(labels.plain(shadow.at(1)) as usize) == Some(&true) => {
                 let condition = shadow.at(1);
                 shadow.pop(2);
                 self.count_step();
@@ -157,7 +176,7 @@ impl Tracker {
             }
             MLOAD | CALLDATALOAD if shadow.at(0) == NONE => {
                 let source = if opcode == MLOAD { &shadow.memory } else { &*shadow.input };
-                let label = source.of(place(), 32, labels);
+                let label = source.word(place()).unwrap_or_else(|| source.of(place(), 32, labels));
                 shadow.pop(1);
                 shadow.push(label);
                 self.count_step();
@@ -173,7 +192,18 @@ impl Tracker {
             }
             _ => return None,
         };
+        let is_known = words < 3 && (0..words).any(|at| shadow.at(at) != labels.plain(shadow.at(at)));
+        let operands = [0, 1].map(|at| if is_known && at < words { later(labels, at) } else { None });
         let label = self.made(words, how);
+        if let [Some(first), second] = operands
+            && let Some(later) = result_of(opcode, first, second)
+        {
+            self.with(|shadow, labels| {
+                if let Some(top) = shadow.stack.last_mut() {
+                    *top = labels.with_later(*top, later);
+                }
+            });
+        }
         self.count_step();
         Some(label)
     }
@@ -231,6 +261,9 @@ impl Tracker {
     /// The label of a fact.
     pub fn fact(&mut self, place: FactKey, value: U256) -> Label {
         let fact = self.facts.number_of(place, value);
+        if place.kind == FactKind::Time {
+            self.labels.pass(fact);
+        }
         self.labels.of(fact)
     }
 
@@ -368,6 +401,7 @@ impl Tracker {
         let mut success = opens.success;
         if ended.is_precompile {
             let label = frame.input.of(0, usize::MAX, &mut self.labels);
+            self.differs |= self.labels.passes(label);
             let label = self.labels.raise(label, SELECTED);
             let mut data = Spans::default();
             data.set(0, ended.size, label);
@@ -393,6 +427,31 @@ impl Tracker {
         self.keep(moved);
     }
 
+    /// The label of the block's time.
+    pub fn time(&mut self, now: U256) -> Label {
+        let label = self.of_surroundings(FactKind::Time, now);
+        if self.later == 0 { label } else { self.labels.with_later(label, now + U256::from(self.later)) }
+    }
+
+    /// A step that was not noted before it ran takes so many words. Where one of them is another one later, what it does may be.
+    pub fn takes_later(&mut self, words: usize) {
+        let Self { frames, labels, .. } = self;
+        let taken = frames.last().into_iter().flat_map(|shadow| (0..words).map(|at| shadow.at(at)));
+        self.differs |= taken.into_iter().any(|label| labels.passes(label));
+    }
+
+    /// A word is written that may be another one later: it has to cost the same. What differs from what the slot held before the call, now and
+    /// later, costs the same whenever it is written (EIP-2200).
+    pub fn writes_later(&mut self, place: &FactKey, now: U256) {
+        let label = self.with(|shadow, _| shadow.at(1));
+        if !self.labels.passes(label) {
+            return;
+        }
+        let before = self.facts.value_of(place);
+        let is_same = |later| later == now || before.is_some_and(|before| before != now && before != later);
+        self.differs |= !self.labels.later(label, now).is_some_and(is_same);
+    }
+
     /// The label of a fact of the state that an account has.
     pub fn of_account(&mut self, kind: FactKind, address: Address, value: U256) -> Label {
         self.fact(FactKey { kind, address: Some(address), key: U256::ZERO }, value)
@@ -402,4 +461,36 @@ impl Tracker {
     pub fn of_surroundings(&mut self, kind: FactKind, value: U256) -> Label {
         self.fact(FactKey { kind, address: None, key: U256::ZERO }, value)
     }
+}
+
+/// What an instruction makes of these words, the first of which was on top; none where that is not worked out.
+fn result_of(opcode: u8, first: U256, second: Option<U256>) -> Option<U256> {
+    let Some(second) = second else {
+        return match opcode {
+            ISZERO => Some(U256::from(first.is_zero())),
+            NOT => Some(!first),
+            _ => None,
+        };
+    };
+    let by = || usize::try_from(first).unwrap_or(256);
+    Some(match opcode {
+        ADD => first.wrapping_add(second),
+        SUB => first.wrapping_sub(second),
+        MUL => first.wrapping_mul(second),
+        DIV => first.checked_div(second).unwrap_or_default(),
+        MOD => first.checked_rem(second).unwrap_or_default(),
+        AND => first & second,
+        OR => first | second,
+        XOR => first ^ second,
+        LT => U256::from(first < second),
+        GT => U256::from(first > second),
+        EQ => U256::from(first == second),
+        SHL => second << by(),
+        SHR => second >> by(),
+        SIGNEXTEND if first < U256::from(31) => {
+            let above = 256 - 8 * (by() + 1);
+            (second << above).arithmetic_shr(above)
+        }
+        _ => return None,
+    })
 }

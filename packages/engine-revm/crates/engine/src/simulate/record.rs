@@ -44,7 +44,7 @@ pub fn begin(recording: Recording, evm: &mut Evm, call: &PlannedCall, left: usiz
     }
     evm.inner.ctx.chain.recorder = Some(Box::new(recorder));
     if recording.depends {
-        evm.inner.ctx.chain.tracker.get_or_insert_default().begin();
+        evm.inner.ctx.chain.tracker.get_or_insert_default().begin(recording.later);
     }
     Ok(())
 }
