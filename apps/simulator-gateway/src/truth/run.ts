@@ -75,7 +75,7 @@ export function resultOf({ status, gasUsed, logs }: Pick<SimulatedCall, 'status'
 }
 
 function factsOf(
-  { dependencies = { facts: [], isPartial: false }, accounts }: CallRecord,
+  { dependencies = { facts: [], isPartial: false, isSameLater: false }, accounts }: CallRecord,
   layers: Simulation['state']['layers'],
 ): Run['facts'] {
   const found: Run['facts'] = new Map()

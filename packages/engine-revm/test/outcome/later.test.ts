@@ -114,7 +114,6 @@ describe('what is said to come to the same later', () => {
       found.same++
       if (facts.some(({ kind }) => kind === 'time')) found.branches++
     }
-    console.log(found)
     expect(found.branches).toBeGreaterThan(SEEDS / 100)
     expect(found.others).toBeGreaterThan(SEEDS / 10)
   }, 600_000)
