@@ -186,7 +186,7 @@ impl Note<'_> {
             }
             _ => {
                 let words = self.inputs();
-                self.tracker.made(words, SELECTED);
+                self.tracker.made(words, SELECTED, None);
             }
         }
     }

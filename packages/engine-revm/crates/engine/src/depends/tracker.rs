@@ -124,49 +124,28 @@ impl Tracker {
         let operand = |at: usize| stack.iter().nth_back(at).copied().unwrap_or_default();
         let later = |labels: &Labels, at: usize| labels.later(shadow.at(at), operand(at));
         match opcode {
-            JUMPI => {
-                *differs |= later(labels, 1).is_none_or(|later| later.is_zero() != operand(1).is_zero());
-            }
+            JUMPI => *differs |= later(labels, 1).is_none_or(|later| later.is_zero() != operand(1).is_zero()),
             // It costs by its exponent.
             EXP => *differs |= labels.passes(shadow.at(1)),
             _ => {}
         }
         let place = || operand(0).saturating_to();
+        let is_clean = |at: usize| shadow.at(at) == NONE;
+        let (most, whole) = (U256::from(256 - FEWEST_BITS), |is_whole: bool| if is_whole { 0 } else { SELECTED });
         let (words, how) = match opcode {
             OR | SIGNEXTEND => (2, 0),
             ADD | MUL | SUB | XOR => (2, COMPUTED),
             ADDMOD | MULMOD => (3, COMPUTED),
             NOT => (1, COMPUTED),
             AND => {
-                let mask = match (shadow.at(0), shadow.at(1)) {
-                    (NONE, _) => Some(operand(0)),
-                    (_, NONE) => Some(operand(1)),
-                    _ => None,
-                };
-                (
-                    2,
-                    if mask.is_some_and(|mask| mask.count_ones() >= FEWEST_BITS || mask.is_zero()) {
-                        0
-                    } else {
-                        SELECTED
-                    },
-                )
+                let mask = operand(usize::from(!is_clean(0)));
+                let is_wide = mask.count_ones() >= FEWEST_BITS || mask.is_zero();
+                (2, whole(is_wide && (is_clean(0) || is_clean(1))))
             }
-            SHL | SHR | SAR => {
-                let most = U256::from(256 - FEWEST_BITS);
-                let is_whole = shadow.at(0) == NONE
-                    && match opcode {
-                        SHL => operand(0) < most,
-                        SHR => operand(0) <= most,
-                        _ => false,
-                    };
-                (2, if is_whole { 0 } else { SELECTED })
-            }
-            DIV | SDIV => {
-                let is_constant = shadow.at(1) == NONE && operand(1).bit_len() <= FEWEST_BITS;
-                (2, if is_constant { COMPUTED } else { SELECTED })
-            }
-            LT | GT | SLT | SGT | EQ | BYTE | MOD | SMOD | EXP => (2, SELECTED),
+            SHL => (2, whole(is_clean(0) && operand(0) < most)),
+            SHR => (2, whole(is_clean(0) && operand(0) <= most)),
+            DIV | SDIV if is_clean(1) && operand(1).bit_len() <= FEWEST_BITS => (2, COMPUTED),
+            LT | GT | SLT | SGT | EQ | BYTE | DIV | SDIV | MOD | SMOD | EXP | SAR => (2, SELECTED),
             ISZERO | CLZ => (1, SELECTED),
             JUMPI if shadow.at(0) == NONE && settled.get(labels.plain(shadow.at(1)) as usize) == Some(&true) => {
                 let condition = shadow.at(1);
@@ -192,18 +171,9 @@ impl Tracker {
             }
             _ => return None,
         };
-        let is_known = words < 3 && (0..words).any(|at| shadow.at(at) != labels.plain(shadow.at(at)));
-        let operands = [0, 1].map(|at| if is_known && at < words { later(labels, at) } else { None });
-        let label = self.made(words, how);
-        if let [Some(first), second] = operands
-            && let Some(later) = result_of(opcode, first, second)
-        {
-            self.with(|shadow, labels| {
-                if let Some(top) = shadow.stack.last_mut() {
-                    *top = labels.with_later(*top, later);
-                }
-            });
-        }
+        let is_known = (0..words).any(|at| shadow.at(at) != labels.plain(shadow.at(at)));
+        let result = if is_known { result_of(opcode, later(labels, 0), later(labels, 1)) } else { None };
+        let label = self.made(words, how, result);
         self.count_step();
         Some(label)
     }
@@ -215,13 +185,13 @@ impl Tracker {
         (0..words).fold(NONE, |all, depth| labels.union(all, shadow.at(depth)))
     }
 
-    /// A word is made of so many words. @returns the label of what it is made of
-    pub fn made(&mut self, words: usize, how: How) -> Label {
+    /// A word is made of so many words. @param later what it is then, where that is known @returns the label of what it is made of
+    pub fn made(&mut self, words: usize, how: How, later: Option<U256>) -> Label {
         let label = self.all(words);
         let made = self.labels.raise(label, how);
-        self.with(|shadow, _| {
+        self.with(|shadow, labels| {
             shadow.pop(words);
-            shadow.push(made);
+            shadow.push(later.map_or(made, |later| labels.with_later(made, later)));
         });
         label
     }
@@ -463,33 +433,29 @@ impl Tracker {
     }
 }
 
-/// What an instruction makes of these words, the first of which was on top; none where that is not worked out.
-fn result_of(opcode: u8, first: U256, second: Option<U256>) -> Option<U256> {
-    let Some(second) = second else {
-        return match opcode {
-            ISZERO => Some(U256::from(first.is_zero())),
-            NOT => Some(!first),
-            _ => None,
-        };
-    };
+/// What an instruction makes of the words on top; none where they are not known, or it is not worked out.
+fn result_of(opcode: u8, first: Option<U256>, second: Option<U256>) -> Option<U256> {
+    let first = first?;
     let by = || usize::try_from(first).unwrap_or(256);
     Some(match opcode {
-        ADD => first.wrapping_add(second),
-        SUB => first.wrapping_sub(second),
-        MUL => first.wrapping_mul(second),
-        DIV => first.checked_div(second).unwrap_or_default(),
-        MOD => first.checked_rem(second).unwrap_or_default(),
-        AND => first & second,
-        OR => first | second,
-        XOR => first ^ second,
-        LT => U256::from(first < second),
-        GT => U256::from(first > second),
-        EQ => U256::from(first == second),
-        SHL => second << by(),
-        SHR => second >> by(),
+        ISZERO => U256::from(first.is_zero()),
+        NOT => !first,
+        ADD => first.wrapping_add(second?),
+        SUB => first.wrapping_sub(second?),
+        MUL => first.wrapping_mul(second?),
+        DIV => first.checked_div(second?).unwrap_or_default(),
+        MOD => first.checked_rem(second?).unwrap_or_default(),
+        AND => first & second?,
+        OR => first | second?,
+        XOR => first ^ second?,
+        LT => U256::from(first < second?),
+        GT => U256::from(first > second?),
+        EQ => U256::from(first == second?),
+        SHL => second? << by(),
+        SHR => second? >> by(),
         SIGNEXTEND if first < U256::from(31) => {
             let above = 256 - 8 * (by() + 1);
-            (second << above).arithmetic_shr(above)
+            (second? << above).arithmetic_shr(above)
         }
         _ => return None,
     })
