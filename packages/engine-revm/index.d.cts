@@ -2,10 +2,10 @@
 /* eslint-disable */
 
 export declare class NativeEngine {
-  /** `wake` is called, on the event loop, when the mailbox holds something. */
+  /** `wake` is called, on the event loop, when the mailbox was empty and holds something. */
   constructor(options: NativeOptions, wake: () => void)
-  /** Empties the mailbox. */
-  take(): Array<Message>
+  /** The oldest message in the mailbox. */
+  take(): Message | null
   /** Bytes of cached state, estimated. */
   cachedBytes(): number
   /** Keeps a piece of a plan that is too long to cross at once. `begin` is given the last one, `cancel` drops them. */

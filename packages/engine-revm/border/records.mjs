@@ -486,12 +486,6 @@ const probed = record(
   { before: optional(bytes), after: optional(bytes) },
 )
 
-const recordedHalt = record(
-  'RecordedHalt',
-  { to: 'typescript', ts: simulation('RecordedHalt'), rust: 'outcome::RecordedHalt' },
-  { at: number, depth: number, halt, cost: quantity, rest: text },
-)
-
 const factKind = names('outcome::FactKind', {
   slot: 'Slot',
   balance: 'Balance',
@@ -532,7 +526,7 @@ const dependencies = record(
 
 const callRecord = record(
   'CallRecord',
-  { to: 'typescript', ts: simulation('CallRecord'), rust: 'outcome::CallRecord' },
+  { to: 'typescript', ts: simulation('CallRecord'), rust: 'outcome::CallRecord', unset: { steps: 'Bytes::new()' } },
   {
     gas: quantity,
     gasUsed: quantity,
@@ -540,8 +534,6 @@ const callRecord = record(
     accounts: list(recordedAccount),
     probed: list(probed),
     probeGas: quantity,
-    steps: list(text),
-    haltedSteps: list(recordedHalt),
     preimages: list(bytes),
     dependencies: optional(dependencies),
     effects: optional(hash),
@@ -560,6 +552,7 @@ record(
     failures: list(writtenFailure),
     ends: list(number),
     records: list(callRecord),
+    steps: list(number),
   },
 )
 

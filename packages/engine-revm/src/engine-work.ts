@@ -1,4 +1,4 @@
-import { type Awaitable, type Cancellation, type CancelSignal, inTurns, onAbort } from '@upfront/node'
+import { type Awaitable, type Cancellation, type CancelSignal, inTurns, onAbort, Turn, TurnQueue } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { Lacking, StateValue, Step } from '@upfront/simulation'
 import type { EngineCore, Message } from './addon.js'
@@ -36,12 +36,14 @@ export class EngineWork {
   readonly #arriving = new Set<number>()
   #lastId = 0
   #closed = false
+  #isReceiving = false
+  readonly #turns = new TurnQueue()
   /** Neither the addon's call-back nor a worker does keep the process alive: this does while work is under way. */
   readonly #alive = setInterval(() => {}, 2 ** 30).unref()
 
   /** @param create makes the engine; `wake` is to be called when its mailbox holds something */
   constructor(create: (wake: () => void) => EngineCore) {
-    this.core = create(() => this.#receive())
+    this.core = create(() => void this.#receive())
   }
 
   /** Everything under way is rejected. */
@@ -188,14 +190,20 @@ export class EngineWork {
     if (this.#work.size === 0) this.#alive.unref()
   }
 
-  /** Everything that threads said since they were last heard. */
-  #receive(): void {
-    for (const message of this.core.take()) {
+  /** All that threads say until there is nothing more; what comes of long answers may take several turns of the event loop. */
+  async #receive(): Promise<void> {
+    if (this.#isReceiving) return
+    this.#isReceiving = true
+    const turn = new Turn(this.#turns)
+    for (let message = this.core.take(); message !== null; message = this.core.take()) {
       const work = this.#work.get(message.id)
-      if (work === undefined) continue
-      this.#forget(message.id)
-      work.hear(message)
+      if (work !== undefined) {
+        this.#forget(message.id)
+        work.hear(message)
+      }
+      await turn.pass()
     }
+    this.#isReceiving = false
   }
 }
 

@@ -9,11 +9,24 @@ import {
 import { readRejected, readWritten } from './border/records.js'
 import { TextReader } from './border/text.js'
 
-/** An answer with its JSON cut where failed calls' errors belong, and where recorded calls end. @param long the JSON, where it is not in the text */
+/**
+ * An answer with its JSON cut where failed calls' errors belong, and where recorded calls end.
+ * @param long the JSON, and the steps behind it, where they are not in the text
+ */
 export function readAnswer(text: string, long: Buffer | undefined): Answer {
   const reader = new TextReader(text)
-  const { accounts, slots, touchedList, readList, gasUsed, failures, ends, records } = readWritten(reader)
-  const json: JsonText = long ?? reader.rest()
+  const { accounts, slots, touchedList, readList, gasUsed, failures, ends, records, steps } = readWritten(reader)
+  const all: JsonText = long ?? reader.rest()
+  const json = partOf(
+    all,
+    0,
+    steps.reduce((end, length) => end - length, all.length),
+  )
+  let stepsEnd = json.length
+  for (const [index, length] of steps.entries()) {
+    if (length > 0) records[index]!.steps = partOf(all, stepsEnd, stepsEnd + length)
+    stepsEnd += length
+  }
   const failed = failures.map(({ halt, isGasCapped, returnData }): FailedCall => {
     return { failure: halt === undefined ? { kind: 'revert' } : { kind: 'halt', halt, isGasCapped }, returnData }
   })

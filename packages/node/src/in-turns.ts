@@ -1,13 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Cancellation } from './cancellation.js'
 
-let last: Promise<void> = Promise.resolve()
+/** Who waits here has a turn of the event loop alone, one after another. */
+export class TurnQueue {
+  #last: Promise<void> = Promise.resolve()
 
-/** Resolves in a turn of the event loop that nobody else who waits here has as well. */
-function nextTurn(): Promise<void> {
-  last = last.then(() => setImmediate())
-  return last
+  /** Resolves in a turn that nobody else who waits here has as well. */
+  next(): Promise<void> {
+    this.#last = this.#last.then(() => setImmediate())
+    return this.#last
+  }
 }
+
+/** Of all long work. */
+const LONG_WORK = new TurnQueue()
 
 /** What one piece of work may hold the event loop for, milliseconds. */
 const MOST_MS = 5
@@ -22,7 +28,7 @@ const TOGETHER_MS = 2
  */
 export async function inTurns<T>(parts: Generator<void, T>, { signal }: Cancellation): Promise<T> {
   for (;;) {
-    await nextTurn()
+    await LONG_WORK.next()
     const since = performance.now()
     do {
       signal.throwIfAborted()
@@ -38,6 +44,11 @@ export async function inTurns<T>(parts: Generator<void, T>, { signal }: Cancella
  */
 export class Turn {
   #since = performance.now()
+  readonly #queue: TurnQueue
+
+  constructor(queue = LONG_WORK) {
+    this.#queue = queue
+  }
 
   /** Resolves at once, or in another turn of the event loop where this one has been held long enough. */
   async pass(): Promise<void> {
@@ -46,7 +57,7 @@ export class Turn {
 
   /** Resolves in another turn of the event loop. */
   async end(): Promise<void> {
-    await nextTurn()
+    await this.#queue.next()
     this.#since = performance.now()
   }
 }

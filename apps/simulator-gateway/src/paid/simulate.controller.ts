@@ -10,7 +10,7 @@ import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
 import { dialectOf, ETHEREUM_PATH, requestOf } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
-import type { Beside, RpcMethod, RpcResult } from '../requests/rpc-method.js'
+import { type Beside, isBilled, type RpcMethod, type RpcResult } from '../requests/rpc-method.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { SimulationMethod } from '../simulate/simulator.js'
 import { isShown, isSimulation } from './free-reads.js'
@@ -106,7 +106,7 @@ export class SimulateController {
     const { params: asked, paid } = shown
     const beside = await this.billed('upfront_simulate', asked, 'ethereum', paid, charge, context)
     const simulation = `{"method":"upfront_simulate","params":${JSON.stringify(plainJson(asked))},"result":${paid.answer.json}}`
-    const result = typeof made === 'string' || Buffer.isBuffer(made) ? made : made.result
+    const result = isBilled(made) ? made.result : made
     return { result, beside: { ...beside, ...(beside.receipt !== undefined && { simulation }) } }
   }
 

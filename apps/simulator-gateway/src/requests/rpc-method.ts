@@ -45,8 +45,20 @@ export interface RpcAnswer {
   body?: readonly JsonText[]
 }
 
-/** JSON text of a result; of a call that is paid for, also of what stands beside it: the charge, by name. */
-export type RpcResult = JsonText | { result: JsonText; beside: Beside }
+/** JSON of a result; of a call that is paid for, also of what stands beside it: the charge, by name. */
+export type RpcResult = Json | BilledResult
+
+/** A long one in parts. */
+type Json = JsonText | JsonText[]
+
+interface BilledResult {
+  result: Json
+  beside: Beside
+}
+
+export function isBilled(result: RpcResult): result is BilledResult {
+  return typeof result === 'object' && 'beside' in result
+}
 
 /**
  * Serves one call.

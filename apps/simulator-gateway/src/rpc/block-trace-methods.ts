@@ -9,7 +9,6 @@ import {
   ErrorCode,
   type Hash,
   type JsonText,
-  joinJson,
   mismatch,
   Place,
   RpcError,
@@ -27,6 +26,7 @@ import {
 } from '@upfront/simulation'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
+import { lengthOf } from '../requests/answer-sender.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing, takingTurns } from '../simulate/growing-answer.js'
 import { narrowed } from '../simulate/simulation-context.js'
@@ -78,7 +78,7 @@ export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] 
   ]
 }
 
-/** A transaction of the block, traced on the state at its position. @returns JSON */
+/** A transaction of the block, traced on the state at its position. @returns JSON in parts */
 async function trace(
   opened: OpenedBlock,
   index: number,
@@ -86,7 +86,7 @@ async function trace(
   { positions, driver }: BlockTracing,
   context: RpcContext,
   taken: Taken,
-): Promise<string> {
+): Promise<JsonText[]> {
   const { header, parent, rules, prefix, transactions } = opened
   const time = timeOf(context)
   const sealed = transactions[index]
@@ -120,13 +120,13 @@ async function trace(
   }
 }
 
-/** Each transaction of the block. @returns JSON */
+/** Each transaction of the block. @returns JSON in parts */
 async function traceAll(
   opened: OpenedBlock,
   tracer: Tracer,
   tracing: BlockTracing,
   context: RpcContext,
-): Promise<JsonText> {
+): Promise<JsonText[]> {
   const { answerBytes } = narrowed(context.limits, MOST_BLOCK_BYTES)
   return spending(context.limits, context, async (taken) => {
     const traces: JsonText[] = []
@@ -137,13 +137,13 @@ async function traceAll(
       context.signal.throwIfAborted()
       const result = await trace(opened, index, tracer, tracing, context, taken)
       // As bytes: strings that live as long as this would be given back by V8 only once they are several hundred megabytes.
-      const json = Buffer.from(result)
-      traces.push(`${index === 0 ? '[' : ','}{"txHash":"${hash}","result":`, json, '}')
-      bytes += json.length
+      const json = result.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
+      traces.push(`${index === 0 ? '[' : ','}{"txHash":"${hash}","result":`, ...json, '}')
+      bytes += lengthOf(json)
       if (bytes > answerBytes) throw new AnswerTooLong(answerBytes)
       context.reserve?.(COPIES * bytes)
     }
-    return joinJson(traces.length === 0 ? ['[]'] : [...traces, ']'])
+    return traces.length === 0 ? ['[]'] : [...traces, ']']
   })
 }
 

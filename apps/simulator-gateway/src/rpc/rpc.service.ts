@@ -17,6 +17,7 @@ import { FIXED } from '../environment/fixed.js'
 import { SMALL_BYTES } from '../limits/memory.js'
 import {
   besideJson,
+  isBilled,
   RPC_METHODS,
   type RpcAnswer,
   type RpcContext,
@@ -96,7 +97,9 @@ export class RpcService {
         answers.push(answers.length === 0 ? '[' : ',', ...body)
       }
     }
-    return answers.length === 0 ? NOTHING : { status: 200, body: [joinJson([...answers, ']'])] }
+    if (answers.length === 0) return NOTHING
+    answers.push(']')
+    return { status: 200, body: length > SMALL_BYTES ? answers : [joinJson(answers)] }
   }
 
   private answerUnless(isTooLong: boolean, entry: EnvelopeEntry, context: RpcContext): Awaitable<RpcAnswer> {
@@ -172,6 +175,6 @@ function inGroups(entries: readonly EnvelopeEntry[]): EnvelopeEntry[][] {
 function successBody(id: RpcId, served: RpcResult): JsonText[] {
   const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
   if (typeof served === 'string' && served.length < LONG) return [`${start}${served}}`]
-  if (typeof served === 'string' || Buffer.isBuffer(served)) return [start, served, '}']
-  return [start, served.result, ...besideJson(served.beside), '}']
+  const { result, beside } = isBilled(served) ? served : { result: served, beside: {} }
+  return [start, ...[result].flat(), ...besideJson(beside), '}']
 }

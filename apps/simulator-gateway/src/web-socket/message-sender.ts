@@ -2,7 +2,10 @@ import type { Socket } from 'node:net'
 import type { WebSocket } from '@fastify/websocket'
 import { type MemoryShare, writeInSlices } from '@upfront/fast-http'
 import type { JsonText } from '@upfront/protocol'
-import { endUnlessRead } from '../requests/answer-sender.js'
+import { endUnlessRead, lengthOf } from '../requests/answer-sender.js'
+
+/** JSON in parts. */
+type Message = readonly JsonText[]
 
 /**
  * Sends messages over one WebSocket, one after another, as fast as its client reads them. What is not read yet counts towards the client's
@@ -10,7 +13,7 @@ import { endUnlessRead } from '../requests/answer-sender.js'
  */
 export class MessageSender {
   #unread = 0
-  readonly #queue: JsonText[] = []
+  readonly #queue: Message[] = []
   #isSending = false
   #isHeld = false
   #isClosed = false
@@ -42,7 +45,7 @@ export class MessageSender {
   }
 
   /** @throws Overloaded where so much more may not be kept for the client */
-  send(message: JsonText): void {
+  send(message: Message): void {
     if (this.#isClosed) return
     this.#count(message)
     this.#queue.push(message)
@@ -54,10 +57,10 @@ export class MessageSender {
     this.#isHeld = true
   }
 
-  /** Sends one message before those that wait, then these. @throws as `send` */
-  release(first?: JsonText): void {
+  /** Sends one message, if it has parts, before those that wait, then these. @throws as `send` */
+  release(first: Message): void {
     this.#isHeld = false
-    if (first !== undefined && !this.#isClosed) {
+    if (first.length > 0 && !this.#isClosed) {
       this.#count(first)
       this.#queue.unshift(first)
     }
@@ -70,13 +73,15 @@ export class MessageSender {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  #count({ length }: JsonText): void {
+  #count(message: Message): void {
+    const length = lengthOf(message)
     this.#memory.take(length)
     this.#unread += length
   }
 
-  #uncount({ length }: JsonText): void {
+  #uncount(message: Message): void {
     if (this.#isClosed) return
+    const length = lengthOf(message)
     this.#memory.give(length)
     this.#unread -= length
   }
@@ -93,13 +98,13 @@ export class MessageSender {
   }
 
   /** False where the client has to read first: then sending goes on by itself. */
-  #isSentAtOnce(message: JsonText): boolean {
+  #isSentAtOnce(message: Message): boolean {
     const socket = this.#socket
     let isDone = false
     let read: (() => void) | undefined
     writeInSlices(
       socket,
-      [message],
+      message,
       (slice, isLast) => this.#webSocket.send(slice, { binary: false, fin: isLast }),
       () => {
         isDone = true

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { RpcError } from '@upfront/protocol'
 import { createLogger } from '@upfront/service'
 import WebSocket, { WebSocketServer } from 'ws'
@@ -34,7 +35,7 @@ async function connected(options: WebSocket.ClientOptions) {
       subscriptions: () => 0,
     },
   )
-  return { client, connection, webSocket, close: () => server.close() }
+  return { client, connection, webSocket, socket, close: () => server.close() }
 }
 
 describe('WebSocketConnection', () => {
@@ -59,6 +60,30 @@ describe('WebSocketConnection', () => {
     connection.ping()
     expect((await once(client, 'close'))[0]).toBe(1006)
     close()
+  })
+
+  it('reads on one long message at a time', async () => {
+    const all = await Promise.all(Array.from({ length: 16 }, () => connected({})))
+    let turn = 0
+    /** Of each turn of the event loop, whose messages were read on in it. */
+    const reading = new Map<number, Set<Socket>>()
+    for (const { socket } of all) {
+      let read = 0
+      socket.on('data', ({ length }: Buffer) => {
+        if (read > 131_072) reading.set(turn, (reading.get(turn) ?? new Set()).add(socket))
+        read += length
+      })
+    }
+    // One frame of text of 1,000,000 bytes, masked with zeroes, of which the last does not come.
+    const half = Buffer.concat([Buffer.from('01ff00000000000f424000000000', 'hex'), Buffer.alloc(999_999, 0x20)])
+    for (const { client } of all) (client as unknown as { _socket: Socket })._socket.write(half)
+    for (; all.some(({ socket }) => socket.bytesRead < half.length); turn++) await setImmediate()
+    // The one of this turn, and the one before with what was read already.
+    expect(Math.max(...[...reading.values()].map(({ size }) => size))).toBeLessThanOrEqual(2)
+    for (const { client, close } of all) {
+      client.terminate()
+      close()
+    }
   })
 
   it('counts what a subscription keeps, though its message was shorter', async () => {

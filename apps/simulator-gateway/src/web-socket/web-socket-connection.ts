@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { WebSocket } from '@fastify/websocket'
 import type { MemoryShare } from '@upfront/fast-http'
+import { TurnQueue } from '@upfront/node'
 import { type Dialect, ErrorCode, type JsonText, joinJson, RpcError } from '@upfront/protocol'
 import { acceptedRequestId, type Logger } from '@upfront/service'
 import { clientOf } from '../limits/client-of.js'
 import type { Caller, FreeBudget } from '../limits/free-budget.js'
-import type { Memory } from '../limits/memory.js'
+import { type Memory, SMALL_BYTES } from '../limits/memory.js'
 import { ClientGone } from '../limits/refused.js'
-import { endUnlessRead } from '../requests/answer-sender.js'
+import { endUnlessRead, lengthOf } from '../requests/answer-sender.js'
 import type { Budget } from '../requests/request.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
@@ -24,6 +25,10 @@ const MOST_SUBSCRIPTIONS_OF_A_CLIENT = 1_024
 const COPIES_KEPT = 2
 /** What a read takes in memory beside its bytes, of which there may be one. */
 const READ_BYTES = 256
+/** Of a message that is read on only in turns of the event loop of its own. */
+const LONG_BYTES = 65_536
+/** Thousands of long messages may arrive at once: in each turn one of them is read on. */
+const READING = new TurnQueue()
 /** Of notifications that a client has not read, or that wait for the answer which opens their subscription. */
 const MOST_UNREAD_BYTES = 1024 * 1024
 
@@ -70,6 +75,8 @@ export class WebSocketConnection implements Subscriber {
   /** Bytes of a message that is not here as a whole yet, and at most of one read more. */
   #arriving = 0
   #lastRead = 0
+  /** Others are served before more is read. */
+  #isLeavingTurn = false
   readonly #waiting: string[] = []
   readonly #subscriptions = new Map<string, Subscription>()
   /** Length of the message that is being answered. */
@@ -189,9 +196,25 @@ export class WebSocketConnection implements Subscriber {
     try {
       this.#share.take(this.#lastRead)
       this.#arriving += this.#lastRead
+      if (this.#arriving > LONG_BYTES) void this.#leaveTurn()
     } catch {
       this.#client.webSocket.terminate()
     }
+  }
+
+  async #leaveTurn(): Promise<void> {
+    if (this.#isLeavingTurn) return
+    this.#isLeavingTurn = true
+    this.#flow()
+    await READING.next()
+    this.#isLeavingTurn = false
+    this.#flow()
+  }
+
+  #flow(): void {
+    const { webSocket } = this.#client
+    if (this.#isLeavingTurn || this.#waiting.length >= MOST_WAITING) webSocket.pause()
+    else if (webSocket.isPaused) webSocket.resume()
   }
 
   /** A message is here: what may still be on its way is the rest of what was read last. */
@@ -210,14 +233,14 @@ export class WebSocketConnection implements Subscriber {
       return
     }
     this.#waiting.push(body)
-    if (this.#waiting.length >= MOST_WAITING) this.#client.webSocket.pause()
+    this.#flow()
     if (!this.#isBusy) void this.#answerAll()
   }
 
   async #answerAll(): Promise<void> {
     this.#isBusy = true
     for (let body = this.#waiting.shift(); body !== undefined; body = this.#waiting.shift()) {
-      if (this.#client.webSocket.isPaused) this.#client.webSocket.resume()
+      this.#flow()
       await this.#answer(body)
       this.#share.give(body.length)
     }
@@ -228,14 +251,14 @@ export class WebSocketConnection implements Subscriber {
   async call(method: string, params: string): Promise<string | undefined> {
     let text: string | undefined
     await this.#serve(`{"jsonrpc":"2.0","id":null,"method":"${method}","params":${params}}`, (answer) => {
-      text = answer.toString()
+      text = joinJson(answer).toString()
     })
     return text
   }
 
   async #answer(body: string): Promise<void> {
     this.#messageBytes = body.length
-    let answer: JsonText | undefined
+    let answer: readonly JsonText[] = []
     await this.#serve(
       body,
       (made) => {
@@ -243,7 +266,7 @@ export class WebSocketConnection implements Subscriber {
       },
       this,
     )
-    this.#answerLength = answer?.length ?? 0
+    this.#answerLength = lengthOf(answer)
     try {
       this.#sender.release(answer)
     } catch {
@@ -253,7 +276,7 @@ export class WebSocketConnection implements Subscriber {
     this.#answerLength = 0
   }
 
-  async #serve(body: string, send: (answer: JsonText) => void, subscriber?: Subscriber): Promise<void> {
+  async #serve(body: string, send: (answer: readonly JsonText[]) => void, subscriber?: Subscriber): Promise<void> {
     const { socket, caller, dialect } = this.#client
     const { endpoint, budget, free, logger, waits } = this.#services
     const id = acceptedRequestId(undefined)
@@ -262,12 +285,13 @@ export class WebSocketConnection implements Subscriber {
       await waits?.()
       const request = { id, caller, dialect, connection: socket, length: body.length, budget, subscriber }
       await endpoint.serve(request, body, ({ body: parts = [] }) => {
-        if (parts.length > 0) send(joinJson(parts))
+        // What is short goes out in one frame.
+        if (parts.length > 0) send(lengthOf(parts) > SMALL_BYTES ? parts : [joinJson(parts)])
       })
     } catch (thrown) {
       if (thrown instanceof ClientGone) return
       if (!(thrown instanceof RpcError)) logger.error({ requestId: id, err: thrown }, 'internal error')
-      send(failureBody(null, failureOf(thrown)))
+      send([failureBody(null, failureOf(thrown))])
     }
   }
 
@@ -291,7 +315,7 @@ export class WebSocketConnection implements Subscriber {
     else {
       free.spend(caller, { bytes: length })
       try {
-        this.#sender.send(notification)
+        this.#sender.send([notification])
       } catch {
         this.#drop('too little memory is free')
       }

@@ -29,7 +29,6 @@ import type {
   Probe,
   Probed,
   RecordedAccount,
-  RecordedHalt,
   RecordedSlot,
   Recording,
   Rejection,
@@ -75,6 +74,7 @@ export interface Written {
   failures: WrittenFailure[]
   ends: number[]
   records: CallRecord[]
+  steps: number[]
 }
 
 export interface ExecutionTransaction {
@@ -610,16 +610,6 @@ export function readProbed(reader: TextReader): Probed {
   return record
 }
 
-export function readRecordedHalt(reader: TextReader): RecordedHalt {
-  return {
-    at: reader.number(),
-    depth: reader.number(),
-    halt: readHalt(reader),
-    cost: reader.bigint(),
-    rest: reader.word(),
-  }
-}
-
 export function readDecidingFact(reader: TextReader): DecidingFact {
   const record = {
     kind: reader.name<
@@ -661,8 +651,6 @@ export function readCallRecord(reader: TextReader): CallRecord {
     accounts: reader.list(() => readRecordedAccount(reader)),
     probed: reader.list(() => readProbed(reader)),
     probeGas: reader.bigint(),
-    steps: reader.list(() => reader.word()),
-    haltedSteps: reader.list(() => readRecordedHalt(reader)),
     preimages: reader.list(() => reader.hex()),
   } as CallRecord
   if (reader.isGiven()) record.dependencies = readDependencies(reader)
@@ -678,6 +666,7 @@ export function readWritten(reader: TextReader): Written {
   record.failures = reader.list(() => readWrittenFailure(reader))
   record.ends = reader.list(() => reader.number())
   record.records = reader.list(() => readCallRecord(reader))
+  record.steps = reader.list(() => reader.number())
   return record
 }
 

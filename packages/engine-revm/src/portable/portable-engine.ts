@@ -38,7 +38,7 @@ export class PortableEngine implements EngineCore {
   readonly #paused = new Map<number, Parameters<PortableEngine['begin']>>()
   /** Plans of which more is to come. */
   readonly #arriving = new Map<number, Uint8Array[]>()
-  #mail: Message[] = []
+  readonly #mail: Message[] = []
   #desk: PortableInstance
 
   constructor(module: WebAssembly.Module, limits: PortableLimits, wake: () => void) {
@@ -50,10 +50,8 @@ export class PortableEngine implements EngineCore {
     this.#workers = new Workers({ module, memoryBytes: memoryBytes / threads }, { threads, queue })
   }
 
-  take(): Message[] {
-    const mail = this.#mail
-    this.#mail = []
-    return mail
+  take(): Message | null {
+    return this.#mail.shift() ?? null
   }
 
   cachedBytes(): number {

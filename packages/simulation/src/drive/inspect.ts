@@ -24,8 +24,16 @@ import { requestLink } from '../present/request-link.js'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
 import type { CallFrame } from '../trace/call-tracer.js'
 import { decodeFrames } from '../trace/decode-frames.js'
-import { addDecoded, type InspectedBlock, inspectedCalls, recordingOf, type ShownCall } from '../trace/inspected.js'
+import {
+  addDecoded,
+  type InspectedBlock,
+  inspectedCalls,
+  isWritten,
+  recordingOf,
+  type ShownCall,
+} from '../trace/inspected.js'
 import { stateDiff } from '../trace/state-diff.js'
+import { structLogJson } from '../trace/struct-logger.js'
 import { comparison } from './comparison.js'
 import type { Simulated } from './conditions.js'
 import { guardsOf } from './guards.js'
@@ -137,7 +145,12 @@ async function inspectIn(
   if (inspection.guard) furtherGas += await addGuards(shown, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(shown, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(shown, parsed(), records, simulation, run, isForAll)
-  const json = withBlocks(withShown(answer.parts, shown), records, inspection, asked)
+  const json = withBlocks(
+    withShown(answer.parts, shown, isWritten(inspection) ? records : []),
+    records,
+    inspection,
+    asked,
+  )
   return { ...answer, json, furtherGas, probes, readList }
 }
 
@@ -149,10 +162,16 @@ function isSame(probes: readonly Probe[], others: readonly Probe[]): boolean {
   return probes.length === others.length && !probes.some(isOther)
 }
 
-/** The answer with what is shown of each call at the end of it. */
-function withShown(parts: readonly JsonText[], shown: readonly ShownCall[]): JsonText {
+/** The answer with what is shown of each call at the end of it. @param traced whose steps are the trace */
+function withShown(parts: readonly JsonText[], shown: readonly ShownCall[], traced: readonly CallRecord[]): JsonText {
   const fields = shown.map((call) => JSON.stringify(call).slice(1, -1))
-  return joinJson(parts.flatMap((part, index) => (fields[index] ? [part, `,${fields[index]}`] : [part])))
+  return joinJson(
+    parts.flatMap((part, index) => [
+      part,
+      ...(traced[index] ? [',"trace":', ...structLogJson(traced[index])] : []),
+      ...(fields[index] ? [`,${fields[index]}`] : []),
+    ]),
+  )
 }
 
 /** With what is shown of blocks. */

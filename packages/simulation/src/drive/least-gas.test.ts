@@ -12,7 +12,7 @@ function machine(...needs: bigint[]) {
     ...{ value: 0n, reverted, isPrecompile: false, logs: [] },
   })
   const recordOf = (gas: bigint, at: number): CallRecord => ({
-    ...{ gas, gasUsed: gas / 2n, accounts: [], probed: [], probeGas: 0n, steps: [], haltedSteps: [], preimages: [] },
+    ...{ gas, gasUsed: gas / 2n, accounts: [], probed: [], probeGas: 0n, preimages: [] },
     frames: [frame(gas < needs[at]!, gas)],
   })
   const request = decodeSimulationRequest(

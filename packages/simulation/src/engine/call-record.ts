@@ -1,4 +1,4 @@
-import type { Address, Hash, Hex } from '@upfront/protocol'
+import type { Address, Hash, Hex, JsonText } from '@upfront/protocol'
 import type { Halt } from './halt.js'
 
 /** What one call did, as facts; tracers present it. */
@@ -15,10 +15,8 @@ export interface CallRecord {
   probed: Probed[]
   /** That answering took: all probes before and after the call together, before refunds. */
   probeGas: bigint
-  /** Instructions as geth's struct logger writes them, each as JSON; of one that halted, what comes before its price. */
-  steps: string[]
-  /** Steps that halted their frame, in order. */
-  haltedSteps: RecordedHalt[]
+  /** Instructions as geth's struct logger writes them: what stands between the brackets of a JSON array. Absent where there are none. */
+  steps?: JsonText
   /** What KECCAK256 hashed, each once, in ascending order; empty where the plan did not ask for uses. */
   preimages: Hex[]
   /** What decided the outcome; absent where the plan did not ask for it. */
@@ -92,19 +90,6 @@ export const REACHED = {
   /** The gas that a call gets. */
   allowance: 512,
 } as const
-
-/** A step that halted its frame. */
-export interface RecordedHalt {
-  /** Index in `CallRecord.steps`. */
-  at: number
-  /** Of the frame; 1: the outermost. */
-  depth: number
-  halt: Halt
-  /** Gas that the engine took for it. */
-  cost: bigint
-  /** What comes after the error in the step's JSON. */
-  rest: string
-}
 
 /** What the contract answered; absent where it failed, was not asked, or used more than 500,000 gas, or answered with more than 1,024 bytes. */
 export interface Probed {

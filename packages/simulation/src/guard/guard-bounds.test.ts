@@ -15,7 +15,7 @@ function recordOf(logs: Frame['logs'], value = 0n): CallRecord {
     ...{ value, reverted: false, isPrecompile: false, logs },
   }
   return {
-    ...{ gas: 1n, gasUsed: 1n, accounts: [], probed: [], probeGas: 0n, steps: [], haltedSteps: [] },
+    ...{ gas: 1n, gasUsed: 1n, accounts: [], probed: [], probeGas: 0n },
     preimages: [],
     frames: [frame],
   }

@@ -26,8 +26,6 @@ const recordOf = (...frames: Frame[]): CallRecord => ({
   accounts: [],
   probed: [],
   probeGas: 0n,
-  steps: [],
-  haltedSteps: [],
   preimages: [],
 })
 

@@ -66,6 +66,11 @@ export interface InspectedBlock extends SimulatedBlock {
   stateDiff?: StateDiff
 }
 
+/** Whether the engine writes the trace, which is never parsed here: `CallRecord.steps`. */
+export function isWritten({ trace }: Inspection): boolean {
+  return trace?.name === 'structLogger'
+}
+
 /** What an engine has to write down for an inspection. */
 export function recordingOf({
   trace,
@@ -149,7 +154,7 @@ export function inspectedCalls(
       const record = records[next++]
       if (record === undefined) throw new Error('a call was not recorded')
       const call: ShownCall = {}
-      if (inspection.trace) call.trace = presentTrace(record, inspection.trace, firstLog)
+      if (inspection.trace && !isWritten(inspection)) call.trace = presentTrace(record, inspection.trace, firstLog)
       if (inspection.trace) firstLog += countLogs(record)
       if (inspection.stateDiff) call.stateDiff = stateDiff([record])
       if (inspection.accessLists) call.accessList = accessListOf(record)

@@ -1,4 +1,4 @@
-import type { Tracer } from '@upfront/protocol'
+import { joinJson, type Tracer } from '@upfront/protocol'
 import type { CallRecord } from '../engine/call-record.js'
 import type { Recording } from '../plan/recording.js'
 import { callTrace } from './call-tracer.js'
@@ -33,6 +33,6 @@ export function presentTrace(record: CallRecord, tracer: Tracer, firstLog = 0): 
     case 'erc7562Tracer':
       return erc7562Trace(record, tracer.config, firstLog)
     case 'structLogger':
-      return JSON.parse(structLogJson(record, tracer.config))
+      return JSON.parse(joinJson(structLogJson(record)).toString())
   }
 }

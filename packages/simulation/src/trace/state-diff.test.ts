@@ -10,8 +10,6 @@ const record = (account: Partial<RecordedAccount>): CallRecord => ({
   frames: [],
   probed: [],
   probeGas: 0n,
-  steps: [],
-  haltedSteps: [],
   preimages: [],
   accounts: [
     {

@@ -1,5 +1,5 @@
-import type { CallRecord, Frame, RecordedHalt } from '../engine/call-record.js'
-import type { Halt } from '../engine/halt.js'
+import { joinJson } from '@upfront/protocol'
+import type { CallRecord, Frame } from '../engine/call-record.js'
 import { structLogJson } from './struct-logger.js'
 
 const top: Frame = {
@@ -14,57 +14,37 @@ const top: Frame = {
   isPrecompile: false,
   logs: [],
 }
-const recordOf = (steps: string[], haltedSteps: RecordedHalt[] = [], more: Partial<Frame> = {}): CallRecord => ({
+const recordOf = (more: Partial<Frame>, steps?: string | Buffer): CallRecord => ({
   gas: 30_000n,
   gasUsed: 21_000n,
   frames: [{ ...top, ...more }],
   accounts: [],
   probed: [],
   probeGas: 0n,
-  steps,
-  haltedSteps,
+  ...(steps && { steps }),
   preimages: [],
 })
-const STEP = '{"pc":0,"op":"PUSH0","gas":9,"gasCost":2,"depth":1,"stack":[]}'
+const shown = (record: CallRecord) => JSON.parse(joinJson(structLogJson(record)).toString())
 
 describe('structLogJson', () => {
-  it('shows steps as they are', () => {
-    expect(JSON.parse(structLogJson(recordOf([STEP]), {}))).toEqual({
+  it.each([
+    ['text', '{"pc":0},{"pc":1}'],
+    ['bytes', Buffer.from('{"pc":0},{"pc":1}')],
+  ])('shows steps as they are, as %s', (_, steps) => {
+    expect(shown(recordOf({}, steps))).toEqual({
       gas: 21_000,
       failed: false,
       returnValue: '0x01',
-      structLogs: [{ pc: 0, op: 'PUSH0', gas: 9, gasCost: 2, depth: 1, stack: [] }],
+      structLogs: [{ pc: 0 }, { pc: 1 }],
     })
   })
 
-  it('ends with the step that passes the limit', () => {
-    const steps = (limit: number) =>
-      JSON.parse(structLogJson(recordOf([STEP, STEP, STEP]), { limit })).structLogs.length
-    expect([0, 1, STEP.length - 1, STEP.length, 3 * STEP.length].map(steps)).toEqual([3, 1, 1, 2, 3])
+  it('shows a call without code', () => {
+    expect(shown(recordOf({})).structLogs).toEqual([])
   })
 
-  it.each<[string, number, boolean]>([
-    ['SWAP16', 17, true],
-    ['SWAPN', 2, true],
-    ['SWAPN', 17, false],
-  ])('shows of %s that lacks %i words whether it lacked them before it ran: %s', (op, inputs, isShown) => {
-    const halt = { kind: 'stackUnderflow', height: 1, inputs } as const
-    const halted = { at: 0, depth: 1, halt, cost: 3n, rest: '}' }
-    const json = structLogJson(recordOf([`{"pc":0,"op":"${op}","gas":9`], [halted], { halt, output: '0x' }), {})
-    expect(json.includes('"error":"stack underflow')).toBe(isShown)
-  })
-
-  it.each<[Halt, string]>([
-    [{ kind: 'outOfGas' }, ',"error":"out of gas"'],
-    [{ kind: 'stackUnderflow', height: 1, inputs: 2 }, ',"error":"stack underflow (1 <=> 2)"'],
-    [{ kind: 'returnDataOutOfBounds' }, ''],
-    [{ kind: 'writeProtection', isPriced: true }, ',"error":"out of gas: write protection"'],
-    [{ kind: 'writeProtection', isPriced: false }, ''],
-  ])('shows what the step took that halted, and what was found before it ran: %j', (halt, error) => {
-    const halted = { at: 0, depth: 1, halt, cost: 3n, rest: ',"stack":[]}' }
-    const record = recordOf(['{"pc":0,"op":"X","gas":9'], [halted], { halt, output: '0x' })
-    const json = structLogJson(record, {})
-    expect(json).toContain(`{"pc":0,"op":"X","gas":9,"gasCost":3,"depth":1${error},"stack":[]}`)
-    expect(JSON.parse(json)).toMatchObject({ failed: true, returnValue: '0x' })
+  it('shows what a reverted call returned, and nothing of one that halted', () => {
+    expect(shown(recordOf({ reverted: true }))).toMatchObject({ failed: true, returnValue: '0x01' })
+    expect(shown(recordOf({ halt: { kind: 'outOfGas' } }))).toMatchObject({ failed: true, returnValue: '0x' })
   })
 })

@@ -60,7 +60,7 @@ type Result<T> = std::result::Result<T, napi::Error<Refusal>>;
 
 #[napi]
 impl NativeEngine {
-    /// `wake` is called, on the event loop, when the mailbox holds something.
+    /// `wake` is called, on the event loop, when the mailbox was empty and holds something.
     #[napi(constructor, catch_unwind)]
     pub fn new(options: NativeOptions, #[napi(ts_arg_type = "() => void")] wake: Wake) -> Self {
         let desk = Desk::new(options.cache_bytes as usize, ALLOWANCE);
@@ -70,9 +70,9 @@ impl NativeEngine {
         Self { desk, mailbox, threads, arriving: HashMap::new() }
     }
 
-    /// Empties the mailbox.
+    /// The oldest message in the mailbox.
     #[napi(catch_unwind)]
-    pub fn take(&self) -> Vec<Message> {
+    pub fn take(&self) -> Option<Message> {
         self.mailbox.take()
     }
 

@@ -1,4 +1,4 @@
-//! Messages of native threads to JavaScript. It takes all that gathered since it last looked at once.
+//! Messages of native threads to JavaScript, which takes them one by one.
 
 use napi::{
     Status,
@@ -6,7 +6,10 @@ use napi::{
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
 use napi_derive::napi;
-use std::sync::{Mutex, MutexGuard};
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard},
+};
 use upfront_engine_border::Payload;
 
 /// Weak: it does not keep the process alive.
@@ -61,7 +64,7 @@ impl From<Letter> for Message {
 
 pub struct Mailbox {
     wake: Wake,
-    letters: Mutex<Vec<Letter>>,
+    letters: Mutex<VecDeque<Letter>>,
 }
 
 impl Mailbox {
@@ -72,7 +75,7 @@ impl Mailbox {
     pub fn post(&self, kind: Kind, id: u32, payload: impl Into<Payload>) {
         let first = {
             let mut letters = self.letters();
-            letters.push(Letter { kind, id, payload: payload.into() });
+            letters.push_back(Letter { kind, id, payload: payload.into() });
             letters.len() == 1
         };
         if first {
@@ -80,11 +83,12 @@ impl Mailbox {
         }
     }
 
-    pub fn take(&self) -> Vec<Message> {
-        std::mem::take(&mut *self.letters()).into_iter().map(Message::from).collect()
+    pub fn take(&self) -> Option<Message> {
+        let first = self.letters().pop_front();
+        first.map(Message::from)
     }
 
-    fn letters(&self) -> MutexGuard<'_, Vec<Letter>> {
+    fn letters(&self) -> MutexGuard<'_, VecDeque<Letter>> {
         self.letters.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -18,9 +18,14 @@ use upfront_engine::{
 /// collect; longer strings, like memory outside of its heap, make it collect the whole heap.
 const LONG: usize = 127 * 1024;
 
-/// The answer's figures, its failed calls with the places of their errors, then the JSON, which is apart where it is long.
+/// The answer's figures, its failed calls with the places of their errors, then the JSON and behind it the steps of each record: these are
+/// apart where they are long.
 pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
-    let mut out = Lines(String::with_capacity(64 + if answer.json.len() > LONG { 0 } else { answer.json.len() }));
+    let calls = outcome.blocks.iter().flat_map(|block| &block.calls);
+    let records: Vec<_> = calls.filter_map(|call| call.record.as_deref().cloned()).collect();
+    let steps: Vec<_> = records.iter().map(|record| record.steps.clone()).collect();
+    let length = steps.iter().map(|steps| steps.len()).sum::<usize>() + answer.json.len();
+    let mut out = Lines(String::with_capacity(64 + if length > LONG { 0 } else { length }));
     let failures = answer.gaps.iter().map(|gap| WrittenFailure {
         at: gap.at as u64,
         halt: match &gap.call.status {
@@ -38,19 +43,18 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
         gas_used: answer.gas_used,
         failures: failures.collect(),
         ends: answer.ends.iter().map(|end| *end as u64).collect(),
-        records: outcome
-            .blocks
-            .iter()
-            .flat_map(|block| &block.calls)
-            .filter_map(|call| call.record.as_deref().cloned())
-            .collect(),
+        records,
+        steps: steps.iter().map(|steps| steps.len() as u64).collect(),
     }
     .write(&mut out);
     let mut text = out.0.into_bytes();
-    if answer.json.len() > LONG {
-        return Payload { text, json: Some(answer.json) };
+    let mut json = answer.json;
+    json.reserve_exact(length - json.len());
+    steps.iter().for_each(|steps| json.extend_from_slice(steps));
+    if length > LONG {
+        return Payload { text, json: Some(json) };
     }
-    text.extend_from_slice(&answer.json);
+    text.extend_from_slice(&json);
     text.into()
 }
 

@@ -27,6 +27,7 @@ pub struct Written {
     pub failures: Vec<WrittenFailure>,
     pub ends: Vec<u64>,
     pub records: Vec<outcome::CallRecord>,
+    pub steps: Vec<u64>,
 }
 
 pub struct ExecutionTransaction {
@@ -170,7 +171,6 @@ fields! { outcome::AccountFacts { exists, balance, nonce, code_hash, code } }
 fields! { outcome::RecordedSlot { slot, is_read, is_accessed, before, after } }
 fields! { outcome::RecordedAccount { address, is_read, is_accessed, is_removed, before, after, slots } }
 fields! { outcome::Probed { before, after } }
-fields! { outcome::RecordedHalt { at, depth, halt, cost, rest } }
 names! {
     outcome::FactKind {
         "slot" => Slot, "balance" => Balance, "code" => Code, "blockHash" => BlockHash, "time" => Time,
@@ -183,10 +183,10 @@ fields! { outcome::DecidingFact { kind, address, slot, number, value, reached, c
 fields! { outcome::Dependencies { facts, is_partial, is_same_later } }
 fields! {
     outcome::CallRecord {
-        gas, gas_used, frames, accounts, probed, probe_gas, steps, halted_steps, preimages, dependencies, effects
+        gas, gas_used, frames, accounts, probed, probe_gas, preimages, dependencies, effects; steps: Bytes::new()
     }
 }
-fields! { Written { accounts, slots, touched_list, read_list, gas_used, failures, ends, records } }
+fields! { Written { accounts, slots, touched_list, read_list, gas_used, failures, ends, records, steps } }
 fields! { outcome::ExecutedLog { address, topics, data; synthetic: false, index: 0 } }
 fields! {
     execution::RollupReceipt {
@@ -295,7 +295,6 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "RecordedSlot" => outcome::RecordedSlot::read(t)?.write(&mut out),
         "RecordedAccount" => outcome::RecordedAccount::read(t)?.write(&mut out),
         "Probed" => outcome::Probed::read(t)?.write(&mut out),
-        "RecordedHalt" => outcome::RecordedHalt::read(t)?.write(&mut out),
         "DecidingFact" => outcome::DecidingFact::read(t)?.write(&mut out),
         "Dependencies" => outcome::Dependencies::read(t)?.write(&mut out),
         "CallRecord" => outcome::CallRecord::read(t)?.write(&mut out),

@@ -60,30 +60,14 @@ pub struct CallRecord {
     pub probed: Vec<Probed>,
     /// Of all probes together, before refunds.
     pub probe_gas: u64,
-    /// Each instruction as geth's struct logger writes it, as JSON; of one that halted, what comes before its price.
-    pub steps: Vec<String>,
-    /// Steps that halted, in order.
-    pub halted_steps: Vec<RecordedHalt>,
+    /// Each instruction as geth's struct logger writes it: what stands between the brackets of a JSON array.
+    pub steps: Bytes,
     /// What KECCAK256 hashed, each once, in ascending order.
     pub preimages: Vec<Bytes>,
     /// Where the plan asks for it.
     pub dependencies: Option<Dependencies>,
     /// Of what came of the call, where the plan asks for it: see `simulate/effects.rs`.
     pub effects: Option<B256>,
-}
-
-/// A step that halted its frame. TypeScript words it.
-#[derive(Clone, Debug)]
-pub struct RecordedHalt {
-    /// Index in `CallRecord::steps`.
-    pub at: u64,
-    /// Of the frame; 1: the outermost.
-    pub depth: u64,
-    pub halt: Halt,
-    /// Gas that the step took.
-    pub cost: u64,
-    /// What comes after the error in the step's JSON.
-    pub rest: String,
 }
 
 /// What a contract answered before and after the call; none where it failed.

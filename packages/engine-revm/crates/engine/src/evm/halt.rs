@@ -1,4 +1,4 @@
-//! Why the EVM halted. TypeScript words it (packages/simulation/src/present/halt-message.ts).
+//! Why the EVM halted. TypeScript words it (packages/simulation/src/present/halt-message.ts), but for the steps of geth's struct logger.
 
 use super::opcode_name;
 use crate::{
@@ -6,10 +6,11 @@ use crate::{
     outcome::{Halt, PrecompileFault},
 };
 use revm::{
-    bytecode::opcode::{LOG0, LOG4, TSTORE},
+    bytecode::opcode::{DUPN, EXCHANGE, LOG0, LOG4, SWAPN, TSTORE},
     interpreter::{InstructionResult, Interpreter, interpreter::EthInterpreter},
     precompile::PrecompileHalt,
 };
+use std::borrow::Cow;
 
 /// What a result alone says.
 pub fn of_result(result: InstructionResult) -> Halt {
@@ -62,6 +63,20 @@ fn invalid(opcode: impl Into<String>) -> Halt {
     Halt::InvalidOpcode { opcode: opcode.into() }
 }
 
+/// What geth finds before an instruction runs, in its words (core/vm/errors.go): only then has its step an error.
+pub fn found_before(halt: &Halt, opcode: u8) -> Option<Cow<'static, str>> {
+    Some(match *halt {
+        Halt::OutOfGas => "out of gas".into(),
+        Halt::ReentrancySentry => "out of gas: not enough gas for reentrancy sentry".into(),
+        Halt::WriteProtection { is_priced: true } => "out of gas: write protection".into(),
+        Halt::StackOverflow => "stack limit reached 1024 (1023)".into(),
+        // These look for the word that the byte after them names as they run (EIP-8024); before, for the one or two that they move.
+        Halt::StackUnderflow { inputs, .. } if inputs > 2 && matches!(opcode, DUPN | SWAPN | EXCHANGE) => return None,
+        Halt::StackUnderflow { height, inputs } => format!("stack underflow ({height} <=> {inputs})").into(),
+        _ => return None,
+    })
+}
+
 /// Why what the code returned can't be deployed.
 pub fn of_deployment(result: InstructionResult, size: usize, limit: usize) -> Halt {
     match result {
@@ -91,4 +106,17 @@ pub fn of_precompile(reason: &PrecompileHalt) -> Halt {
         _ => PrecompileFault::InputLength,
     };
     Halt::Precompile { fault }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_too_small_a_stack_before_an_instruction_runs_unless_a_byte_names_the_word() {
+        let words = |opcode, inputs| found_before(&Halt::StackUnderflow { height: 1, inputs }, opcode);
+        assert_eq!(words(revm::bytecode::opcode::SWAP16, 17).as_deref(), Some("stack underflow (1 <=> 17)"));
+        assert_eq!(words(SWAPN, 2).as_deref(), Some("stack underflow (1 <=> 2)"));
+        assert_eq!(words(SWAPN, 17), None);
+    }
 }

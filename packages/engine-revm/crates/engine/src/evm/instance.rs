@@ -198,7 +198,7 @@ fn log_step(
         return Ok(());
     }
     let halt = result.and_then(|result| halt::of_frame(result, interpreter));
-    let bytes = record_step::after(context, interpreter, step, before, depth + 1, taken, halt)?;
+    let bytes = record_step::after(context, interpreter, step, &before, depth + 1, taken, halt)?;
     if let Some(recorder) = &mut context.chain.recorder
         && !recorder.take(bytes.div_ceil(2))
     {

@@ -182,8 +182,8 @@ impl Recorder {
     }
 
     /// The frames in the order in which they began, the steps, and the bytes left.
-    pub fn finish(self) -> (Vec<Frame>, StepLog, usize) {
-        (self.frames, self.steps.unwrap_or_default(), self.left)
+    pub fn finish(self) -> (Vec<Frame>, Bytes, usize) {
+        (self.frames, self.steps.map(StepLog::finish).unwrap_or_default(), self.left)
     }
 
     pub fn take(&mut self, bytes: usize) -> bool {

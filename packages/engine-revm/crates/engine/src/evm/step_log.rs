@@ -1,7 +1,8 @@
 //! Instructions as geth's struct logger writes them (eth/tracers/logger/logger.go), as JSON.
 
-use crate::{last_step::LastStep, outcome::RecordedHalt, plan::StepOptions};
-use alloy_primitives::{Address, U256, hex, map::AddressMap};
+use super::opcode_name;
+use crate::{last_step::LastStep, plan::StepOptions};
+use alloy_primitives::{Address, Bytes, U256, hex, map::AddressMap};
 use revm::{
     bytecode::opcode::{SLOAD, SSTORE},
     interpreter::{
@@ -10,16 +11,16 @@ use revm::{
         interpreter_types::{Jumps, MemoryTr, ReturnData},
     },
 };
-use std::{collections::BTreeMap, fmt::Write};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
 
 /// The steps of one call.
 #[derive(Debug, Default)]
 pub struct StepLog {
     options: StepOptions,
-    /// Of the steps' JSON, without the errors of those that halted.
-    pub bytes: u64,
-    pub steps: Vec<String>,
-    pub halts: Vec<RecordedHalt>,
+    /// What stands between the brackets of a JSON array.
+    json: String,
+    /// Of the steps, without the commas between them.
+    bytes: u64,
     /// What SLOAD and SSTORE named so far, reverted or not.
     storage: AddressMap<BTreeMap<U256, U256>>,
     /// Of the frames around the running one, and of authorizations.
@@ -36,13 +37,28 @@ pub struct StepBefore {
     pub seen: String,
 }
 
+/// What came of it.
+#[derive(Debug)]
+pub struct StepAfter {
+    pub cost: u64,
+    /// Of its frame; 1: the outermost.
+    pub depth: usize,
+    /// What geth found before it ran.
+    pub error: Option<Cow<'static, str>>,
+    pub account: Address,
+    /// What SLOAD found.
+    pub loaded: U256,
+    /// Of its frame.
+    pub refund: i64,
+}
+
 impl StepLog {
     pub fn new(options: StepOptions) -> Self {
         Self { options, ..Self::default() }
     }
 
-    pub fn finish(self) -> (Vec<String>, Vec<RecordedHalt>) {
-        (self.steps, self.halts)
+    pub fn finish(self) -> Bytes {
+        self.json.into_bytes().into()
     }
 
     pub fn set_refund(&mut self, refund: i64) {
@@ -82,15 +98,41 @@ impl StepLog {
         Some(StepBefore { pc: frame.bytecode.pc(), spilled: frame.gas.state_gas_spilled(), seen })
     }
 
+    /// Adds a step. Returns the bytes that it takes.
+    pub fn add(&mut self, step: &LastStep, before: &StepBefore, after: &StepAfter) -> usize {
+        if !self.json.is_empty() {
+            self.json.push(',');
+        }
+        let start = self.json.len();
+        let StepAfter { cost, depth, ref error, account, loaded, refund } = *after;
+        let (pc, name, gas) = (before.pc, opcode_name::of(step.opcode()), step.gas());
+        let refund = self.refund + refund;
+        // Writing to a string does not fail.
+        let _ = write!(self.json, "{{\"pc\":{pc},\"op\":\"{name}\",\"gas\":{gas},\"gasCost\":{cost},\"depth\":{depth}");
+        if let Some(error) = error {
+            let _ = write!(self.json, ",\"error\":\"{error}\"");
+        }
+        self.json.push_str(&before.seen);
+        self.storage(step, account, loaded);
+        if refund != 0 {
+            let _ = write!(self.json, ",\"refund\":{refund}");
+        }
+        self.json.push('}');
+        let bytes = self.json.len() - start;
+        self.bytes += bytes as u64;
+        bytes
+    }
+
     /// Storage as the step shows it, with what the step names.
-    pub fn storage(&mut self, step: &LastStep, account: Address, loaded: U256, out: &mut String) {
+    fn storage(&mut self, step: &LastStep, account: Address, loaded: U256) {
         let named = match step.opcode() {
             SLOAD if step.height() >= 1 => Some((step.operand(0), loaded)),
             SSTORE if step.height() >= 2 => Some((step.operand(0), step.operand(1))),
             _ => None,
         };
         let Some((slot, value)) = named.filter(|_| self.options.storage) else { return };
-        let known = self.storage.entry(account).or_default();
+        let Self { storage, json: out, .. } = self;
+        let known = storage.entry(account).or_default();
         known.insert(slot, value);
         out.push_str(",\"storage\":{");
         for (index, (slot, value)) in known.iter().enumerate() {

@@ -77,18 +77,9 @@ pub fn end(
         return Err(Fault::TooLong);
     }
     let preimages = recorder.take_preimages();
-    let (frames, log, rest) = recorder.finish();
+    let (frames, steps, rest) = recorder.finish();
     *left = rest;
-    let (steps, halted_steps) = log.finish();
-    Ok(Some(Box::new(CallRecord {
-        frames,
-        accounts,
-        steps,
-        halted_steps,
-        preimages,
-        dependencies,
-        ..CallRecord::default()
-    })))
+    Ok(Some(Box::new(CallRecord { frames, accounts, steps, preimages, dependencies, ..CallRecord::default() })))
 }
 
 /// Whoever a frame sends native currency to or from; without code and slots.
