@@ -1,61 +1,27 @@
 //! The list of what a block accesses and changes (EIP-7928), as it runs.
 
-use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256};
-use alloy_rlp::{RlpEncodable, RlpEncodableWrapper};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_rlp::Encodable;
 use revm::state::{Account, EvmState};
-use serde::{Deserialize, Deserializer, de::Error};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An account of a list as it is hashed, and as `eth_getBlockAccessList` answers it in JSON.
-#[derive(Debug, Deserialize, RlpEncodable)]
-#[serde(rename_all = "camelCase")]
-pub struct ListedAccount {
-    pub address: Address,
-    pub storage_changes: Vec<ListedSlot>,
-    pub storage_reads: Vec<Word>,
-    pub balance_changes: Vec<ListedChange>,
-    pub nonce_changes: Vec<ListedChange>,
-    pub code_changes: Vec<ListedCode>,
+/// Begins a list of RLP. @returns where: `end_list` takes it
+pub fn begin_list(rlp: &mut Vec<u8>) -> usize {
+    rlp.push(0);
+    rlp.len()
 }
 
-#[derive(Debug, Deserialize, RlpEncodable)]
-pub struct ListedSlot {
-    pub key: Word,
-    pub changes: Vec<ListedChange>,
-}
-
-#[derive(Debug, Deserialize, RlpEncodable)]
-pub struct ListedChange {
-    index: Word,
-    pub value: Word,
-}
-
-#[derive(Debug, Deserialize, RlpEncodable)]
-pub struct ListedCode {
-    index: Word,
-    pub code: Bytes,
-}
-
-/// A number. All 32 bytes of it are read at once, where they are written: alloy's way goes digit by digit.
-#[derive(Clone, Copy, Debug, RlpEncodableWrapper)]
-pub struct Word(pub U256);
-
-impl<'de> Deserialize<'de> for Word {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = <&str>::deserialize(from)?;
-        let mut bytes = [0; 32];
-        match hex::decode_to_slice(text, &mut bytes) {
-            Ok(()) => Ok(Self(U256::from_be_bytes(bytes))),
-            Err(_) => text.parse().map(Self).map_err(D::Error::custom),
-        }
+/// Ends the list that was begun there: how long it is stands before what is in it, which moves where that takes more than one byte.
+pub fn end_list(rlp: &mut Vec<u8>, from: usize) {
+    let length = rlp.len() - from;
+    if length < 56 {
+        rlp[from - 1] = 0xc0 + length as u8;
+        return;
     }
-}
-
-/// What the header has of a block's list.
-pub fn list_hash(list: &[ListedAccount]) -> B256 {
-    let mut encoded = Vec::with_capacity(512 * list.len());
-    alloy_rlp::encode_list(list, &mut encoded);
-    keccak256(encoded)
+    let bytes = length.to_be_bytes();
+    let bytes = &bytes[length.leading_zeros() as usize / 8..];
+    rlp[from - 1] = 0xf7 + bytes.len() as u8;
+    rlp.splice(from..from, bytes.iter().copied());
 }
 
 /// Accounts by address, all that belongs to one in ascending order.
@@ -92,7 +58,9 @@ impl AccessList {
     }
 
     pub fn hash(&self) -> B256 {
-        list_hash(&self.accounts.iter().map(|(address, seen)| seen.listed(*address)).collect::<Vec<_>>())
+        let mut rlp = Vec::new();
+        list(&mut rlp, &self.accounts, |rlp, (address, seen)| seen.write(*address, rlp));
+        keccak256(rlp)
     }
 }
 
@@ -120,27 +88,36 @@ impl Accesses {
         }
     }
 
-    fn listed(&self, address: Address) -> ListedAccount {
-        let changed = |(index, value): (&u64, &U256)| ListedChange { index: word(*index), value: Word(*value) };
-        let slot = |(key, writes): (&U256, &BTreeMap<u64, U256>)| ListedSlot {
-            key: Word(*key),
-            changes: writes.iter().map(changed).collect(),
-        };
-        let nonce = |(index, nonce): (&u64, &u64)| ListedChange { index: word(*index), value: word(*nonce) };
-        let code = |(index, code): (&u64, &Bytes)| ListedCode { index: word(*index), code: code.clone() };
-        ListedAccount {
-            address,
-            storage_changes: self.writes.iter().map(slot).collect(),
-            storage_reads: self.reads.iter().copied().map(Word).collect(),
-            balance_changes: self.balances.iter().map(changed).collect(),
-            nonce_changes: self.nonces.iter().map(nonce).collect(),
-            code_changes: self.codes.iter().map(code).collect(),
-        }
+    fn write(&self, address: Address, rlp: &mut Vec<u8>) {
+        let account = begin_list(rlp);
+        address.encode(rlp);
+        list(rlp, &self.writes, |rlp, (slot, values)| {
+            let written = begin_list(rlp);
+            slot.encode(rlp);
+            changes(rlp, values);
+            end_list(rlp, written);
+        });
+        list(rlp, &self.reads, |rlp, slot| slot.encode(rlp));
+        changes(rlp, &self.balances);
+        changes(rlp, &self.nonces);
+        changes(rlp, &self.codes);
+        end_list(rlp, account);
     }
 }
 
-fn word(number: u64) -> Word {
-    Word(U256::from(number))
+fn list<T>(rlp: &mut Vec<u8>, items: impl IntoIterator<Item = T>, write: impl Fn(&mut Vec<u8>, T)) {
+    let from = begin_list(rlp);
+    items.into_iter().for_each(|item| write(rlp, item));
+    end_list(rlp, from);
+}
+
+fn changes(rlp: &mut Vec<u8>, values: &BTreeMap<u64, impl Encodable>) {
+    list(rlp, values, |rlp, (index, value)| {
+        let change = begin_list(rlp);
+        index.encode(rlp);
+        value.encode(rlp);
+        end_list(rlp, change);
+    });
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 use super::difference::{Difference, Differs, unless_same};
 use crate::{
-    access_list::{ListedAccount, ListedChange, list_hash},
+    access_list::{begin_list, end_list},
     state::{AccountChange, analysed},
 };
-use alloy_primitives::{B256, map::AddressMap};
+use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256, map::AddressMap};
+use alloy_rlp::Encodable;
 
 /// A sealed block that is carried by its access list (EIP-7928).
 #[derive(Clone, Debug)]
@@ -18,35 +19,225 @@ pub struct ListedBlock {
 
 /// What the block changes, as its list says. A list whose hash is not the header's says nothing.
 pub fn listed(block: &ListedBlock) -> Result<AddressMap<AccountChange>, Differs> {
+    let text = block.access_list.as_bytes();
+    let mut reader = Reader { text, rlp: Vec::with_capacity(text.len() / 2), codes: Vec::new() };
     // Why it is none would quote the node.
-    let list: Vec<ListedAccount> = serde_json::from_str(&block.access_list).map_err(|_| Differs::Found {
+    let mut changes = reader.list().ok_or_else(|| Differs::Found {
         difference: Difference::BlockAccessListHash,
         detail: "not an access list".to_owned(),
     })?;
-    unless_same(Difference::BlockAccessListHash, list_hash(&list), block.block_access_list_hash)?;
-    Ok(list.into_iter().map(|account| (account.address, last_values(account))).collect())
+    unless_same(Difference::BlockAccessListHash, keccak256(&reader.rlp), block.block_access_list_hash)?;
+    for (address, code) in reader.codes {
+        changes.entry(address).or_default().code = Some(analysed(code));
+    }
+    Ok(changes)
 }
 
-/// Changes come in the order of the block. No account is cleared: one that has storage is never made anew (EIP-7610), and one that is
-/// destroyed was made by the same transaction (EIP-6780), whose writes the list does not have then.
-fn last_values(account: ListedAccount) -> AccountChange {
-    let last = |changes: &[ListedChange]| changes.last().map(|change| change.value.0);
-    let slots = account.storage_changes.iter();
-    AccountChange {
-        balance: last(&account.balance_changes),
-        nonce: last(&account.nonce_changes).map(|nonce| nonce.saturating_to()),
-        storage: slots.filter_map(|slot| Some((slot.key.0, last(&slot.changes)?))).collect(),
-        code: account.code_changes.into_iter().next_back().map(|change| analysed(change.code)),
-        ..AccountChange::default()
+const ACCOUNT: [&str; 6] =
+    ["address", "storageChanges", "storageReads", "balanceChanges", "nonceChanges", "codeChanges"];
+
+/// Reads a list's JSON once, and writes meanwhile what is hashed of it: RLP, which has no names. Methods give nothing where
+/// the text is no list. Memory is a few times the text, and what is not asked for may lie as deep as it likes.
+struct Reader<'a> {
+    text: &'a [u8],
+    rlp: Vec<u8>,
+    /// Apart, as they are looked at once the hash is right.
+    codes: Vec<(Address, Bytes)>,
+}
+
+impl<'a> Reader<'a> {
+    /// The last value of each, for changes come in the order of the block. No account is cleared: one that has storage is never
+    /// made anew (EIP-7610), and one that is destroyed was made by the same transaction (EIP-6780), whose writes the list does not have then.
+    fn list(&mut self) -> Option<AddressMap<AccountChange>> {
+        let mut changes = AddressMap::default();
+        self.array(|list| {
+            let (mut address, mut change, mut code) = (Address::ZERO, AccountChange::default(), None);
+            list.object(ACCOUNT, |list, field| {
+                match field {
+                    0 => address = list.address()?,
+                    1 => list.array(|list| {
+                        let (mut slot, mut value) = (U256::ZERO, None);
+                        list.object(["key", "changes"], |list, field| {
+                            match field {
+                                0 => slot = list.word()?,
+                                _ => value = list.changes("value", Self::word)?,
+                            }
+                            Some(())
+                        })?;
+                        change.storage.extend(value.map(|value| (slot, value)));
+                        Some(())
+                    })?,
+                    2 => list.array(|list| list.word().map(|_| ()))?,
+                    3 => change.balance = list.changes("value", Self::word)?,
+                    4 => change.nonce = list.changes("value", Self::word)?.map(|nonce| nonce.saturating_to()),
+                    _ => code = list.changes("code", Self::bytes)?,
+                }
+                Some(())
+            })?;
+            list.codes.extend(code.map(|code| (address, code)));
+            changes.insert(address, change);
+            Some(())
+        })?;
+        self.begins_with(b' ');
+        self.text.is_empty().then_some(changes)
+    }
+
+    /// The last of some changes.
+    fn changes<T>(&mut self, name: &str, value: fn(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        let mut last = None;
+        self.array(|list| {
+            list.object(["index", name], |list, field| match field {
+                0 => list.word().map(|_| ()),
+                _ => value(list).map(|value| last = Some(value)),
+            })
+        })?;
+        Some(last)
+    }
+
+    fn array(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.take(b'[')?;
+        let from = begin_list(&mut self.rlp);
+        if !self.takes(b']') {
+            item(self)?;
+            while self.takes(b',') {
+                item(self)?;
+            }
+            self.take(b']')?;
+        }
+        end_list(&mut self.rlp, from);
+        Some(())
+    }
+
+    /// @param field reads the value of the one with this place, each once
+    fn object<const N: usize>(
+        &mut self,
+        names: [&str; N],
+        mut field: impl FnMut(&mut Self, usize) -> Option<()>,
+    ) -> Option<()> {
+        self.take(b'{')?;
+        let from = begin_list(&mut self.rlp);
+        // Where they are in the RLP.
+        let mut parts = [(0, 0); N];
+        loop {
+            let name = self.string()?;
+            self.take(b':')?;
+            match names.iter().position(|each| each.as_bytes() == name) {
+                None => self.skip()?,
+                Some(place) if parts[place].0 > 0 => return None,
+                Some(place) => {
+                    let begin = self.rlp.len();
+                    field(self, place)?;
+                    parts[place] = (begin, self.rlp.len());
+                }
+            }
+            if !self.takes(b',') {
+                break;
+            }
+        }
+        self.take(b'}')?;
+        if parts.iter().any(|(begin, _)| *begin == 0) {
+            return None;
+        }
+        if !parts.is_sorted() {
+            let ordered: Vec<u8> = parts.iter().flat_map(|(begin, end)| &self.rlp[*begin..*end]).copied().collect();
+            self.rlp.truncate(from);
+            self.rlp.extend(ordered);
+        }
+        end_list(&mut self.rlp, from);
+        Some(())
+    }
+
+    fn address(&mut self) -> Option<Address> {
+        let mut address = Address::ZERO;
+        hex::decode_to_slice(self.string()?, address.as_mut_slice()).ok()?;
+        address.encode(&mut self.rlp);
+        Some(address)
+    }
+
+    fn bytes(&mut self) -> Option<Bytes> {
+        let bytes = Bytes::from(hex::decode(self.string()?).ok()?);
+        bytes.encode(&mut self.rlp);
+        Some(bytes)
+    }
+
+    /// A number, with or without leading zeros.
+    fn word(&mut self) -> Option<U256> {
+        self.take(b'"')?;
+        let mut bytes = [0; 32];
+        // Most have all 32.
+        match self.text.split_at_checked(66) {
+            Some((word, [b'"', rest @ ..])) if hex::decode_to_slice(word, &mut bytes).is_ok() => self.text = rest,
+            _ => {
+                let digits = self.until_quote()?.strip_prefix(b"0x")?;
+                let mut all = [b'0'; 64];
+                all.get_mut(64usize.checked_sub(digits.len())?..)?.copy_from_slice(digits);
+                hex::decode_to_slice(all, &mut bytes).ok()?;
+            }
+        }
+        let word = U256::from_be_bytes(bytes);
+        word.encode(&mut self.rlp);
+        Some(word)
+    }
+
+    /// Without escapes, which nothing here is written with.
+    fn string(&mut self) -> Option<&'a [u8]> {
+        self.take(b'"')?;
+        self.until_quote()
+    }
+
+    fn until_quote(&mut self) -> Option<&'a [u8]> {
+        let end = self.text.iter().position(|byte| *byte == b'"')?;
+        let (string, rest) = self.text.split_at(end);
+        self.text = &rest[1..];
+        Some(string)
+    }
+
+    /// Passes a value by.
+    fn skip(&mut self) -> Option<()> {
+        let mut depth = 0;
+        loop {
+            if self.begins_with(b'"') {
+                self.string()?;
+                continue;
+            }
+            match self.text.first()? {
+                b'[' | b'{' => depth += 1,
+                b',' | b'}' if depth == 0 => return Some(()),
+                b']' | b'}' => depth -= 1,
+                _ => {}
+            }
+            self.text = &self.text[1..];
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        self.takes(byte).then_some(())
+    }
+
+    fn takes(&mut self, byte: u8) -> bool {
+        let begins = self.begins_with(byte);
+        if begins {
+            self.text = &self.text[1..];
+        }
+        begins
+    }
+
+    /// Whether this comes next, after white space.
+    fn begins_with(&mut self, byte: u8) -> bool {
+        while let [b' ' | b'\n' | b'\r' | b'\t', rest @ ..] = self.text {
+            self.text = rest;
+        }
+        self.text.first() == Some(&byte)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloy_primitives::{Address, U256, address};
+    use alloy_primitives::{address, b256};
 
     const ADDRESS: Address = address!("0xc000000000000000000000000000000000000000");
+    const HASH: B256 = b256!("aaa8906fdcef74461dae59ad5e00417645d4965137fbfe369e5f7a184a06aff4");
     const LIST: &str = r#"[{
         "address": "0xc000000000000000000000000000000000000000",
         "storageChanges": [{"key": "0x05", "changes": [{"index": "0x1", "value": "0x07"}, {"index": "0x3", "value": "0x00"}]}],
@@ -57,11 +248,23 @@ mod tests {
     }]"#;
 
     fn promised(list: &str) -> ListedBlock {
-        ListedBlock {
-            hash: B256::ZERO,
-            number: 7,
-            block_access_list_hash: list_hash(&serde_json::from_str::<Vec<ListedAccount>>(LIST).unwrap()),
-            access_list: list.to_owned(),
+        ListedBlock { hash: B256::ZERO, number: 7, block_access_list_hash: HASH, access_list: list.to_owned() }
+    }
+
+    #[test]
+    fn reads_what_is_the_same_list_in_other_words() {
+        let same = [
+            LIST.replace("0x05", "0x0000000000000000000000000000000000000000000000000000000000000005"),
+            LIST.replace(r#""index": "0x1", "value": "0x07""#, r#""value":"0x7","index":"0x01""#),
+            LIST.replace(r#""nonceChanges": [],"#, "").replace(r#""codeChanges""#, r#""nonceChanges" : [ ] , "codeChanges""#),
+            LIST.replace(r#""codeChanges": [{"index": "0x2", "code": "0x6001"}]"#, "").replace(
+                r#""address""#,
+                r#""codeChanges": [{"code": "0x6001", "index": "0x2"}], "root": [{"of": ["}", null]}, -1], "address""#,
+            ).replace(r#""nonceChanges": [],"#, r#""nonceChanges": []"#),
+            format!("\n{LIST}\n").replace(r#""address""#, &format!(r#""deep": {}{}, "address""#, "[".repeat(100_000), "]".repeat(100_000))),
+        ];
+        for list in same {
+            assert_eq!(listed(&promised(&list)).unwrap().len(), 1, "{list:.600}");
         }
     }
 
@@ -86,6 +289,15 @@ mod tests {
             "null".to_owned(),
             "[".repeat(100_000),
             LIST.replace("nonceChanges", "nonces"),
+            LIST.replace(r#""nonceChanges": []"#, r#""nonceChanges": {}"#),
+            LIST.replace(r#""nonceChanges": []"#, r#""nonceChanges": [], "nonceChanges": []"#),
+            LIST.replace(r#""0x07""#, "7"),
+            LIST.replace("0x05", &format!("0x{}", "0".repeat(65))),
+            LIST.replace("0xc0", "0x"),
+            LIST.replace("}]\n", "}"),
+            format!("{LIST},"),
+            format!("[{LIST}]"),
+            LIST.replace(r#""address""#, &format!(r#""deep": {}, "address""#, "{".repeat(1_000_000))),
         ];
         for list in altered {
             assert!(matches!(

@@ -3,12 +3,15 @@
 //! Each state has a position; a later one is higher, whatever its block's number. Between two positions lies a step: what changes from
 //! the one state to the other. So a value that no step changed since it was read holds for all positions, and a state on a new
 //! branch is one more step: it changes back what the steps since its parent changed, and writes what its block wrote.
+//!
+//! The map has the newest version of each value. The one before it is kept by the step that displaced it, and goes with that step: no
+//! key is looked up again for it.
 
 use super::{
     budget::Budget,
     read::{Cached, Read},
     recent_writes::RecentWrites,
-    version::{Entry, Position},
+    version::{Entry, Position, Version},
 };
 use alloy_primitives::{
     Address, U256,
@@ -16,7 +19,7 @@ use alloy_primitives::{
 };
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic::Ordering},
 };
 
 /// Why a state was not carried.
@@ -48,13 +51,13 @@ const KEY_BYTES: usize = 64;
 const MOST_SKIPPED: usize = 4_096;
 
 type Map = papaya::HashMap<Read, Entry, DefaultHashBuilder>;
+type Held<'a> = papaya::HashMapRef<'a, Read, Entry, DefaultHashBuilder, papaya::LocalGuard<'a>>;
 
 pub(super) struct History {
     values: Map,
-    window: Mutex<Window>,
+    window: RwLock<Window>,
     /// Held for the whole of a step.
     stepping: Mutex<()>,
-    budget: Arc<Budget>,
 }
 
 /// Positions that are kept, and what changed between them. An entry is absent only where none of these steps changed its value.
@@ -77,6 +80,7 @@ struct Window {
     /// What was read once steps had been made, and is not what was held already.
     disputed: Option<Read>,
     recent: RecentWrites,
+    budget: Arc<Budget>,
 }
 
 struct Step {
@@ -87,7 +91,9 @@ struct Step {
     cleared: Vec<Address>,
     /// What differs from the position before, and accounts any slot of which may.
     changed: Arc<[Read]>,
-    marked: Vec<Address>,
+    marked: AddressSet,
+    /// Versions that held up to it.
+    displaced: Vec<Version>,
     bytes: usize,
 }
 
@@ -106,6 +112,64 @@ impl Window {
 
     fn step_to(&self, position: Position) -> Option<&Step> {
         self.steps.get(position.checked_sub(self.floor + 1)? as usize)
+    }
+
+    fn step_to_mut(&mut self, position: Position) -> Option<&mut Step> {
+        self.steps.get_mut(position.checked_sub(self.floor + 1)? as usize)
+    }
+
+    /// The version before this one, as long as a position is kept at which it holds.
+    fn before(&self, version: &Version) -> Option<&Version> {
+        self.step_to(version.from)?.displaced.get(version.before? as usize)
+    }
+
+    /// What is known from the version on that holds at this position.
+    fn at<'a>(&'a self, mut version: &'a Version, at: Position) -> Option<&'a Cached> {
+        while version.from > at {
+            version = self.before(version)?;
+        }
+        version.value.as_ref()
+    }
+
+    /// Keeps the version that the step to this position displaces, with that step. @returns its place, where the step is still kept
+    fn displace(&mut self, to: Position, version: Version) -> Option<u32> {
+        let step = self.step_to_mut(to)?;
+        let place = step.displaced.len() as u32;
+        let bytes = version.bytes();
+        step.displaced.push(version);
+        self.count_step(to, bytes);
+        Some(place)
+    }
+
+    /// Counts what a step keeps.
+    fn count_step(&mut self, to: Position, bytes: usize) {
+        let Some(step) = self.step_to_mut(to) else { return };
+        step.bytes += bytes;
+        self.step_bytes += bytes;
+        self.count(bytes as isize);
+    }
+
+    /// Drops the oldest position: what held there and nowhere else goes.
+    fn forget_oldest(&mut self) {
+        let Some(step) = self.steps.pop_front() else { return };
+        self.floor += 1;
+        self.step_bytes -= step.bytes;
+        self.count(-(step.bytes as isize));
+        for address in &step.marked {
+            if let Some(positions) = self.cleared.get_mut(address) {
+                positions.retain(|position| *position > self.floor);
+                if positions.is_empty() {
+                    self.cleared.remove(address);
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, bytes: isize) {
+        self.bytes = self.bytes.saturating_add_signed(bytes);
+        if !self.detached {
+            self.budget.change(bytes);
+        }
     }
 
     /// What may differ between the newest state and the one at this position, and accounts any slot of which may: what the blocks wrote
@@ -146,7 +210,8 @@ impl Window {
 impl History {
     pub(super) fn new(budget: Arc<Budget>) -> Self {
         let values = Map::with_hasher(DefaultHashBuilder::default());
-        Self { values, window: Mutex::default(), stepping: Mutex::default(), budget }
+        let window = RwLock::new(Window { budget, ..Window::default() });
+        Self { values, window, stepping: Mutex::default() }
     }
 
     #[inline]
@@ -156,13 +221,22 @@ impl History {
         if entry.used.load(Ordering::Relaxed) != now {
             entry.used.store(now, Ordering::Relaxed);
         }
-        entry.at(at).cloned()
+        self.value(entry, at)
+    }
+
+    /// Only what was changed since takes a lock.
+    #[inline]
+    fn value(&self, entry: &Entry, at: Position) -> Option<Cached> {
+        match &entry.newest {
+            Version { from, value, .. } if *from <= at => value.clone(),
+            newest => self.window().at(newest, at).cloned(),
+        }
     }
 
     /// All that is known of the state at this position.
     pub(super) fn known(&self, at: Position) -> Vec<(Read, Cached)> {
         let values = self.values.pin();
-        values.iter().filter_map(|(read, entry)| Some((*read, entry.at(at)?.clone()))).collect()
+        values.iter().filter_map(|(read, entry)| Some((*read, self.value(entry, at)?))).collect()
     }
 
     /// Some of the words that are known at this position, whichever block wrote or read them.
@@ -170,11 +244,12 @@ impl History {
     pub(super) fn some_words(&self, at: Position, seed: usize, most: usize) -> Vec<(Read, U256)> {
         let values = self.values.pin();
         let from = seed % values.len().clamp(1, MOST_SKIPPED);
-        let words =
-            values.iter().skip(from).take(MOST_SKIPPED).filter_map(|(read, entry)| match (read, entry.at(at)?) {
+        let words = values.iter().skip(from).take(MOST_SKIPPED).filter_map(|(read, entry)| {
+            match (read, self.value(entry, at)?) {
                 (Read::BlockHash(_), _) | (_, Cached::Code(..)) => None,
-                (_, Cached::Word(word)) => Some((*read, *word)),
-            });
+                (_, Cached::Word(word)) => Some((*read, word)),
+            }
+        });
         words.take(most).collect()
     }
 
@@ -193,47 +268,23 @@ impl History {
 
     /// Keeps values that were read at this position. False where the position is no longer kept.
     pub(super) fn keep(&self, at: Position, values: &[(Read, Cached)], now: u32) -> bool {
-        let mut window = self.window();
+        let mut window = self.window_mut();
         if at < window.floor {
             return false;
         }
+        let held = self.values.pin();
         for (read, value) in values {
-            self.keep_one(&mut window, at, read, value, now);
+            keep_one(&mut window, &held, at, read, value, now);
         }
         true
-    }
-
-    fn keep_one(&self, window: &mut Window, at: Position, read: &Read, value: &Cached, now: u32) {
-        let held = self.values.pin();
-        let mut versions = match held.get(read) {
-            None => Vec::new(),
-            Some(entry) => entry.list(),
-        };
-        match versions.iter_mut().find(|(from, _)| *from <= at) {
-            Some((_, Some(known))) => {
-                if known != value && !window.steps.is_empty() {
-                    window.disputed = Some(*read);
-                }
-                return;
-            }
-            Some((_, unknown)) => *unknown = Some(value.clone()),
-            None => {
-                let oldest = versions.last().map_or(Position::MAX, |(from, _)| *from);
-                let boundaries = window.boundaries(read);
-                let between = boundaries.iter().rev().filter(|boundary| **boundary > at && **boundary < oldest);
-                versions.extend(between.map(|boundary| (*boundary, None)));
-                let since = boundaries.iter().rev().find(|boundary| **boundary <= at);
-                versions.push((since.copied().unwrap_or(window.floor), Some(value.clone())));
-            }
-        }
-        self.put(window, read, Entry::of(versions, now));
     }
 
     /// The position of the state that `writes` make of the one at `parent`.
     pub(super) fn step(&self, parent: Position, writes: Writes, now: u32) -> Result<Position, NotCarried> {
         let _stepping = self.stepping.lock().unwrap_or_else(PoisonError::into_inner);
+        let written: Arc<[Read]> = writes.values.iter().map(|(read, _)| *read).collect();
         let (to, undone, restored, scanned) = {
-            let mut window = self.window();
+            let mut window = self.window_mut();
             if let Some(read) = window.disputed {
                 return Err(NotCarried::Disputed(read));
             }
@@ -242,40 +293,45 @@ impl History {
             }
             let to = window.newest() + 1;
             let before = window.recent.bytes();
-            window.recent.add(parent, to, writes.values.iter().map(|(read, _)| read));
+            window.recent.add(parent, to, &written);
             let grown = window.recent.bytes() as isize - before as isize;
-            self.count(&mut window, grown);
+            window.count(grown);
             let (undone, restored) = window.apart(parent);
-            for address in writes.cleared.iter().chain(&restored) {
+            let marked: AddressSet = writes.cleared.union(&restored).copied().collect();
+            for address in &marked {
                 window.mark_cleared(*address, to);
             }
-            let scanned = writes.cleared.iter().chain(&restored).any(|address| window.slots.contains_key(address));
+            let scanned = marked.iter().any(|address| window.slots.contains_key(address));
+            window.steps.push_back(Step {
+                parent,
+                written: written.clone(),
+                cleared: writes.cleared.iter().copied().collect(),
+                changed: written.clone(),
+                marked,
+                displaced: Vec::new(),
+                bytes: 0,
+            });
             (to, undone, restored, scanned)
         };
-        let cleared: Vec<Address> = writes.cleared.iter().copied().collect();
-        let written: Arc<[Read]> = writes.values.iter().map(|(read, _)| *read).collect();
-        let changes = self.changes(parent, writes.cleared.clone(), &restored, &undone, scanned, writes.values);
-        let mut bytes = 0;
+        let changes = self.changes(parent, writes.cleared, &restored, &undone, scanned, writes.values);
         for chunk in changes.chunks(CHUNK) {
-            let mut window = self.window();
-            for (read, value) in chunk {
-                bytes += self.change(&mut window, to, read, value, now);
+            let (mut window, held) = (self.window_mut(), self.values.pin());
+            // No look-up waits for another one, as changes do: memory is asked for many at once.
+            let before: Vec<Option<&Entry>> = chunk.iter().map(|(read, _)| held.get(read)).collect();
+            for ((read, value), before) in chunk.iter().zip(before) {
+                change(&mut window, &held, to, (read, value), before, now);
             }
         }
-        let marked = writes.cleared.into_iter().chain(restored).collect();
-        let changed = if changes.len() == written.len() {
-            written.clone()
-        } else {
-            changes.into_iter().map(|(read, _)| read).collect()
-        };
-        let mut step = Step { parent, written, cleared, changed, marked, bytes };
-        step.bytes += step.key_bytes();
-        let mut window = self.window();
-        self.count(&mut window, step.key_bytes() as isize);
-        window.step_bytes += step.bytes;
-        window.steps.push_back(step);
+        let mut window = self.window_mut();
+        if let Some(step) = window.step_to_mut(to) {
+            if changes.len() != written.len() {
+                step.changed = changes.into_iter().map(|(read, _)| read).collect();
+            }
+            let bytes = step.key_bytes();
+            window.count_step(to, bytes);
+        }
         while window.steps.len() > MOST_STEPS {
-            self.forget_oldest(&mut window);
+            window.forget_oldest();
         }
         Ok(to)
     }
@@ -294,7 +350,7 @@ impl History {
             return written;
         }
         let held = self.values.pin();
-        let before = |entry: &Entry| entry.at(parent).cloned();
+        let before = |entry: &Entry| self.value(entry, parent);
         let mut changes: HashMap<Read, Option<Cached>> = HashMap::default();
         changes.extend(undone.iter().map(|read| (*read, held.get(read).and_then(before))));
         if scanned {
@@ -316,59 +372,26 @@ impl History {
         changes.into_iter().collect()
     }
 
-    /// Bytes that the step keeps of it.
-    fn change(&self, window: &mut Window, to: Position, read: &Read, value: &Option<Cached>, now: u32) -> usize {
-        let held = self.values.pin();
-        let before = held.get(read);
-        let used = before.map_or(now, |entry| entry.used.load(Ordering::Relaxed));
-        let kept = before.map_or(0, Entry::kept_bytes);
-        self.put(window, read, Some(Entry::stepped(before, to, value.clone(), used)));
-        kept
-    }
-
-    /// Drops the oldest position: what held there and nowhere else goes.
-    fn forget_oldest(&self, window: &mut Window) {
-        let Some(step) = window.steps.pop_front() else { return };
-        window.floor += 1;
-        let floor = window.floor;
-        window.step_bytes -= step.bytes;
-        self.count(window, -(step.key_bytes() as isize));
-        for address in &step.marked {
-            if let Some(positions) = window.cleared.get_mut(address) {
-                positions.retain(|position| *position > floor);
-                if positions.is_empty() {
-                    window.cleared.remove(address);
-                }
-            }
-        }
-        let held = self.values.pin();
-        for read in step.changed.iter() {
-            if let Some(left) = held.get(read).and_then(|entry| entry.cut(floor)) {
-                self.put(window, read, left);
-            }
-        }
-    }
-
     /// Takes this history out of the cache's account: what it holds goes with the last simulation that stands on it.
     pub(super) fn detach(&self) {
-        let mut window = self.window();
+        let mut window = self.window_mut();
         if !window.detached {
             window.detached = true;
-            self.budget.remove(window.bytes);
+            window.budget.remove(window.bytes);
         }
     }
 
     /// Makes room: old positions go where they take more than `most_step_bytes`, and of the values that no step changed the half that
     /// was not used for longest.
     pub(super) fn shrink(&self, most_step_bytes: usize, now: u32) {
-        let mut window = self.window();
+        let mut window = self.window_mut();
         while window.step_bytes > most_step_bytes {
-            self.forget_oldest(&mut window);
+            window.forget_oldest();
         }
         let floor = window.floor;
         let values = self.values.pin();
         let age = |entry: &Entry| now.wrapping_sub(entry.used.load(Ordering::Relaxed));
-        let mut ages: Vec<u32> = values.values().filter(|entry| entry.is_unchanged(floor)).map(age).collect();
+        let mut ages: Vec<u32> = values.values().filter(|entry| entry.newest.from <= floor).map(age).collect();
         if ages.is_empty() {
             return;
         }
@@ -376,7 +399,7 @@ impl History {
         let median = *ages.select_nth_unstable(middle).1;
         let mut left = ages.len().div_ceil(2);
         let mut dropped = Vec::with_capacity(middle + 1);
-        for (read, entry) in values.iter().filter(|(_, entry)| entry.is_unchanged(floor)) {
+        for (read, entry) in values.iter().filter(|(_, entry)| entry.newest.from <= floor) {
             if age(entry) < median || (age(entry) == median && left > 0) {
                 left = left.saturating_sub(1);
             } else {
@@ -384,46 +407,117 @@ impl History {
             }
         }
         for read in dropped {
-            self.put(&mut window, &read, None);
+            put(&mut window, &values, &read, None);
         }
     }
 
-    /// Replaces an entry by this one, or by none.
-    fn put(&self, window: &mut Window, read: &Read, entry: Option<Entry>) {
-        let held = self.values.pin();
-        let after = entry.as_ref().map_or(0, |entry| entry.bytes);
-        let before = match entry {
-            Some(entry) => held.insert(*read, entry),
-            None => held.remove(read),
-        };
-        let before = before.map_or(0, |entry| entry.bytes);
-        if let Read::Storage(address, _) = read {
-            match (before, after) {
-                (0, 1..) => *window.slots.entry(*address).or_default() += 1,
-                (1.., 0) => {
-                    if let Some(count) = window.slots.get_mut(address) {
-                        *count -= 1;
-                        if *count == 0 {
-                            window.slots.remove(address);
-                        }
-                    }
-                }
-                _ => {}
+    fn window(&self) -> RwLockReadGuard<'_, Window> {
+        self.window.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn window_mut(&self) -> RwLockWriteGuard<'_, Window> {
+        self.window.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn keep_one(window: &mut Window, held: &Held<'_>, at: Position, read: &Read, value: &Cached, now: u32) {
+    let (mut version, mut place) = (held.get(read).map(|entry| &entry.newest), Place::Newest);
+    let mut later = None;
+    while let Some(passed) = version.filter(|version| version.from > at) {
+        later = Some((passed.clone(), place));
+        version = window.before(passed);
+        place = Place::Displaced(passed.from, passed.before);
+    }
+    if let Some(version) = version {
+        match &version.value {
+            Some(known) if known != value && !window.steps.is_empty() => window.disputed = Some(*read),
+            Some(_) => {}
+            None => {
+                let version = Version { value: Some(value.clone()), ..version.clone() };
+                replace(window, held, read, place, version, now);
             }
         }
-        self.count(window, after as isize - before as isize);
+        return;
     }
-
-    fn count(&self, window: &mut Window, bytes: isize) {
-        window.bytes = window.bytes.saturating_add_signed(bytes);
-        if !window.detached {
-            self.budget.change(bytes);
+    let boundaries = window.boundaries(read);
+    let since = boundaries.iter().rev().find(|boundary| **boundary <= at).copied().unwrap_or(window.floor);
+    let until = later.as_ref().map_or(Position::MAX, |(version, _)| version.from);
+    let between = boundaries.iter().filter(|boundary| **boundary > at && **boundary < until);
+    let mut version = Version { from: since, value: Some(value.clone()), before: None };
+    for from in between.copied().collect::<Vec<_>>() {
+        version = Version { from, value: None, before: window.displace(from, version) };
+    }
+    match later {
+        None => put(window, held, read, Some(Entry::new(version, now))),
+        Some((later, place)) => {
+            let before = window.displace(later.from, version);
+            replace(window, held, read, place, Version { before, ..later }, now);
         }
     }
+}
 
-    fn window(&self) -> MutexGuard<'_, Window> {
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+/// Puts a version in the place of one from the same position.
+fn replace(window: &mut Window, held: &Held<'_>, read: &Read, place: Place, version: Version, now: u32) {
+    let Place::Displaced(to, place) = place else {
+        return put(window, held, read, Some(Entry::new(version, now)));
+    };
+    let step = window.step_to_mut(to);
+    let Some(held) = step.zip(place).and_then(|(step, place)| step.displaced.get_mut(place as usize)) else {
+        return;
+    };
+    let grown = version.bytes().saturating_sub(held.bytes());
+    *held = version;
+    window.count_step(to, grown);
+}
+
+fn change(
+    window: &mut Window,
+    held: &Held<'_>,
+    to: Position,
+    (read, value): (&Read, &Option<Cached>),
+    before: Option<&Entry>,
+    now: u32,
+) {
+    let (before, used) = match before {
+        None => (None, now),
+        Some(Entry { newest, used }) => {
+            let before = if newest.from == to { newest.before } else { window.displace(to, newest.clone()) };
+            (before, used.load(Ordering::Relaxed))
+        }
+    };
+    put(window, held, read, Some(Entry::new(Version { from: to, value: value.clone(), before }, used)));
+}
+
+/// Replaces an entry by this one, or by none.
+fn put(window: &mut Window, held: &Held<'_>, read: &Read, entry: Option<Entry>) {
+    let after = entry.as_ref().map_or(0, Entry::bytes);
+    let before = match entry {
+        Some(entry) => held.insert(*read, entry),
+        None => held.remove(read),
+    };
+    let before = before.map_or(0, Entry::bytes);
+    if let Read::Storage(address, _) = read {
+        match (before, after) {
+            (0, 1..) => *window.slots.entry(*address).or_default() += 1,
+            (1.., 0) => {
+                if let Some(count) = window.slots.get_mut(address) {
+                    *count -= 1;
+                    if *count == 0 {
+                        window.slots.remove(address);
+                    }
+                }
+            }
+            _ => {}
+        }
     }
+    window.count(after as isize - before as isize);
+}
+
+/// Where a version is.
+enum Place {
+    Newest,
+    /// Among those that the step to this position displaced.
+    Displaced(Position, Option<u32>),
 }
 
 #[cfg(test)]
@@ -446,6 +540,24 @@ mod tests {
             let position = history.step(parent, written(account), 0).unwrap();
             let changed = history.window().step_to(position).unwrap().changed.len() as u64;
             assert_eq!(changed, if account == 1 { WRITTEN } else { 2 * WRITTEN });
+        }
+    }
+
+    #[test]
+    fn what_every_step_writes_is_kept_once_for_each_position() {
+        let history = History::new(Arc::default());
+        let read = Read::Balance(Address::ZERO);
+        let word = |number: u32| Some(Cached::Word(U256::from(number)));
+        for step in 1..=1_000 {
+            let writes = Writes { values: vec![(read, word(step))], cleared: AddressSet::default() };
+            assert_eq!(history.step(step - 1, writes, 0), Ok(step));
+            let window = history.window();
+            let kept: usize = window.steps.iter().map(|step| step.displaced.len()).sum();
+            assert_eq!(kept, window.steps.len() - usize::from(window.floor == 0));
+            let floor = window.floor;
+            drop(window);
+            assert!((floor.max(1)..=step).all(|position| history.get(&read, position, 0) == word(position)));
+            assert!(floor == 0 || history.get(&read, floor - 1, 0).is_none());
         }
     }
 }

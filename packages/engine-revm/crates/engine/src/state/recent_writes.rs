@@ -1,67 +1,47 @@
 //! How many of the last blocks wrote a value.
 
 use super::{read::Read, version::Position};
-use alloy_primitives::map::{DefaultHashBuilder, HashMap};
+use alloy_primitives::map::DefaultHashBuilder;
 use std::{collections::VecDeque, hash::BuildHasher};
 
 /// Blocks that are counted.
 const MOST_BLOCKS: usize = 100;
 /// Values that these wrote, all blocks together: with more, fewer blocks are counted.
 const MOST_VALUES: usize = 400_000;
-/// A value in its block, and its place in the table of counts.
-const VALUE_BYTES: usize = 8 + 18;
-
-/// Of values no more than their digests are kept: some 10 MB at most.
+/// Of values no more than their digests are kept: some 3 MB at most.
 #[derive(Default)]
 pub(super) struct RecentWrites {
-    /// Oldest first.
+    /// Oldest first, the digests of each ascending.
     blocks: VecDeque<(Position, Box<[u64]>)>,
-    counts: HashMap<u64, u8>,
     values: usize,
     hasher: DefaultHashBuilder,
 }
 
 impl RecentWrites {
     /// Takes a block's writes. Those of blocks after its parent are of another branch, and go.
-    pub(super) fn add<'a>(&mut self, parent: Position, to: Position, written: impl Iterator<Item = &'a Read>) {
-        while self.blocks.back().is_some_and(|(position, _)| *position > parent) {
-            let block = self.blocks.pop_back();
-            self.forget(block);
+    pub(super) fn add(&mut self, parent: Position, to: Position, written: &[Read]) {
+        while let Some((_, branch)) = self.blocks.pop_back_if(|(position, _)| *position > parent) {
+            self.values -= branch.len();
         }
-        let digests: Box<[u64]> =
-            written.filter(|read| !matches!(read, Read::BlockHash(_))).map(|read| self.hasher.hash_one(read)).collect();
-        for digest in &digests {
-            *self.counts.entry(*digest).or_default() += 1;
-        }
+        let counted = written.iter().filter(|read| !matches!(read, Read::BlockHash(_)));
+        let mut digests: Box<[u64]> = counted.map(|read| self.hasher.hash_one(read)).collect();
+        digests.sort_unstable();
         self.values += digests.len();
         self.blocks.push_back((to, digests));
         while self.blocks.len() > MOST_BLOCKS || (self.values > MOST_VALUES && self.blocks.len() > 1) {
-            let block = self.blocks.pop_front();
-            self.forget(block);
-        }
-    }
-
-    fn forget(&mut self, block: Option<(Position, Box<[u64]>)>) {
-        let digests = block.map(|(_, digests)| digests).unwrap_or_default();
-        self.values -= digests.len();
-        for digest in &digests {
-            if let Some(count) = self.counts.get_mut(digest) {
-                *count -= 1;
-                if *count == 0 {
-                    self.counts.remove(digest);
-                }
-            }
+            self.values -= self.blocks.pop_front().map_or(0, |(_, oldest)| oldest.len());
         }
     }
 
     /// How many blocks wrote the value, and how many are counted.
     pub(super) fn of(&self, read: &Read) -> (u64, u64) {
-        let count = self.counts.get(&self.hasher.hash_one(read)).copied().unwrap_or_default();
-        (u64::from(count), self.blocks.len() as u64)
+        let digest = self.hasher.hash_one(read);
+        let wrote = self.blocks.iter().filter(|(_, digests)| digests.binary_search(&digest).is_ok());
+        (wrote.count() as u64, self.blocks.len() as u64)
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.values * VALUE_BYTES
+        self.values * size_of::<u64>()
     }
 }
 
@@ -77,22 +57,22 @@ mod tests {
         let mut recent = RecentWrites::default();
         for block in 1..=250 {
             let cold = Read::Balance(Address::with_last_byte(block as u8));
-            let hot = (block % 7 == 0).then_some(&HOT);
-            recent.add(block - 1, block, hot.into_iter().chain([&cold]));
+            let hot = (block % 7 == 0).then_some(HOT);
+            recent.add(block - 1, block, &hot.into_iter().chain([cold]).collect::<Vec<_>>());
         }
         assert_eq!(recent.of(&HOT), (14, 100));
         assert_eq!(recent.of(&Read::Balance(Address::with_last_byte(250))), (1, 100));
         assert_eq!(recent.of(&Read::Balance(Address::with_last_byte(150))), (0, 100));
-        assert_eq!((recent.counts.len(), recent.values), (101, 114));
+        assert_eq!(recent.values, 114);
     }
 
     #[test]
     fn forgets_a_branch_that_was_left() {
         let mut recent = RecentWrites::default();
         for block in 1..=5 {
-            recent.add(block - 1, block, [&HOT].into_iter());
+            recent.add(block - 1, block, &[HOT]);
         }
-        recent.add(3, 6, [].into_iter());
+        recent.add(3, 6, &[]);
         assert_eq!(recent.of(&HOT), (3, 4));
     }
 
@@ -101,7 +81,7 @@ mod tests {
         let mut recent = RecentWrites::default();
         let slots: Vec<Read> = (0..150_000).map(|slot| Read::Storage(Address::ZERO, U256::from(slot))).collect();
         for block in 1..=5 {
-            recent.add(block - 1, block, slots.iter());
+            recent.add(block - 1, block, &slots);
         }
         assert_eq!(recent.of(&HOT), (2, 2));
         assert!(recent.bytes() < 16 << 20);
