@@ -116,7 +116,11 @@ const messagePasserAbi = parseAbi(['function initiateWithdrawal(address target, 
 function predeploysOn(): typeof kinds {
   const withdrawal = (at: number) => {
     const target = toHex(drawn(at, 'target', 1n << 160n), { size: 20 })
-    const args = [target, 21_000n + drawn(at, 'limit', 1_000_000n), toHex(drawn(at, 'data', 1n << 256n))] as const
+    const args = [
+      target,
+      21_000n + drawn(at, 'limit', 1_000_000n),
+      toHex(drawn(at, 'data', 1n << 256n), { size: 32 }),
+    ] as const
     return encodeFunctionData({ abi: messagePasserAbi, functionName: 'initiateWithdrawal', args })
   }
   const value = (at: number) => toHex(1n + drawn(at, 'withdrawn', parseEther('1')))
