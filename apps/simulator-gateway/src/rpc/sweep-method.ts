@@ -1,6 +1,15 @@
 import { type Chain, newestBlock } from '@upfront/chain'
 import { recovered, Turn } from '@upfront/node'
-import { ErrorCode, type Hash, RpcError, type SweptPositions, takePositions, toQuantity } from '@upfront/protocol'
+import {
+  type BlockPosition,
+  ErrorCode,
+  type Hash,
+  RpcError,
+  type SimulationRequest,
+  type SweptPositions,
+  takePositions,
+  toQuantity,
+} from '@upfront/protocol'
 import type { OpenedPrefix, Probe, TouchedList } from '@upfront/simulation'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
@@ -45,16 +54,17 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
     let gasUsed = 0n
     // Of one call contracts are asked the same nearly everywhere.
     let probes: Probe[] = []
+    const start = { ...named, transactionIndex: 0 }
+    const decoded = await simulator.decode('upfront_simulate', [payload, start], context)
+    // What the last run reads does not tell what others found before.
+    const isWhole = decoded.inspection?.tokens === undefined && decoded.inspection?.accounts === undefined
     const tried = (transactionIndex: number) =>
-      simulator.simulate(
-        'upfront_simulate',
-        [payload, { ...named, transactionIndex }],
+      simulator.run(
+        { ...decoded, request: requestAt(decoded.request, transactionIndex) },
         context,
-        ({ json, readList, ...answer }, _, inspection): Tried => {
+        ({ json, readList, ...answer }): Tried => {
           probes = answer.probes ?? []
           gasUsed += answer.gasUsed + (answer.furtherGas ?? 0n)
-          // What the last run reads does not tell what others found before.
-          const isWhole = inspection?.tokens === undefined && inspection?.accounts === undefined
           return { transactionIndex, readList: isWhole ? readList : undefined, outcome: callIn(json.toString()) }
         },
         { probes, isTrial: true },
@@ -149,6 +159,10 @@ function rejected(error: unknown): object {
   const isRejection = error instanceof RpcError && error.message.startsWith('blockStateCalls[0].calls[0]: ')
   if (!isRejection || error.code === ErrorCode.limitExceeded || error.code === ErrorCode.invalidParams) throw error
   return { rejected: { code: error.code, message: error.message } }
+}
+
+function requestAt(request: SimulationRequest, transactionIndex: number): SimulationRequest {
+  return { ...request, block: { ...(request.block as BlockPosition), transactionIndex } }
 }
 
 /** The call of a trial that has one. */

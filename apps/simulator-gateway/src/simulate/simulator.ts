@@ -54,6 +54,21 @@ export interface Execution extends SimulationBase {
   taken: Taken
 }
 
+/** What is simulated, within which limits. */
+export interface DecodedSimulation {
+  request: SimulationRequest
+  inspection: Inspection | undefined
+  /** More is shown than outcomes. */
+  isRecording: boolean
+  limits: RequestLimits
+}
+
+type SimulationWork<T> = (
+  answer: SimulationAnswer,
+  simulation: Simulation,
+  inspection: Inspection | undefined,
+) => Awaitable<T>
+
 /** Of an answer that shows more than outcomes: it is put together on the event loop, where others wait. */
 const MOST_INSPECTED_BYTES = 4 * 1024 * 1024
 
@@ -77,55 +92,73 @@ export class Simulator {
    * Simulates, then does `work` with the answer on what was simulated on; at once where all it needs is there. `upfront_simulate` is
    * `eth_simulateV1` with an inspection.
    * @param params as they came
-   * @param probes that an inspection is likely to ask for @param isTrial see `SimulationPlan`
    * @throws or rejects with RpcError, the signal's reason, what `work` throws
    */
   simulate<T>(
     method: SimulationMethod,
     params: unknown,
     context: SimulationContext,
-    work: (answer: SimulationAnswer, simulation: Simulation, inspection: Inspection | undefined) => Awaitable<T>,
-    { probes, isTrial }: Pick<Simulation, 'probes' | 'isTrial'> = {},
+    work: SimulationWork<T>,
   ): Awaitable<T> {
+    return andThen(this.decode(method, params, context), (decoded) => this.run(decoded, context, work))
+  }
+
+  /** What the params ask for. @throws or rejects with RpcError -32602 with the place of what is wrong */
+  decode(method: SimulationMethod, params: unknown, context: SimulationContext): Awaitable<DecodedSimulation> {
     const asked = method === 'upfront_simulate' ? decodeInspection(params) : { params, inspection: undefined }
     const { inspection } = asked
     const isRecording = inspection !== undefined && isRecorded(recordingOf(inspection))
     const limits = isRecording ? narrowed(context.limits, MOST_INSPECTED_BYTES) : context.limits
+    const request = context.isLarge
+      ? inTurns(decodeSimulationRequestInParts(asked.params, limits), context)
+      : decodeSimulationRequest(asked.params, limits)
+    return andThen(request, (request) => ({ request, inspection, isRecording, limits }))
+  }
+
+  /**
+   * `simulate` of what was decoded.
+   * @param probes that an inspection is likely to ask for @param isTrial see `SimulationPlan`
+   * @throws or rejects with what `simulate` does
+   */
+  run<T>(
+    { request, inspection, isRecording, limits }: DecodedSimulation,
+    context: SimulationContext,
+    work: SimulationWork<T>,
+    { probes, isTrial }: Pick<Simulation, 'probes' | 'isTrial'> = {},
+  ): Awaitable<T> {
     // What is sold has to take the same for whoever executes it again, so it is not found by what was found before.
     const layouts = context.isSold ? undefined : this.layouts
-    return this.decoded(asked.params, limits, context, (request) =>
-      this.simulateOn(request, limits, context, (simulation, taken) => {
-        const inTurn = (turn?: LongTurn): Awaitable<T> => {
-          const run = (simulation: Simulation) => {
-            const { gasOfAllRuns } = limits
-            if (gasOfAllRuns !== undefined && taken.gasUsed >= gasOfAllRuns)
-              throw new MaximumSpent(taken.gasUsed, gasOfAllRuns)
-            // A run before may have left its own.
-            simulation.limits = limits
-            return andThen(
-              countingRefused(limits, context, () => simulateGrowing(simulation, context, turn), simulation.isSpare),
-              (answer) => {
-                taken.gasUsed += gasOf(answer)
-                return answer
-              },
-            )
-          }
-          if (isTrial) simulation.isTrial = true
-          if (inspection?.outcome && layouts !== undefined) {
-            const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
-            simulation.inLastBlocks = (place) => this.bases.inLastBlocks(simulation, place, time)
-            simulation.seenWaiting = (facts) => this.waiting.changing(facts)
-          }
-          return andThen(inspect(simulation, inspection, run, layouts, probes), (answer) => {
-            if (isRecording) bounded(answer.json, limits)
-            const { blocks, gasUsed, reads } = answer
-            this.telemetry.tell('simulation.done', { blocks: blocks.length, gasUsed, isHeld: reads === 0 })
-            return work(answer, simulation, inspection)
-          })
+    return this.simulateOn(request, limits, context, (simulation, taken) => {
+      const inTurn = (turn?: LongTurn): Awaitable<T> => {
+        const run = (simulation: Simulation) => {
+          const { gasOfAllRuns } = limits
+          if (gasOfAllRuns !== undefined && taken.gasUsed >= gasOfAllRuns)
+            throw new MaximumSpent(taken.gasUsed, gasOfAllRuns)
+          // A run before may have left its own.
+          simulation.limits = limits
+          return andThen(
+            countingRefused(limits, context, () => simulateGrowing(simulation, context, turn), simulation.isSpare),
+            (answer) => {
+              taken.gasUsed += gasOf(answer)
+              return answer
+            },
+          )
         }
-        return isRecording ? takingTurns(context, inTurn) : inTurn()
-      }),
-    )
+        if (isTrial) simulation.isTrial = true
+        if (inspection?.outcome && layouts !== undefined) {
+          const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
+          simulation.inLastBlocks = (place) => this.bases.inLastBlocks(simulation, place, time)
+          simulation.seenWaiting = (facts) => this.waiting.changing(facts)
+        }
+        return andThen(inspect(simulation, inspection, run, layouts, probes), (answer) => {
+          if (isRecording) bounded(answer.json, limits)
+          const { blocks, gasUsed, reads } = answer
+          this.telemetry.tell('simulation.done', { blocks: blocks.length, gasUsed, isHeld: reads === 0 })
+          return work(answer, simulation, inspection)
+        })
+      }
+      return isRecording ? takingTurns(context, inTurn) : inTurn()
+    })
   }
 
   /**
@@ -185,17 +218,6 @@ export class Simulator {
     const params = [{ blockStateCalls: [{ calls: [{ to: ZERO_ADDRESS }] }] }, 'latest']
     const request = decodeSimulationRequest(params, context.limits)
     return this.simulateOn(request, context.limits, context, simulate)
-  }
-
-  private decoded<T>(
-    params: unknown,
-    limits: RequestLimits,
-    context: SimulationContext,
-    work: (request: SimulationRequest) => Awaitable<T>,
-  ): Awaitable<T> {
-    return context.isLarge
-      ? inTurns(decodeSimulationRequestInParts(params, limits), context).then(work)
-      : work(decodeSimulationRequest(params, limits))
   }
 
   private simulateOn<T>(

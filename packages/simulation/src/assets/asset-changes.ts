@@ -17,7 +17,7 @@ import {
 
 type Token = Exclude<Asset, { type: 'native' }>
 
-/** Questions of one request at most; each is asked before and after its call. */
+/** Questions of one request at most; each is asked after its call, and where that is shown before it. */
 const MOST_QUESTIONS = 256
 
 const UNNAMED = { symbol: undefined, decimals: undefined }
