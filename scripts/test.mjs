@@ -11,10 +11,8 @@ import { build } from './build.mjs'
 import { packageFolders, root } from './install.mjs'
 import { endAll, killGroup, onEnd, start } from './processes.mjs'
 
-/** Suites that run at the same time: most of a suite's time is waiting for services to start and for blocks. */
-const AT_ONCE = 2
-/** It takes about as long as all others together: it begins first. */
-const LONGEST = 'apps/simulator-gateway'
+/** Test files at a time: much of a file's time is waiting for services to start and for blocks. */
+const AT_ONCE = 4
 /** Programs that tests start again and again. */
 const BUNDLED = ['apps/simulator-gateway', 'apps/billing', 'examples/metered-seller']
 /** More files with failures than this are no accident: none of them is run again. */
@@ -43,7 +41,7 @@ if (process.argv.includes('--help')) {
 const chosen = process.argv.slice(2).map((folder) => folder.replace(/\/$/, ''))
 const total = { passed: 0, failed: 0, skipped: 0 }
 const broken = []
-/** Test files with a failed test: their folder, path in it, names of what failed, and what jest said. */
+/** Test files with a failed test: their path, names of what failed, and what jest said. */
 const failedFiles = []
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
@@ -52,21 +50,15 @@ try {
   const { bundle } = await import('./bundle.mjs')
   await Promise.all(BUNDLED.map(bundle))
   process.env.BUNDLED = 'yes'
-  // `scripts` starts the whole stand, which waits for cargo's lock: the two never run together, as one lane has both.
   const isChosen = (folder) => chosen.length === 0 || chosen.includes(folder)
-  const others = packageFolders().filter((folder) => folder !== LONGEST)
-  const suites = [LONGEST, 'scripts', ...others]
-    .filter((folder) => isChosen(folder) && hasJest(folder))
-    .map((folder) => ({ name: folder, test: () => testWithJest(folder) }))
-  const hasCargo = (folder) => existsSync(join(root, folder, CARGO_SUITE))
-  for (const folder of packageFolders().filter((folder) => isChosen(folder) && hasCargo(folder)))
-    suites.push({ name: `${folder} (cargo)`, test: () => testWithCargo(folder) })
-  const lane = async () => {
-    for (let suite = suites.shift(); suite !== undefined; suite = suites.shift()) await count(suite)
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  const folders = ['scripts', ...packageFolders()].filter(isChosen)
+  const has = (file) => (folder) => existsSync(join(root, folder, file))
+  await Promise.all([
+    count('jest', () => testWithJest(folders.filter(has('jest.config.mjs')))),
+    ...folders.filter(has(CARGO_SUITE)).map((folder) => count(`${folder} (cargo)`, () => testWithCargo(folder))),
+  ])
   if (failedFiles.length <= MOST_RUN_AGAIN) for (const file of failedFiles) await runAgain(file)
-  else broken.push(...failedFiles.map(({ folder, path }) => `${folder}/${path}`))
+  else broken.push(...failedFiles.map(({ path }) => path))
 } catch (error) {
   console.error(`\nThe tests could not run: ${error.message}`)
   broken.push('the build')
@@ -80,11 +72,8 @@ console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} s
 await endAll()
 process.exit(failed > 0 ? 1 : 0)
 
-function hasJest(folder) {
-  return existsSync(join(root, folder, 'jest.config.mjs'))
-}
-
-async function count({ name, test }) {
+/** Adds what `test` finds to the totals. */
+async function count(name, test) {
   const began = Date.now()
   console.log(`── ${name} …`)
   const found = await test()
@@ -95,21 +84,26 @@ async function count({ name, test }) {
   console.log(`── ${name}: ${found.passed} passed, ${found.failed} failed, ${seconds} s`)
 }
 
-/** Shows a suite's output line by line, each under its suite's name: others write at the same time. */
+/** Shows a suite's output line by line, each under its suite's name. */
 function show(stream, name) {
   createInterface({ input: stream }).on('line', (line) => console.error(`${name} | ${line}`))
 }
 
-/** Runs a package's jest suite or some of its files: progress goes to the screen, counts come from jest's report. */
-async function testWithJest(folder, only = []) {
-  const report = join(reports, `${[folder, ...only].join('-').replaceAll('/', '-')}.json`)
+/**
+ * Runs the jest suites of packages as one, or some of their files: so no package's last file is waited for by the next. Progress goes to
+ * the screen, counts come from jest's report.
+ */
+async function testWithJest(folders, only = []) {
+  const report = join(reports, `${['jest', ...only].join('-').replaceAll('/', '-')}.json`)
   const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning']
-  const options = ['--json', `--outputFile=${report}`, '--passWithNoTests', '--maxWorkers=2', ...only]
+  // A worker's memory grows with each file: it is started anew, between two.
+  const limits = [`--maxWorkers=${AT_ONCE}`, '--workerIdleMemoryLimit=1GB']
+  const options = ['--json', `--outputFile=${report}`, '--passWithNoTests', ...limits]
   const code = await runSuite(
     process.execPath,
-    [...flags, JEST, ...options],
-    { cwd: join(root, folder), stdio: ['ignore', 'ignore', 'pipe'] },
-    { name: folder, isDone: () => existsSync(report) },
+    [...flags, JEST, ...options, '--projects', ...folders, ...only],
+    { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] },
+    { name: 'jest', isDone: () => existsSync(report) },
   )
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 }
   const result = JSON.parse(readFileSync(report, 'utf8'))
@@ -120,12 +114,7 @@ async function testWithJest(folder, only = []) {
     skipped: result.numPendingTests + result.numTodoTests,
     files: result.testResults
       .filter((file) => file.status === 'failed')
-      .map((file) => ({
-        folder,
-        path: relative(join(root, folder), file.name),
-        failed: failedOf(file),
-        said: file.message,
-      })),
+      .map((file) => ({ path: relative(root, file.name), failed: failedOf(file), said: file.message })),
   }
 }
 
@@ -136,15 +125,16 @@ function failedOf({ assertionResults, status, name }) {
 }
 
 /** Runs a file with failed tests once more, when nothing else runs, and corrects the totals by those that fail again. */
-async function runAgain({ folder, path, failed, said }) {
-  console.log(`\n${folder}/${path} failed:\n${said}\nRunning it again, alone …`)
-  const { files } = await testWithJest(folder, ['--runTestsByPath', path])
+async function runAgain({ path, failed, said }) {
+  console.log(`\n${path} failed:\n${said}\nRunning it again, alone …`)
+  const folder = ['scripts', ...packageFolders()].find((folder) => path.startsWith(`${folder}/`))
+  const { files } = await testWithJest([folder], ['--runTestsByPath', path])
   const again = files?.flatMap((file) => file.failed) ?? failed
   const twice = failed.filter((name) => again.includes(name))
   total.passed += failed.length - twice.length
   total.failed -= failed.length - twice.length
-  if (twice.length > 0) broken.push(`${folder}/${path}`)
-  else console.log(`${folder}/${path}: what failed passed when run alone`)
+  if (twice.length > 0) broken.push(path)
+  else console.log(`${path}: what failed passed when run alone`)
 }
 
 /** Formats, lints and tests a package's crates: counted are the tests that cargo reports. */
