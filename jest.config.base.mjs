@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url'
+
 /** Shared by every package: TypeScript through swc, as native ES modules (needs --experimental-vm-modules). */
 export default {
   testEnvironment: 'node',
@@ -6,6 +8,10 @@ export default {
   testMatch: ['<rootDir>/src/**/*.test.ts', '<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   extensionsToTreatAsEsm: ['.ts'],
+  // What `npm test` has bundled of packages, see scripts/bundle.mjs.
+  ...(process.env.BUNDLED !== undefined && {
+    resolver: fileURLToPath(new URL('scripts/jest-resolver.cjs', import.meta.url)),
+  }),
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.ts$': [

@@ -1,28 +1,58 @@
-import { readFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
-import { root } from './install.mjs'
+import { packageFolders, root } from './install.mjs'
 
 /** Stay files of their own: what tests change before the program starts, and what loads OpenTelemetry where spans are sent. */
 const APART = /\/(environment\/fixed|export-spans)\.js$/
+/** Packages too that look for files beside theirs. */
+const WHOLE = /^(playwright-core|typescript)(\/|$)/
 
 /**
  * Makes one file, dist/bundle.js, of an app's dist/main.js and all that it imports: it starts on a third of the CPU time. It works in this
  * repository alone, for it finds packages' files where they are now.
  */
-export async function bundle(folder) {
+export function bundle(folder) {
   const dist = join(root, folder, 'dist')
-  const fromBundle = (path) => relative(dist, path).replace(/^(?!\.)/, './')
-  const setup = ({ onLoad, onResolve, resolve }) => {
+  return build({ ...settings(dist), entryPoints: [{ in: join(dist, 'main.js'), out: 'bundle' }] })
+}
+
+/**
+ * Bundles what our packages and their tests import from packages, our own and others': jest links every file anew for each test file,
+ * and viem alone has 800. What several import is there once. `jest-resolver.cjs` leads jest there.
+ * @param out the folder to make, named `node_modules`, so that jest takes what is in it as it is. Its `places.json` has for a package's
+ * file the one that takes its place
+ */
+export async function bundlePackages(out) {
+  await mkdir(out)
+  const imported = await findImported()
+  const entryPoints = imported.map((path, index) => ({
+    in: namedExports(path, join(out, `${index}.in.mjs`)),
+    out: `${index}`,
+  }))
+  await build({ ...settings(out), entryPoints, splitting: true, outExtension: { '.js': '.mjs' } })
+  const places = imported.map((path, index) => [path, join(out, `${index}.mjs`)])
+  writeFileSync(join(out, 'places.json'), JSON.stringify(Object.fromEntries(places)))
+}
+
+/** esbuild's settings for files in the folder `out`. */
+function settings(out) {
+  const fromBundle = (path) => relative(out, path).replace(/^(?!\.)/, './')
+  const setup = ({ initialOptions, onLoad, onResolve, resolve }) => {
     onResolve({ filter: APART }, ({ path, resolveDir }) => ({
       path: fromBundle(join(resolveDir, path)),
       external: true,
     }))
-    // What is not installed is optional: who imports it catches that.
     onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, ...from }) => {
-      if (pluginData === resolve || from.kind === 'import-statement') return
-      const { errors } = await resolve(path, { ...from, pluginData: resolve })
-      if (errors.length > 0) return { path, external: true }
+      // Of a CommonJS module that is imported late, split bundles have the default export alone.
+      const isApart = WHOLE.test(path) || (initialOptions.splitting && from.kind === 'dynamic-import')
+      if (pluginData === resolve || (from.kind === 'import-statement' && !isApart)) return
+      const found = await resolve(path, { ...from, pluginData: resolve })
+      // What is not installed is optional: who imports it catches that.
+      if (found.errors.length > 0) return { path, external: true }
+      if (isApart) return { path: found.path, external: true }
     })
     // A module finds the files beside it by its own address.
     onLoad({ filter: /\.m?js$/ }, async ({ path }) => {
@@ -31,9 +61,8 @@ export async function bundle(folder) {
       if (text.includes('import.meta.url')) return { contents: text.replaceAll('import.meta.url', ownUrl) }
     })
   }
-  await build({
-    entryPoints: [join(dist, 'main.js')],
-    outfile: join(dist, 'bundle.js'),
+  return {
+    outdir: out,
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -43,5 +72,55 @@ export async function bundle(folder) {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
     },
     plugins: [{ name: 'upfront', setup }],
+  }
+}
+
+/** Paths of the files that packages' sources and tests get when they import packages, as jest finds them. */
+async function findImported() {
+  const imports = new Map()
+  for (const folder of packageFolders())
+    for (const file of ['src', 'test'].flatMap((part) => filesIn(join(root, folder, part))))
+      for (const [, name] of readFileSync(file, 'utf8').matchAll(/\b(?:from|import\(?)\s*'((?!node:)[@\w][-\w./@]*)'/g))
+        if (!WHOLE.test(name)) imports.set(`${folder}:${name}`, [name, join(root, folder, 'src')])
+  const paths = new Set()
+  const setup = ({ onResolve, resolve }) =>
+    onResolve({ filter: /:/ }, async ({ path: key, kind }) => {
+      const [name, resolveDir] = imports.get(key) ?? []
+      const { path, external } = await resolve(name, { kind, resolveDir })
+      if (!external && /\.[cm]?js$/.test(path)) paths.add(path)
+      return { path: key, external: true }
+    })
+  await build({
+    stdin: { contents: [...imports.keys()].map((key) => `import '${key}'`).join('\n'), resolveDir: root },
+    write: false,
+    bundle: true,
+    platform: 'node',
+    conditions: ['node-addons'],
+    mainFields: ['main'],
+    plugins: [{ name: 'imported', setup }],
   })
+  return [...paths]
+}
+
+/** A file with the exports of this one by their names. Of CommonJS modules esbuild knows none: it is written to `stub`. */
+function namedExports(path, stub) {
+  if (!isCommonJs(path)) return path
+  const names = Object.keys(createRequire(path)(path)).filter((name) => /^[\w$]+$/.test(name) && name !== 'default')
+  writeFileSync(stub, `export { ${['default', ...names].join(', ')} } from ${JSON.stringify(path)}\n`)
+  return stub
+}
+
+/** As Node has it: by the end of its name, else by the nearest package.json. */
+function isCommonJs(path) {
+  if (/\.[cm]js$/.test(path)) return path.endsWith('.cjs')
+  let folder = dirname(path)
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).type !== 'module'
+}
+
+function filesIn(folder) {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true })
+    .filter((name) => /\.ts$/.test(name) && !name.includes('node_modules'))
+    .map((name) => join(folder, name))
 }

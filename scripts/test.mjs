@@ -43,13 +43,15 @@ const total = { passed: 0, failed: 0, skipped: 0 }
 const broken = []
 /** Test files with a failed test: their path, names of what failed, and what jest said. */
 const failedFiles = []
+/** Jest's reports, and the bundled packages. */
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
   await build()
   // It imports what the build installs.
-  const { bundle } = await import('./bundle.mjs')
+  const { bundle, bundlePackages } = await import('./bundle.mjs')
   await Promise.all(BUNDLED.map(bundle))
-  process.env.BUNDLED = 'yes'
+  process.env.BUNDLED = join(reports, 'node_modules')
+  await bundlePackages(process.env.BUNDLED)
   const isChosen = (folder) => chosen.length === 0 || chosen.includes(folder)
   const folders = ['scripts', ...packageFolders()].filter(isChosen)
   const has = (file) => (folder) => existsSync(join(root, folder, file))
