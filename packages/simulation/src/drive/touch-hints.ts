@@ -9,7 +9,8 @@ const HINT_BYTES = 4 * 1024 * 1024
 /** A hint is not worth more of the node's time; out of gas, it still names what it touched before. */
 const HINT_GAS = 3_000_000n
 const MOST_OVERRIDDEN_ACCOUNTS = 100
-const MOST_OVERRIDE_DIGITS = 500_000
+/** Of an input, and of overrides: more are not sent for a hint, and to write them takes milliseconds of the event loop. */
+const MOST_DIGITS = 500_000
 /** Longer than any input. */
 const FIRST = 2 ** 32
 /** What a sender has in a hint, so that no lack of funds stops it. */
@@ -27,7 +28,7 @@ export interface HintedCall {
   overrides: readonly StateOverride[]
 }
 
-/** The call with the longest input, the first of equals: it likely touches most. One to any of these accounts goes before all others. */
+/** The call with the longest input that may be sent, the first of equals: it likely touches most. One to any of `to` goes before all others. */
 export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): HintedCall | undefined {
   let overrides: StateOverride[] = []
   let hinted: HintedCall | undefined
@@ -35,8 +36,8 @@ export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): Hint
     if (block.stateOverrides.length > 0) overrides = [...overrides, ...block.stateOverrides]
     if (overrides.length > MOST_OVERRIDDEN_ACCOUNTS) break
     for (const call of block.calls) {
-      if (call.to !== null && rank(call, to) > (hinted === undefined ? '0x'.length : rank(hinted.call, to)))
-        hinted = { call, overrides }
+      if (call.to === null || call.input.length > MOST_DIGITS) continue
+      if (rank(call, to) > (hinted === undefined ? '0x'.length : rank(hinted.call, to))) hinted = { call, overrides }
     }
   }
   return hinted
@@ -111,7 +112,7 @@ function overridesToRpc(sender: Address, overrides: readonly StateOverride[]): R
       ...(stateDiff !== undefined && state === undefined && { stateDiff: Object.fromEntries(stateDiff) }),
     }
   }
-  if (digits > MOST_OVERRIDE_DIGITS) return undefined
+  if (digits > MOST_DIGITS) return undefined
   accounts[sender] = { ...accounts[sender], balance: RICH }
   return accounts
 }
