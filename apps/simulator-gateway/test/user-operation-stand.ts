@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import {
   type Abi,
@@ -13,6 +14,7 @@ import {
   parseAbi,
   parseEther,
   type TransactionReceipt,
+  TransactionReceiptNotFoundError,
   type Transport,
   toHex,
   type WalletClient,
@@ -65,7 +67,16 @@ export async function startChain(): Promise<ChainStand> {
   const transport = http(anvil.rpcUrl)
   const node = createPublicClient({ chain: foundry, transport, pollingInterval: 20 }) as PublicClient
   const wallet = createWalletClient({ account: deployer, chain: foundry, transport })
-  const mined = async (hash: Hex) => node.waitForTransactionReceipt({ hash })
+  // viem asks for a receipt once for each block: where that is too soon, and no other block comes, never again.
+  const mined = async (hash: Hex) => {
+    for (;;) {
+      const receipt = await node.getTransactionReceipt({ hash }).catch((error) => {
+        if (!(error instanceof TransactionReceiptNotFoundError)) throw error
+      })
+      if (receipt !== undefined) return receipt
+      await sleep(20)
+    }
+  }
   return {
     anvil,
     node,
