@@ -24,6 +24,7 @@ const LINGER_TIMEOUT = 15_000
 /** What the last lines of a suite that has ended may take to come. */
 const LEFT_BEHIND = 2_000
 const JEST = join(root, 'node_modules', 'jest', 'bin', 'jest.js')
+const SEQUENCER = join(root, 'scripts', 'longest-first.cjs')
 /** In a package that has crates. */
 const CARGO_SUITE = join('test', 'rust.mjs')
 
@@ -99,7 +100,7 @@ async function testWithJest(folders, only = []) {
   const report = join(reports, `${['jest', ...only].join('-').replaceAll('/', '-')}.json`)
   const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning']
   // A worker's memory grows with each file: it is started anew, between two.
-  const limits = [`--maxWorkers=${AT_ONCE}`, '--workerIdleMemoryLimit=1GB']
+  const limits = [`--maxWorkers=${AT_ONCE}`, '--workerIdleMemoryLimit=1GB', `--testSequencer=${SEQUENCER}`]
   const options = ['--json', `--outputFile=${report}`, '--passWithNoTests', ...limits]
   const code = await runSuite(
     process.execPath,
