@@ -281,8 +281,13 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     const nonces = (block: Hex | 'pending') =>
       Promise.all(transactions.map((_, index) => after('eth_getTransactionCount', index, block)))
     const before = await nonces('pending')
-    await geth.build({ feeRecipient: '0x0000000000000000000000000000000000000000', withdrawals: [] })
-    const sealed = await geth.rpc<{ number: Hex; transactions: Hex[] }>('eth_getBlockByNumber', ['latest', false])
+    const seal = async () => {
+      const hash = await geth.build({ feeRecipient: '0x0000000000000000000000000000000000000000', withdrawals: [] })
+      return geth.rpc<{ number: Hex; transactions: Hex[] }>('eth_getBlockByHash', [hash, false])
+    }
+    let sealed = await seal()
+    // A busy geth may seal its block before it put the transactions into it.
+    while (sealed.transactions.length === 0) sealed = await seal()
     expect(sealed.transactions).toEqual(transactions.map(({ hash }) => hash))
     expect(before).toEqual(await nonces(sealed.number))
   })

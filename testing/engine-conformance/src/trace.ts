@@ -3,6 +3,7 @@ import {
   DEFAULT_SIMULATION_LIMITS,
   decodeCallRequest,
   decodeTraceCallRequest,
+  joinJson,
   RpcError,
   toQuantity,
 } from '@upfront/protocol'
@@ -17,6 +18,7 @@ import {
   type Recording,
   recordingFor,
   SimulationRejected,
+  structLogJson,
 } from '@upfront/simulation'
 import type { BaseState, RpcAnswer } from './answer.js'
 import { drive } from './drive.js'
@@ -44,7 +46,9 @@ export async function tracesOf(
         const record =
           records.get(key) ?? run(engine, request, recording, baseState).then(({ records: [made] }) => made!)
         records.set(key, record)
-        return presentTrace(await record, request.tracer)
+        const { tracer } = request
+        if (tracer.name !== 'structLogger') return presentTrace(await record, tracer)
+        return JSON.parse(joinJson(structLogJson(await record)).toString())
       }),
     )
   }

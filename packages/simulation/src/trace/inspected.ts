@@ -146,6 +146,7 @@ export function inspectedCalls(
   asked: readonly AssetQuestions[],
 ): ShownCall[] {
   const changes = inspection.assetChanges ? assetChanges(asked, records) : []
+  const { trace } = inspection
   let next = 0
   return blocks.flatMap(({ calls }) => {
     let firstLog = 0
@@ -154,8 +155,8 @@ export function inspectedCalls(
       const record = records[next++]
       if (record === undefined) throw new Error('a call was not recorded')
       const call: ShownCall = {}
-      if (inspection.trace && !isWritten(inspection)) call.trace = presentTrace(record, inspection.trace, firstLog)
-      if (inspection.trace) firstLog += countLogs(record)
+      if (trace && trace.name !== 'structLogger') call.trace = presentTrace(record, trace, firstLog)
+      if (trace) firstLog += countLogs(record)
       if (inspection.stateDiff) call.stateDiff = stateDiff([record])
       if (inspection.accessLists) call.accessList = accessListOf(record)
       if (assets !== undefined) call.assetChanges = assets

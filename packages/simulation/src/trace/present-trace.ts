@@ -1,11 +1,11 @@
-import { joinJson, type Tracer } from '@upfront/protocol'
+import type { Tracer } from '@upfront/protocol'
 import type { CallRecord } from '../engine/call-record.js'
 import type { Recording } from '../plan/recording.js'
 import { callTrace } from './call-tracer.js'
 import { erc7562Trace } from './erc7562-tracer.js'
 import { fourByteTrace } from './four-byte-tracer.js'
 import { prestate } from './prestate-tracer.js'
-import { stepOptionsOf, structLogJson } from './struct-logger.js'
+import { stepOptionsOf } from './struct-logger.js'
 
 /** What an engine has to write down for a tracer. */
 export function recordingFor(tracer: Tracer): Recording {
@@ -21,8 +21,12 @@ export function recordingFor(tracer: Tracer): Recording {
   }
 }
 
-/** What a tracer says of a call. @param firstLog index of the call's first log */
-export function presentTrace(record: CallRecord, tracer: Tracer, firstLog = 0): unknown {
+/** What a tracer says of a call; struct logs are the engine's: `structLogJson`. @param firstLog index of the call's first log */
+export function presentTrace(
+  record: CallRecord,
+  tracer: Exclude<Tracer, { name: 'structLogger' }>,
+  firstLog = 0,
+): unknown {
   switch (tracer.name) {
     case 'callTracer':
       return callTrace(record, tracer.config, firstLog)
@@ -32,7 +36,5 @@ export function presentTrace(record: CallRecord, tracer: Tracer, firstLog = 0): 
       return fourByteTrace(record)
     case 'erc7562Tracer':
       return erc7562Trace(record, tracer.config, firstLog)
-    case 'structLogger':
-      return JSON.parse(joinJson(structLogJson(record)).toString())
   }
 }
