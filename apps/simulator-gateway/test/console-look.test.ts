@@ -90,6 +90,25 @@ describe('/console', () => {
     await page.close()
   })
 
+  inBrowser('says under the sentence whether it would hold', async () => {
+    const pay = (wei: string) => `0 0 0 0 ${wei} ${BigInt(NOBODY)} GAS CALL POP`
+    const programs: [string, RegExp][] = [
+      [`${pay('5')} STOP`, /^Holds: the same a minute later/],
+      [`${pay('NUMBER')} STOP`, /^Changes if: .*blocks later/],
+      [
+        `PREVRANDAO ISZERO >honest JUMPI ${pay('9')} STOP @honest ${pay('5')} STOP`,
+        /^Behaves otherwise when watched: it looks at /,
+      ],
+    ]
+    const page = await pages.open()
+    for (const [program, said] of programs) {
+      const stateOverrides = { [LIAR]: { code: assemble(program), balance: '0xde0b6b3a7640000' } }
+      await paste(page, { blockStateCalls: [{ stateOverrides, calls: [{ to: LIAR }] }] })
+      await result(page).locator('.holding').getByText(said).waitFor()
+    }
+    await page.close()
+  })
+
   inBrowser('bounds the picture and the table of hundreds of transfers', async () => {
     // Sends 1 wei to each of 300 addresses.
     const code = assemble('300 @loop 0 0 0 0 1 DUP6 4096 ADD 0 CALL POP 1 SWAP1 SUB DUP1 >loop JUMPI STOP')
