@@ -1,5 +1,5 @@
 import { type BuiltGeth, findGeth, GETH_DEVELOPER, Random, startBuiltGeth, Traffic } from '@upfront/devnet'
-import { type Hex, numberToHex } from 'viem'
+import { type Hex, numberToHex, zeroAddress } from 'viem'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
@@ -263,6 +263,25 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(runs).toBeLessThan(0.9 * positions)
   })
 
+  it('and a sweep shows what a call comes to where its block could not be sealed', async () => {
+    const { hash, transactions } = blocks.at(-1)!
+    // The chain names no deposit contract: it is the zero address. A deposit's log without its data.
+    const deposit = BigInt('0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5')
+    const stateOverrides = { [zeroAddress]: { code: assemble(`${deposit} 0 0 LOG1 STOP`) } }
+    const payload = { blockStateCalls: [{ stateOverrides, calls: [{ to: zeroAddress }] }] }
+    for (const block of [hash, { blockHash: hash, transactionIndex: 0 }])
+      expect((await ofOurs('eth_simulateV1', [payload, block])).error).toMatchObject({
+        message: expect.stringContaining('failed to parse deposit logs'),
+      })
+    expect((await ofGeth('eth_simulateV1', [payload, hash])).error).toMatchObject({
+      message: expect.stringContaining('failed to parse deposit logs'),
+    })
+    const { result } = await ofOurs('upfront_simulate', [{ ...payload, positions: 'all' }, hash])
+    expect((result as { status?: Hex }[]).map(({ status }) => status)).toEqual(
+      Array(transactions.length + 1).fill('0x1'),
+    )
+  })
+
   it("and in the node's own block under construction, the state is what geth says after all of it, and nonces what they are once it is sealed", async () => {
     await traffic.send()
     const { transactions } = await geth.rpc<{ transactions: { hash: Hex; from: Hex }[] }>('eth_getBlockByNumber', [
@@ -281,6 +300,12 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     const nonces = (block: Hex | 'pending') =>
       Promise.all(transactions.map((_, index) => after('eth_getTransactionCount', index, block)))
     const before = await nonces('pending')
+    const { from } = transactions.at(-1)!
+    const nonce = (await after('eth_getTransactionCount', transactions.length - 1, 'pending'))[senders.indexOf(from)]
+    const calls = [{ from, to: developer, nonce: nonce?.result }]
+    const sweep = (block: Hex | 'pending') =>
+      ofOurs('upfront_simulate', [{ blockStateCalls: [{ calls }], positions: 'all', validation: true }, block])
+    const swept = await sweep('pending')
     const seal = async () => {
       const hash = await geth.build({ feeRecipient: '0x0000000000000000000000000000000000000000', withdrawals: [] })
       return geth.rpc<{ number: Hex; transactions: Hex[] }>('eth_getBlockByHash', [hash, false])
@@ -290,6 +315,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     while (sealed.transactions.length === 0) sealed = await seal()
     expect(sealed.transactions).toEqual(transactions.map(({ hash }) => hash))
     expect(before).toEqual(await nonces(sealed.number))
+    expect(swept.result).toEqual((await sweep(sealed.number)).result)
   })
 
   it.each([
@@ -343,10 +369,6 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     [
       ['eth_call', [{ to: code }, { blockNumber: 'pending', transactionIndex: 1_000 }]],
       /^params\[1\]\.transactionIndex: block \d+ has \d+ transactions?, got 1000$/,
-    ],
-    [
-      ['upfront_simulate', [{ blockStateCalls: [{ calls: [{ to: code }] }], positions: 'all' }, 'pending']],
-      /^positions: the node's own block under construction may be another one/,
     ],
     [
       ['eth_getBlockReceipts', [{ blockNumber: '0x3', transactionIndex: 0 }]],

@@ -69,10 +69,19 @@ describe.each(SAFE_VERSIONS)('Safe %s', (version) => {
       },
     })
     expect(assetChanges.transfers).toMatchObject([{ type: 'native', from: safe, to: FRIEND, amount: '0x5' }])
-    expect((await carryOut(safeTransaction.safeTxHash, { value: 5n })).status).toBe('success')
+    const { status: carriedOut, blockNumber } = await carryOut(safeTransaction.safeTxHash, { value: 5n })
+    expect(carriedOut).toBe('success')
     expect(await chain.node.getBalance({ address: FRIEND })).toBe(before + 5n)
     const next = await simulate({ value: '0x5', nonce: 1 })
     expect(next.safeTransaction).toMatchObject({ nonce: '0x1', nextNonce: '0x1' })
+    const swept = {
+      blockStateCalls: [{ calls: [{ safeTransaction: { safe, to: FRIEND, value: '5' } }] }],
+      positions: 'all',
+    }
+    const { result } = await gateway.call('upfront_simulate', [swept, toHex(blockNumber)])
+    expect(result).toMatchObject(
+      ['0x0', '0x1'].map((nonce) => ({ status: '0x1', safeTransaction: { status: '0x1', nonce, nextNonce: nonce } })),
+    )
   })
 
   it('looks at one that waits behind others, and refuses a used nonce', async () => {

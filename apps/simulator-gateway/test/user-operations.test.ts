@@ -77,10 +77,17 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
       transaction: { status: '0x1' },
     })
     expect(shown.validation.assumed).toBeUndefined()
-    const { logs } = await stand.bundle(signed)
+    const { logs, blockNumber } = await stand.bundle(signed)
     const [event] = parseEventLogs({ abi: entryPoint07Abi, logs, eventName: 'UserOperationEvent' })
     expect(event!.args).toMatchObject({ success: true, userOpHash: shown.userOpHash })
     expect(toHex(event!.args.actualGasUsed)).toBe(shown.actualGasUsed)
+    // Before its bundle, and after it.
+    const calls = [{ userOperation: wire(signed), entryPoint: stand.entryPoint }]
+    const swept = [{ blockStateCalls: [{ calls }], positions: 'all' }, toHex(blockNumber)]
+    expect((await gateway.call('upfront_simulate', swept)).result).toMatchObject([
+      { status: '0x1', userOperation: { status: '0x1', userOpHash: shown.userOpHash } },
+      { status: '0x0', userOperation: { status: '0x0' } },
+    ])
   })
 
   it('assumes a signature that is missing or wrong, and says so', async () => {

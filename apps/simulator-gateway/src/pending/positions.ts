@@ -38,7 +38,7 @@ export class Positions {
    */
   async inSealed(pinned: PinnedBlock, position: BlockPosition, limits: TimeLimits): Promise<SimulationBase> {
     unlessSold(position, limits)
-    const opened = await (pinned.opening ? this.openPending(pinned, limits) : this.open(pinned.header, limits))
+    const opened = await this.openPinned(pinned, limits)
     const { header, parent, transactions } = opened
     unlessBeyond(position, `block ${header.number}`, transactions.length, header.hash)
     const state = await this.after(opened, position.transactionIndex, limits)
@@ -81,6 +81,11 @@ export class Positions {
     const below = pinnedState(pinned, layers.slice(0, layers.length - block.layers.length))
     const key = [block.payloadId, pinned.key, ...below.layers.map(({ id }) => id)].join()
     return { key, prefix: this.positions.unsealed(key, block, below, await this.chain.rules(limits)) }
+  }
+
+  /** A sealed block, or the node's own block under construction. @throws as `inSealed` */
+  openPinned(pinned: PinnedBlock, limits: TimeLimits): Promise<OpenedBlock> {
+    return pinned.opening ? this.openPending(pinned, limits) : this.open(pinned.header, limits)
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { PreconfirmedSnapshot } from '@upfront/chain'
 import type { Awaitable, CallsTogether } from '@upfront/node'
+import type { BlockParameter } from '@upfront/protocol'
 import type { PinnedBlock } from '@upfront/simulation'
 import { type AnswerState, answerStateToHeader } from './answer-state.js'
 
@@ -10,6 +11,8 @@ import { type AnswerState, answerStateToHeader } from './answer-state.js'
 export class RequestView {
   /** The head, once something in the request stood on it. */
   head: Awaitable<PinnedBlock> | undefined
+  /** What parameters of the request mean that stand for one block while it may move: by the parameter itself. */
+  pinned: WeakMap<BlockParameter, PinnedBlock> | undefined
   /** The request holds several calls: they stand on one head, whoever answers them. */
   holdsSeveral = false
   /** Sends what several calls ask of the node, once one of them does. */

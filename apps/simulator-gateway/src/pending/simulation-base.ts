@@ -107,6 +107,11 @@ export class SimulationBases {
     workOn: (pinned: PinnedBlock, cancellation: Cancellation) => Awaitable<T>,
   ): Awaitable<T> {
     const known = (pinned: PinnedBlock) => this.standsOn(pinned, view)
+    const held = view.pinned?.get(block)
+    if (held !== undefined) {
+      known(held)
+      return workOn(held, limits)
+    }
     const meant = this.isHead(block) ? LATEST : block
     if (meant === LATEST && (view.holdsSeveral || view.head !== undefined))
       return this.onSharedHead(view, limits, workOn)

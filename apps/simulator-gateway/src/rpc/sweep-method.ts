@@ -10,13 +10,15 @@ import {
   takePositions,
   toQuantity,
 } from '@upfront/protocol'
-import type { OpenedPrefix, Probe, TouchedList } from '@upfront/simulation'
+import type { OpenedPrefix, PinnedBlock, Probe, TouchedList } from '@upfront/simulation'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { bounded } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { blockParameter, decoding, timeOf } from './reading.js'
+
+const START = { blockNumber: 'pending', transactionIndex: 0 }
 
 interface Sweeping {
   simulator: Simulator
@@ -25,9 +27,10 @@ interface Sweeping {
   chain: Chain
 }
 
-/** A block whose positions are tried, by a name that stays its own while that goes on. */
+/** A block whose positions are tried. */
 interface SweptBlock {
-  named: { blockHash: Hash } | { blockNumber: 'pending' }
+  /** What it stands on; of a stream's block under construction, the request's view knows. */
+  pinned?: PinnedBlock
   transactions: readonly Hash[]
   opened: OpenedPrefix
 }
@@ -46,7 +49,7 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
   const swept = decoding(async (params, context) => {
     const taken = takePositions(params)!
     const [payload, block = 'latest'] = taken.params
-    const { named, transactions, opened } = await sweptBlock([payload, block], sweeping, context)
+    const { pinned, transactions, opened } = await sweptBlock([payload, block], sweeping, context)
     const asked = indexes(taken.positions, transactions.length)
     // All that the last position needs at once.
     await sweeping.positions.after(opened, Math.max(...asked), timeOf(context))
@@ -54,8 +57,12 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
     let gasUsed = 0n
     // Of one call contracts are asked the same nearly everywhere.
     let probes: Probe[] = []
-    const start = { ...named, transactionIndex: 0 }
-    const decoded = await simulator.decode('upfront_simulate', [payload, start], context)
+    const decoded = await simulator.decode('upfront_simulate', [payload, START], context)
+    // It stays the block that was opened, though the node may have another one under construction by now.
+    if (pinned !== undefined) {
+      context.view.pinned ??= new WeakMap()
+      context.view.pinned.set((decoded.request.block as BlockPosition).block, pinned)
+    }
     // What the last run reads does not tell what others found before.
     const isWhole = decoded.inspection?.tokens === undefined && decoded.inspection?.accounts === undefined
     const tried = (transactionIndex: number) =>
@@ -134,24 +141,16 @@ async function sweptBlock(
   const time = timeOf(context)
   if (snapshot !== undefined)
     return {
-      named: { blockNumber: 'pending' },
       transactions: newestBlock(snapshot).transactions.map(({ hash }) => hash),
       opened: await positions.openUnsealed(snapshot, time),
     }
-  const pinned = bases.isHead(parameter)
-    ? await bases.head(context.view, time)
-    : await chain.resolver.resolve(parameter, time)
-  if (pinned.opening !== undefined)
-    throw new RpcError(
-      ErrorCode.invalidParams,
-      "positions: the node's own block under construction may be another one before all were tried: expected a sealed block",
-    )
-  const opened = await positions.open(pinned.header, time)
-  return {
-    named: { blockHash: opened.header.hash },
-    transactions: opened.transactions.map(({ hash }) => hash),
-    opened,
+  const open = async (pinned: PinnedBlock) => {
+    const opened = await positions.openPinned(pinned, time)
+    return { pinned, opened, transactions: opened.transactions.map(({ hash }) => hash) }
   }
+  return bases.isHead(parameter)
+    ? open(await bases.head(context.view, time))
+    : chain.resolver.onBlock(parameter, time, open)
 }
 
 /** A call that is no valid transaction at a position has that as its outcome there. @throws what is no such error */
