@@ -240,6 +240,16 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     expect(health.following).toMatchObject({ carrying: { not: 'CARRY_STATE=off' } })
   }, 120_000)
 
+  it('are few for a loop that reads slot after slot until it is refused', async () => {
+    // PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP
+    const stateOverrides = { [another!]: { code: '0x5f5b8054506001016001560000' } }
+    node.reset()
+    const params = [{ blockStateCalls: [{ stateOverrides, calls: [{ to: another }] }] }, 'latest']
+    const { error } = await gateway.call('eth_simulateV1', params)
+    expect(error?.message).toBe('the request reads more than 5000 values of state that are not cached')
+    expect(node.stats.requests).toBeLessThan(40)
+  }, 120_000)
+
   it('are few where another sender swaps, and on another pair of the same factory, without a hint or a carried block', async () => {
     const { pair, tokenIn } = await anotherPair()
     await fund(another!, uniswap.token1)

@@ -117,6 +117,17 @@ describe('Driver', () => {
     await expect(done(driver.simulate(plan, at, limits(1)))).resolves.toBeDefined()
   })
 
+  it('goes on by many values at a time where all guesses turn out to be needed', async () => {
+    const rest = Array.from({ length: 400 }, (_, index) => balance(index + 1))
+    engine.certain = 1
+    engine.script = [rest]
+    const asked = driver.simulate(plan, at, limits(100))
+    await expect(done(asked)).rejects.toThrow('reads more than 100 values')
+    // 100 beside the first as guesses, then half of what is left of those that are needed, and half again.
+    expect(engine.lacked.length).toBeLessThan(12)
+    expect(node.asked.length).toBeGreaterThan(195)
+  })
+
   it('counts guesses as needed once no more may be guessed and nothing else is lacking', async () => {
     engine.certain = 0
     engine.script = [1, 2, 3, 4, 5].map((number) => [balance(number)])

@@ -31,12 +31,15 @@ export class ReadBudget {
   }
 
   get #needed(): number {
-    return this.used - this.#guessed
+    return this.used - Math.min(this.#guessed, this.#limit)
   }
 
-  /** So many guessed values may still be asked for: where there are more, they are left out, for a guess is only a help. */
+  /**
+   * So many guessed values may still be asked for: where there are more, they are left out, for a guess is only a help. Beyond their own limit
+   * they count as needed, and take at most half of what is left for those: one value at a time would be a trip for each.
+   */
   get guessesLeft(): number {
-    return Math.max(0, this.#limit - this.#guessed)
+    return Math.max(0, this.#limit - this.#guessed, Math.floor((this.#limit - this.#needed) / 2))
   }
 
   /**
