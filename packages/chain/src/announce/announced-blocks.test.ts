@@ -7,15 +7,25 @@ import { AnnouncedBlocks } from './announced-blocks.js'
 const hashOf = (number: number, fork = 0): Hash => `0x${(fork * 2 ** 40 + number).toString(16).padStart(64, '0')}`
 const block = (number: number, fork = 0): FollowedBlock => {
   const [hash, parentHash] = [hashOf(number, fork), hashOf(number - 1)]
-  const header = { number: BigInt(number), hash, parentHash, logsBloom: `0x${'00'.repeat(256)}` } as BlockHeader
+  const header = {
+    number: BigInt(number),
+    hash,
+    parentHash,
+    logsBloom: `0x${(number === 10 ? 'ff' : '00').repeat(256)}`,
+  } as BlockHeader
   return { header, transactions: [], withdrawals: [], rpc: { number, hash }, isWhole: false }
 }
 
 /** A chain whose heads the test names, and what somebody who listens is told of them. */
 async function listening() {
   const kept = new KeptBlocks<FollowedBlock>()
+  /** What the node is asked for beside heads. */
+  let answer: () => void = () => undefined
+  const waiting = new Promise<void>((resolve) => {
+    answer = resolve
+  })
   let tell: (change: ChainChange<FollowedBlock>) => void = () => undefined
-  let tip = block(1)
+  let tip = block(10)
   kept.lead([tip])
   const source = {
     listen: (listener: typeof tell) => {
@@ -26,6 +36,8 @@ async function listening() {
       return tip
     },
     resolver: { head: async () => tip.header, askHead: async () => tip.header },
+    sealed: (hash: Hash) => waiting.then(() => block(Number(BigInt(hash)))),
+    logs: { of: () => waiting.then(() => []) },
   }
   const announced = new AnnouncedBlocks(source as unknown as Chain, () => undefined)
   const told: string[] = []
@@ -40,24 +52,41 @@ async function listening() {
     for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
     return told.splice(0)
   }
-  return { head }
+  return { head, announced, answer }
 }
 
 describe('AnnouncedBlocks', () => {
   it('tells nothing of a head that only lags, nor of the newer one when it comes again', async () => {
     const { head } = await listening()
-    expect(await head(2)).toEqual(['+2'])
-    expect(await head(3)).toEqual(['+3'])
-    expect(await head(1)).toEqual([])
-    expect(await head(2)).toEqual([])
-    expect(await head(3)).toEqual([])
-    expect(await head(4)).toEqual(['+4'])
+    expect(await head(11)).toEqual(['+11'])
+    expect(await head(12)).toEqual(['+12'])
+    expect(await head(10)).toEqual([])
+    expect(await head(11)).toEqual([])
+    expect(await head(12)).toEqual([])
+    expect(await head(13)).toEqual(['+13'])
   })
 
   it('takes back what such a head left behind once another block follows it', async () => {
     const { head } = await listening()
-    for (const number of [2, 3]) await head(number)
-    expect(await head(1)).toEqual([])
-    expect(await head(2, 1)).toEqual(['-3', '-2', '+2'])
+    for (const number of [11, 12]) await head(number)
+    expect(await head(10)).toEqual([])
+    expect(await head(11, 1)).toEqual(['-12', '-11', '+11'])
+  })
+
+  it('tells heads while the node is asked for what somebody resumes from', async () => {
+    const { head, announced, answer } = await listening()
+    const resumed: number[] = []
+    const from = (number: number, wantsLogs: boolean) =>
+      announced.listen(
+        { wantsLogs, resumed: (changes) => void resumed.push(changes.length) },
+        { kind: 'added', number: BigInt(number), hash: hashOf(number) },
+      )
+    const coming = [from(7, false), from(10, true)]
+    for (const number of [11, 12]) expect(await head(number)).toEqual([`+${number}`])
+    expect(resumed).toEqual([])
+    answer()
+    for (const listening of coming) (await listening)()
+    // The change that is known, and those that followed.
+    expect(resumed.sort()).toEqual([3, 6])
   })
 })

@@ -72,7 +72,7 @@ export class AnnouncedBlocks {
     }
     try {
       await this.#reach(known)
-      if (known !== undefined) await this.#lookBack(known)
+      if (known !== undefined) await this.#lookBack(known, listener.wantsLogs ?? false)
       await this.#inTurn(async () => {
         if (known !== undefined) listener.resumed?.(await this.#changesFrom(known, listener.wantsLogs ?? false))
         this.#listeners.add(listener)
@@ -230,13 +230,23 @@ export class AnnouncedBlocks {
     }
   }
 
-  /** Fetches what a listener that resumes from further back needs, beside the queue in which heads are told. */
-  async #lookBack({ hash, number }: KnownChange): Promise<void> {
-    if (this.#changes.some(({ block }) => block.hash === hash)) return
-    let next: { hash: Hash; number: bigint } | undefined = this.#of.tip?.header
-    for (let read = 0; next !== undefined && next.number > number && read < MOST_RECALLED; read += 1) {
-      const block: FollowedBlock | undefined = await this.#of.sealed(next.hash, within())
-      next = block && { hash: block.header.parentHash, number: block.header.number - 1n }
+  /** Fetches what a listener that resumes needs, beside the queue in which heads are told: there it is at hand then. */
+  async #lookBack(known: KnownChange, wantsLogs: boolean): Promise<void> {
+    const at = this.#changes.findLastIndex(({ block }) => block.hash === known.hash)
+    const blocks: Pick<AnnouncedBlock, 'hash' | 'logsBloom'>[] = []
+    for (const { block } of this.#changes.slice(Math.max(at, 0))) if (!block.hasLogs) blocks.push(block)
+    let next = at < 0 ? this.#of.tip?.header : undefined
+    for (let read = 0; next !== undefined && next.number > known.number && read < MOST_RECALLED; read += 1) {
+      next = (await this.#of.sealed(next.parentHash, within()))?.header
+      if (next !== undefined) blocks.push(next)
+    }
+    let logs = 0
+    for (const block of wantsLogs ? blocks : []) {
+      const read = await this.#of.logs.of(block, within()).catch(() => {
+        throw unknownPosition(known, this.#changes[0]!.block.number)
+      })
+      logs += read.length
+      if (logs > MOST_LOGS) return
     }
   }
 

@@ -333,6 +333,39 @@ describe('HeadFollower', () => {
     ])
   })
 
+  it('stands on a head whose parent is not served yet, and takes no number below it from another branch', async () => {
+    const { follower, numbers } = await follow()
+    follower.keepFollowing()
+    next(11)
+    next(12)
+    await until(() => numbers().at(-1) === 12)
+    expect(follower.header(12n)?.hash).toBe(hashOf(12))
+    next(13, 1, 11)
+    await until(() => follower.header(13n)?.hash === hashOf(13, 1))
+    expect([numbers().at(-1), follower.header(12n)]).toEqual([12, undefined])
+    node.serve(rpcHeader(12, 1, 11))
+    node.serve(rpcHeader(13, 1, 11))
+    await until(() => numbers().at(-1) === 13)
+    expect(follower.header(12n)?.hash).toBe(hashOf(12, 1))
+  })
+
+  it('asks for each head once where a stream tells of it, and not in between', async () => {
+    const { follower, numbers } = await follow({ urls: [] })
+    follower.isStreamed = true
+    for (let number = 11; number <= 13; number += 1) {
+      // As soon as the stream stands on it.
+      follower.hear(BigInt(number - 1))
+      await sleep(300)
+      const [before, since] = [node.asked(), performance.now()]
+      node.serve(rpcHeader(number))
+      follower.hear(BigInt(number))
+      await until(() => numbers().at(-1) === number)
+      await sleep(200)
+      // Unless it counts as late.
+      if (performance.now() - since < 400) expect(node.asked() - before).toBe(1)
+    }
+  })
+
   it('leaves a head whose branch is gone for the next one, and tells of no gap', async () => {
     const told: [Hash, number, boolean][] = []
     const { relay, published } = replicas('leads')

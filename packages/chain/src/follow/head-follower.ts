@@ -126,7 +126,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     if (typeof which === 'string') return this.kept.get(which)?.header
     const head = this.current()?.header
     if (head === undefined || which > head.number) return undefined
-    return which === head.number ? head : this.kept.at(which)?.header
+    if (which === head.number) return head
+    return this.kept.leadsTo(head) ? this.kept.at(which)?.header : undefined
   }
 
   /**

@@ -103,7 +103,9 @@ export class HeadIntake<B extends WithHeader> {
       this.#follower.isTold()
         ? this.#served(hash, signal, isNewest)
         : this.#follower.block(hash, askLimits(signal)).catch(() => undefined)
-    const bridge = await this.#kept.bridge(block, most, parentOf)
+    // Requests wait no longer for blocks before it than for its state.
+    const late = setTimeout(() => isNewest() && this.#follower.adopt(announced, block), PREPARE_MS)
+    const bridge = await this.#kept.bridge(block, most, parentOf).finally(() => clearTimeout(late))
     if (signal.aborted) return
     if (bridge === undefined) {
       this.#unbridgedSince ??= performance.now()

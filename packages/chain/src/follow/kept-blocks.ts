@@ -50,6 +50,11 @@ export class KeptBlocks<B extends WithHeader> {
     return header && this.#blocks.get(header.hash)
   }
 
+  /** Whether the chain leads to this block: a head may be known before the blocks between, and be of another branch. */
+  leadsTo({ hash, parentHash }: Pick<BlockHeader, 'hash' | 'parentHash'>): boolean {
+    return this.#chain.has(hash) || this.#chain.has(parentHash)
+  }
+
   /** The newest head that was taken up. */
   get tip(): BlockHeader | undefined {
     return this.#chain.tip
