@@ -1,4 +1,16 @@
-import { type BuiltGeth, findGeth, GETH_DEVELOPER, Random, startBuiltGeth, Traffic } from '@upfront/devnet'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type BuiltGeth,
+  findGeth,
+  GETH_DEVELOPER,
+  GETH_GENESIS,
+  Random,
+  startBuiltGeth,
+  Traffic,
+} from '@upfront/devnet'
+import { withAmsterdam } from '@upfront/engine-conformance'
 import { type Hex, numberToHex, zeroAddress } from 'viem'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -32,10 +44,16 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   let geth: BuiltGeth
   let gateway: GatewayProcess
   let traffic: Traffic
+  let folder: string
 
   beforeAll(
     async () => {
-      geth = await startBuiltGeth(path as string)
+      // Blocks are two seconds apart, more or less: half of them are of Osaka.
+      const genesis = withAmsterdam(GETH_GENESIS, BLOCKS)
+      folder = await mkdtemp(join(tmpdir(), 'upfront-positions-'))
+      const genesisFile = join(folder, 'genesis.json')
+      await writeFile(genesisFile, JSON.stringify(genesis))
+      geth = await startBuiltGeth(path as string, genesis)
       traffic = new Traffic(random, geth.rpc, 1337, GETH_DEVELOPER.privateKey)
       await traffic.begin()
       for (let made = 0; made < BLOCKS; made += 1) {
@@ -46,6 +64,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       }
       gateway = await startGatewayProcess({
         UPSTREAM_RPC_URL: geth.rpcUrl,
+        CHAIN_GENESIS_FILE: genesisFile,
         DIALECT: 'ethereum',
       })
     },
@@ -54,6 +73,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   afterAll(async () => {
     await gateway?.stop()
     await geth?.stop()
+    if (folder !== undefined) await rm(folder, { recursive: true })
   })
 
   type Reply = { result?: unknown; error?: unknown }

@@ -1,4 +1,5 @@
 import { findGeth, GETH_DEVELOPER, GETH_GENESIS, startBuiltGeth } from '@upfront/devnet'
+import { withAmsterdam } from '@upfront/engine-conformance'
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import type { StateRead } from '@upfront/simulation'
 import { createWalletClient, http, numberToHex, pad } from 'viem'
@@ -12,15 +13,16 @@ const withGeth = geth === undefined ? it.skip : it
 
 /** Seconds; a block of `startBuiltGeth` is one to three after its parent. */
 const FORKS = { pragueTime: 8, osakaTime: 16 }
-const BLOCKS = 12
+const AMSTERDAM = 24
+const BLOCKS = 16
 const BEACON_ROOTS: Address = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
 const HISTORY: Address = '0x0000f90827f1c53a10cb7a02335b175320002935'
 const FEE_RECIPIENT: Address = `0x${'fe'.repeat(20)}`
 const RECIPIENT: Address = `0x${'ab'.repeat(20)}`
 const RING = 8_191n
 
-withGeth('state is carried over the first blocks of Prague and Osaka, as geth has it', async () => {
-  const genesis = { ...GETH_GENESIS, config: { ...GETH_GENESIS.config, ...FORKS } }
+withGeth('state is carried over the first blocks of Prague, Osaka and Amsterdam, as geth has it', async () => {
+  const genesis = withAmsterdam({ ...GETH_GENESIS, config: { ...GETH_GENESIS.config, ...FORKS } }, AMSTERDAM)
   const node = await startBuiltGeth(geth!, genesis)
   const follower = await Follower.start(createRevmEngine({ threads: 1 }), node.rpcUrl)
   try {
@@ -48,10 +50,11 @@ withGeth('state is carried over the first blocks of Prague and Osaka, as geth ha
       const looked = reads(block.header)
       expect(follower.engine.known(hash as Hash, looked)).toEqual(await follower.truth(looked, block))
       const { timestamp } = block.header
-      forks.add(timestamp < FORKS.pragueTime ? 'cancun' : timestamp < FORKS.osakaTime ? 'prague' : 'osaka')
+      const begun = [FORKS.pragueTime, FORKS.osakaTime, AMSTERDAM].filter((time) => timestamp >= time)
+      forks.add(['cancun', 'prague', 'osaka', 'amsterdam'][begun.length]!)
       parent = block
     }
-    expect([...forks]).toEqual(['cancun', 'prague', 'osaka'])
+    expect([...forks]).toEqual(['cancun', 'prague', 'osaka', 'amsterdam'])
   } finally {
     await follower.close()
     await node.stop()

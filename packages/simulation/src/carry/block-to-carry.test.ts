@@ -1,3 +1,4 @@
+import { ZERO_HASH } from '@upfront/protocol'
 import { aHeader } from '../../test/fixtures.js'
 import type { ChainRules, EthereumFork, OpFork } from '../plan/chain-rules.js'
 import { carryRules } from './block-to-carry.js'
@@ -13,12 +14,14 @@ function rulesOver(stack: ChainRules['stack'], before: EthereumFork | OpFork, fo
     schedule: { blockTime: 2n },
   } as unknown as ChainRules
   const header = (timestamp: bigint) => ({ ...aHeader(), number: timestamp, timestamp, difficulty: 0n })
-  return carryRules(rules, header(100n), header(98n))
+  const listed = fork === 'amsterdam' && { blockAccessListHash: ZERO_HASH }
+  return carryRules(rules, { ...header(100n), ...listed }, header(98n))
 }
 
 describe('carryRules', () => {
   it.each([
     ['ethereum', 'paris', 'shanghai'],
+    ['ethereum', 'osaka', 'amsterdam'],
     ['optimism', 'canyon', 'ecotone'],
     ['optimism', 'holocene', 'isthmus'],
     ['optimism', 'jovian', 'karst'],
@@ -33,7 +36,6 @@ describe('carryRules', () => {
     ['optimism', 'regolith', 'canyon'],
     ['optimism', 'regolith', 'ecotone'],
     ['optimism', 'jovian', 'azul'],
-    ['ethereum', 'osaka', 'amsterdam'],
   ] as const)('knows none where a fork changes state by itself, or may: %s, %s to %s', (stack, before, fork) => {
     expect(rulesOver(stack, before, fork)).toBeUndefined()
   })

@@ -13,11 +13,11 @@ import type { SealedBlock } from './sealed-block.js'
 import { sealedTransactionFromRpc, withdrawalFromRpc } from './sealed-transaction.js'
 
 /**
- * Forks whose first block says all that it does to the state, by its transactions and system calls. Canyon sets code besides; what
- * Amsterdam's and Base's own do is not known here.
+ * Forks whose first block says all that it does to the state, by its transactions and system calls; from Amsterdam on the hash of its
+ * access list would say otherwise. Canyon sets code besides; what Base's own do is not known here.
  */
 const PLAIN_FORKS: ReadonlySet<EthereumFork | OpFork> = new Set([
-  ...(['shanghai', 'cancun', 'prague', 'osaka'] as const),
+  ...(['shanghai', 'cancun', 'prague', 'osaka', 'amsterdam'] as const),
   ...(['regolith', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const),
 ])
 
