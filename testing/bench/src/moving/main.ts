@@ -2,11 +2,11 @@ import { parseArgs } from 'node:util'
 import { type FaultProxy, startFaultProxy, startSocketProxy } from '@upfront/devnet'
 import { quantile } from '../measure/load.js'
 import { startGateway } from '../servers/gateway.js'
-import { cpuMilliseconds } from '../servers/process-usage.js'
+import { cpuMilliseconds, residentBytes } from '../servers/process-usage.js'
 import { formatNumber, formatTable } from '../table.js'
 import { HeadProbe } from './head-probe.js'
 import { startMovingChain } from './moving-chain.js'
-import { countWrong, READ_METHODS, type Read, sendReads } from './reads.js'
+import { countWrong, FLOOR, READ_METHODS, type Read, readInTurn, sendReads } from './reads.js'
 import { type Answer, RECIPIENTS, send } from './traffic.js'
 
 /** The node's distance, there and back. */
@@ -47,6 +47,7 @@ const STALENESS_MS = 60
 const WARM_SECONDS = 60
 /** Of `eth_call` and `eth_getBalance` at `latest`: issue 29. */
 const READ_MEDIAN_MS = 1
+const READS_IN_TURN = 600
 const IDLE_BLOCKS = 10
 const HEAD_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_blockNumber'])
 
@@ -122,6 +123,7 @@ async function run(scenario: Scenario): Promise<void> {
     const readSeconds = Math.min(seconds, 10)
     const ourReads = await sendReads(gateway.url, chain.stage, rate, readSeconds)
     const theirReads = await sendReads(direct.url, chain.stage, rate, readSeconds)
+    const inTurn = await readInTurn(gateway.url, chain.stage, READS_IN_TURN)
     const wrong = await countWrong(ourReads, chain.rpcUrl, chain.stage)
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
     report(scenario, measured(ours, probe), measured(theirs, probe), {
@@ -130,8 +132,9 @@ async function run(scenario: Scenario): Promise<void> {
       'calls that failed': failures(ours),
       'CPU of the gateway for an answer, ms': cpu / ours.length,
       'CPU of the gateway for a followed block without requests, ms': idle,
+      'resident memory of the gateway, MiB': residentBytes(gateway.pid) / 2 ** 20,
     })
-    reportReads(ourReads, theirReads, wrong)
+    reportReads(ourReads, theirReads, inTurn, wrong)
     const counted = metrics.split('\n').filter((line) => /^upfront_(carry_(blocks|reads|pace)|head_events)/.test(line))
     console.log(`\n${counted.join('\n')}`)
     const { following } = (await (await fetch(`${gateway.url}/health/ready`)).json()) as {
@@ -198,28 +201,29 @@ function report(scenario: Scenario, ours: Measured, theirs: Measured, more: Reco
   )
 }
 
-/** Reads at `latest` beside the same asked of the node. */
-function reportReads(ours: readonly Read[], theirs: readonly Read[], wrong: number): void {
-  const rows = READ_METHODS.flatMap((method) =>
-    [0.5, 0.9].map((part) => {
-      const [us, node] = [ours, theirs].map((reads) =>
-        quantile(
-          reads.filter((read) => read.method === method).map(({ milliseconds }) => milliseconds),
-          part,
-        ),
-      ) as [number, number]
-      const isMedian = part === 0.5
-      const target = isMedian ? [formatNumber(READ_MEDIAN_MS), verdict(us <= READ_MEDIAN_MS)] : ['', '']
-      return [`${method}, ${isMedian ? 'median' : 'p90'}, ms`, formatNumber(us), formatNumber(node), ...target]
-    }),
-  )
-  const here = ours.filter(({ block }) => block !== undefined).length
+/** Reads at `latest` beside the same asked of the node, and one after the other. */
+function reportReads(ours: readonly Read[], theirs: readonly Read[], inTurn: readonly Read[], wrong: number): void {
+  const rows = READ_METHODS.flatMap((method) => {
+    const [all, direct, alone] = [ours, theirs, inTurn].map((reads) =>
+      reads.filter((read) => read.method === method).map(({ milliseconds }) => milliseconds),
+    ) as [number[], number[], number[]]
+    const median = quantile(all, 0.5)
+    const isTarget = method !== FLOOR
+    const target = isTarget ? [formatNumber(READ_MEDIAN_MS), verdict(median <= READ_MEDIAN_MS)] : ['', '']
+    return [
+      [`${method}, median, ms`, formatNumber(median), formatNumber(quantile(direct, 0.5)), ...target],
+      [`${method}, p90, ms`, formatNumber(quantile(all, 0.9)), formatNumber(quantile(direct, 0.9)), '', ''],
+      [`${method}, one after the other, median, ms`, formatNumber(quantile(alone, 0.5)), '', '', ''],
+    ]
+  })
+  const onState = ours.filter(({ method }) => method !== FLOOR)
+  const here = onState.filter(({ block }) => block !== undefined).length
   console.log(
     `\n${formatTable(
       ['', 'Upfront', 'the node', 'target', ''],
       [
         ...rows,
-        ['reads that say what they stand on', formatNumber(here / ours.length), '', '', ''],
+        ['reads that say what they stand on', formatNumber(here / onState.length), '', '', ''],
         ['of these not what the node says there', formatNumber(wrong), '', '0', verdict(wrong === 0)],
       ],
     )}`,

@@ -2,7 +2,9 @@ import { Pool } from 'undici'
 import { balanceQuery } from '../workloads/calls.js'
 import type { Stage } from '../workloads/workload.js'
 
-export const READ_METHODS = ['eth_call', 'eth_getBalance'] as const
+/** What needs no state shows what the way there and back takes: client, HTTP, admission, and whoever has the processor meanwhile. */
+export const FLOOR = 'eth_chainId'
+export const READ_METHODS = ['eth_call', 'eth_getBalance', FLOOR] as const
 type ReadMethod = (typeof READ_METHODS)[number]
 
 /** One read at `latest`. */
@@ -15,6 +17,7 @@ export interface Read {
 }
 
 function paramsOf(method: ReadMethod, stage: Stage, block: string): unknown[] {
+  if (method === FLOOR) return []
   if (method === 'eth_getBalance') return [stage.trader, block]
   const { from, to, data } = balanceQuery(stage)
   return [{ from, to, data }, block]
@@ -29,6 +32,15 @@ async function ask(pool: Pool, method: ReadMethod, params: unknown[]) {
   return { result, state: String(response.headers['upfront-state'] ?? '') }
 }
 
+async function read(pool: Pool, stage: Stage, index: number): Promise<Read> {
+  const method = READ_METHODS[index % READ_METHODS.length]!
+  const sent = performance.now()
+  const { result, state } = await ask(pool, method, paramsOf(method, stage, 'latest'))
+  const milliseconds = performance.now() - sent
+  const block = /block=(\d+)/.exec(state)?.[1]
+  return { method, milliseconds, result, block: block === undefined ? undefined : Number(block) }
+}
+
 /** Sends `rate` reads a second at `latest` for `seconds`, of each method in turn. @throws an Error where one was refused */
 export async function sendReads(url: string, stage: Stage, rate: number, seconds: number): Promise<Read[]> {
   const pool = new Pool(url, { connections: 64 })
@@ -38,14 +50,21 @@ export async function sendReads(url: string, stage: Stage, rate: number, seconds
       Array.from({ length: Math.round(rate * seconds) }, async (_, index) => {
         const due = began + (1_000 * index) / rate
         await new Promise((resolve) => setTimeout(resolve, due - performance.now()))
-        const method = READ_METHODS[index % READ_METHODS.length]!
-        const sent = performance.now()
-        const { result, state } = await ask(pool, method, paramsOf(method, stage, 'latest'))
-        const block = /block=(\d+)/.exec(state)?.[1]
-        const milliseconds = performance.now() - sent
-        return { method, milliseconds, result, block: block === undefined ? undefined : Number(block) }
+        return read(pool, stage, index)
       }),
     )
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Sends as many reads at `latest`, each when the one before is answered. @throws an Error where one was refused */
+export async function readInTurn(url: string, stage: Stage, count: number): Promise<Read[]> {
+  const pool = new Pool(url, { connections: 1 })
+  const reads: Read[] = []
+  try {
+    while (reads.length < count) reads.push(await read(pool, stage, reads.length))
+    return reads
   } finally {
     await pool.close()
   }
