@@ -11,6 +11,8 @@ const MAX_HEAD_BYTES = 16_384
 const MAX_REMEMBERED_HEAD_BYTES = 2_048
 /** Bytes read from a connection while a request on it is being served. */
 const MAX_AHEAD_BYTES = 65_536
+/** Of a request that is read on only in turns of the event loop of its own. */
+const LONG_BYTES = 65_536
 
 /** The front that a connection belongs to. */
 export interface ConnectionOwner {
@@ -70,6 +72,9 @@ export class Connection {
       this.#handOver()
     } else if (received.length >= this.#needed) {
       this.#next()
+    } else if (received.length > LONG_BYTES) {
+      this.socket.pause()
+      void this.#owner.options.longBodyTurn().then(() => this.socket.resume())
     }
   }
 
@@ -116,7 +121,7 @@ export class Connection {
     this.#isBusy = true
     this.#owner.options.serve({
       requestId: head.requestId,
-      body: received.toString('utf8', bytes.length, end),
+      body: received.subarray(bytes.length, end),
       socket: this.socket,
       respond: (status, headers, body, onSent) => this.#respond(head, status, headers, body, onSent),
     })

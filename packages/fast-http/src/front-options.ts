@@ -4,7 +4,8 @@ import type { Socket } from 'node:net'
 export interface FastRequest {
   /** The caller's `x-request-id`, not checked. */
   readonly requestId: string | undefined
-  readonly body: string
+  /** Good until it is answered. */
+  readonly body: Buffer
   /** Closes when nobody waits for the answer any more. */
   readonly socket: Socket
   /**
@@ -29,6 +30,8 @@ export interface FrontOptions {
   leave?: readonly string[]
   /** Milliseconds within which a body must have arrived after its head. */
   bodyTimeoutMs: number
+  /** Resolves in a turn of the event loop in which no other long body is read on: thousands may arrive at once. */
+  longBodyTurn(): Promise<void>
   /** Of a connection: counts requests that come in several pieces until they are answered. */
   memoryOf(socket: Socket): MemoryShare
   /** Answers a request, at once or later. Must not throw. */

@@ -29,6 +29,7 @@ beforeEach(async () => {
   options = {
     maxBodyBytes: 200_000,
     bodyTimeoutMs: 5_000,
+    longBodyTurn: () => new Promise(setImmediate),
     memoryOf: () => ({
       take: (bytes) => {
         if (heldBytes + bytes > MEMORY_BYTES) throw new Error('no room')
@@ -124,8 +125,22 @@ describe('standBefore', () => {
       await new Promise(setImmediate)
     }
     await until(() => requests.length === 1)
-    expect(requests[0]?.body).toBe(body)
+    expect(String(requests[0]?.body)).toBe(body)
     expect(handedOver).toBe(1)
+  })
+
+  it('reads on a long body once it is its turn', async () => {
+    const goOn: (() => void)[] = []
+    options.longBodyTurn = () => new Promise((resolve) => goOn.push(resolve))
+    const text = post('a'.repeat(120_000))
+    client.write(text.slice(0, 100_000))
+    await until(() => goOn.length === 1)
+    client.write(text.slice(100_000))
+    await pause(50)
+    expect(requests).toEqual([])
+    goOn[0]?.()
+    await until(() => requests.length === 1)
+    expect(requests[0]?.body).toHaveLength(120_000)
   })
 
   it('counts a large body as it comes, until it is answered', async () => {

@@ -33,18 +33,17 @@ export function writeInSlices(
   let waits = false
   const go = () => {
     if (waits) stream.off('drain', go).off('close', go)
-    while (!stream.destroyed) {
-      if (stream.writableNeedDrain) {
-        waits = true
-        stream.once('drain', go).once('close', go)
-        return
-      }
-      if (slice.done) break
+    // Short parts leave together.
+    if (parts.length > 1) stream.cork()
+    while (!slice.done && !stream.destroyed && !stream.writableNeedDrain) {
       const { value } = slice
       slice = slices.next()
       write(value, slice.done === true)
     }
-    onDone()
+    if (parts.length > 1) stream.uncork()
+    waits = stream.writableNeedDrain && !stream.destroyed
+    if (waits) stream.once('drain', go).once('close', go)
+    else onDone()
   }
   go()
 }

@@ -31,10 +31,7 @@ export function writeResponse(socket: Socket, status: number, options: ResponseO
   const encoding = bytes === characters ? 'latin1' : 'utf8'
   const [only] = body
   const parts = body.length === 1 && typeof only === 'string' ? [head + only] : [head, ...body]
-  const isCorked = parts.length > 1
-  if (isCorked) socket.cork()
   writeInSlices(socket, parts, (slice) => socket.write(slice, encoding), onWritten)
-  if (isCorked) socket.uncork()
 }
 
 let second = 0

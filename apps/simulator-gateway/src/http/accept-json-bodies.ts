@@ -4,7 +4,8 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import { clientOf } from '../limits/client-of.js'
-import type { Memory } from '../limits/memory.js'
+import { LONG_BODIES } from '../limits/long-bodies.js'
+import { type Memory, SMALL_BYTES } from '../limits/memory.js'
 
 /** A chunk of a body takes as long to read as some hundred bytes: more of them than networks make are refused. */
 const MOST_PIECES = 1_024
@@ -80,6 +81,9 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
         return refuse(error as Error)
       }
       request.heldBytes = received.held
+      if (received.length <= SMALL_BYTES) return
+      payload.pause()
+      void LONG_BODIES.next().then(() => payload.resume())
     }
     const onEnd = () => stop(null, received.join())
     const onError = () => refuse(new RpcError(ErrorCode.invalidRequest, 'the body was cut short', undefined, 400))

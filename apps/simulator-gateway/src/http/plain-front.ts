@@ -9,6 +9,7 @@ import { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
 import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
+import { LONG_BODIES } from '../limits/long-bodies.js'
 import { Memory } from '../limits/memory.js'
 import { RETRY_AFTER_SECONDS } from '../limits/refused.js'
 import { Turns } from '../limits/turns.js'
@@ -55,6 +56,7 @@ export class PlainFront implements OnApplicationBootstrap {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, bodyBytes) : 0,
       leave: [MIN_STATE_HEADER, ...(this.callers.areKnown ? CALLER_HEADERS : [])],
       bodyTimeoutMs: FIXED.bodyMs,
+      longBodyTurn: () => LONG_BODIES.next(),
       memoryOf: ({ remoteAddress }) => this.memory.bodiesOf(clientOf(remoteAddress ?? '')),
       serve: (request) => this.serve(request),
     })

@@ -86,6 +86,7 @@ async function trace(
   { positions, driver }: BlockTracing,
   context: RpcContext,
   taken: Taken,
+  expectedBytes = 0,
 ): Promise<JsonText[]> {
   const { header, parent, rules, prefix, transactions } = opened
   const time = timeOf(context)
@@ -99,14 +100,15 @@ async function trace(
   const limits = traceLimits(tracer, context.limits)
   try {
     return await takingTurns(context, async (turn) => {
-      const answer = await growing(limits, context, async (answerBytes) => {
+      const run = async (answerBytes: number) => {
         await turn.take(answerBytes)
         const on = { header, parent }
         const plan = planTransaction(sealed, executed, on, rules, { answerBytes }, recordingFor(tracer))
         const budget = new ReadBudget(limits.upstreamReads, time.deadline)
         taken.budget = budget
         return driver.simulate(plan, state, { budget, cancellation: context })
-      })
+      }
+      const answer = await growing(limits, context, run, expectedBytes)
       taken.gasUsed += answer.gasUsed
       if (answer.gasUsed !== receipt.gasUsed)
         throw new Error(
@@ -131,15 +133,18 @@ async function traceAll(
   return spending(context.limits, context, async (taken) => {
     const traces: JsonText[] = []
     let bytes = 0
+    /** The next is taken to be about as long: it would be run twice for less. */
+    let expected = 0
     const turn = new Turn()
     for (const [index, { hash }] of opened.transactions.entries()) {
       await turn.pass()
       context.signal.throwIfAborted()
-      const result = await trace(opened, index, tracer, tracing, context, taken)
+      const result = await trace(opened, index, tracer, tracing, context, taken, expected)
       // As bytes: strings that live as long as this would be given back by V8 only once they are several hundred megabytes.
       const json = result.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
       traces.push(`${index === 0 ? '[' : ','}{"txHash":"${hash}","result":`, ...json, '}')
       bytes += lengthOf(json)
+      expected = 2 * lengthOf(json)
       if (bytes > answerBytes) throw new AnswerTooLong(answerBytes)
       context.reserve?.(COPIES * bytes)
     }

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { WebSocket } from '@fastify/websocket'
 import type { MemoryShare } from '@upfront/fast-http'
-import { TurnQueue } from '@upfront/node'
 import { type Dialect, ErrorCode, type JsonText, joinJson, RpcError } from '@upfront/protocol'
 import { acceptedRequestId, type Logger } from '@upfront/service'
 import { clientOf } from '../limits/client-of.js'
 import type { Caller, FreeBudget } from '../limits/free-budget.js'
+import { LONG_BODIES } from '../limits/long-bodies.js'
 import { type Memory, SMALL_BYTES } from '../limits/memory.js'
 import { ClientGone } from '../limits/refused.js'
 import { endUnlessRead, lengthOf } from '../requests/answer-sender.js'
@@ -25,10 +25,6 @@ const MOST_SUBSCRIPTIONS_OF_A_CLIENT = 1_024
 const COPIES_KEPT = 2
 /** What a read takes in memory beside its bytes, of which there may be one. */
 const READ_BYTES = 256
-/** Of a message that is read on only in turns of the event loop of its own. */
-const LONG_BYTES = 65_536
-/** Thousands of long messages may arrive at once: in each turn one of them is read on. */
-const READING = new TurnQueue()
 /** Of notifications that a client has not read, or that wait for the answer which opens their subscription. */
 const MOST_UNREAD_BYTES = 1024 * 1024
 
@@ -77,7 +73,7 @@ export class WebSocketConnection implements Subscriber {
   #lastRead = 0
   /** Others are served before more is read. */
   #isLeavingTurn = false
-  readonly #waiting: string[] = []
+  readonly #waiting: Buffer[] = []
   readonly #subscriptions = new Map<string, Subscription>()
   /** Length of the message that is being answered. */
   #messageBytes = 0
@@ -103,7 +99,7 @@ export class WebSocketConnection implements Subscriber {
     webSocket.on('message', (data, isBinary) => {
       this.#arrived()
       if (isBinary) webSocket.close(UNSUPPORTED_DATA, 'send JSON-RPC as text')
-      else this.#receive(data.toString())
+      else this.#receive(data as Buffer)
     })
     // Others say nothing of whether the client reads.
     webSocket.on('pong', (data) => {
@@ -196,7 +192,7 @@ export class WebSocketConnection implements Subscriber {
     try {
       this.#share.take(this.#lastRead)
       this.#arriving += this.#lastRead
-      if (this.#arriving > LONG_BYTES) void this.#leaveTurn()
+      if (this.#arriving > SMALL_BYTES) void this.#leaveTurn()
     } catch {
       this.#client.webSocket.terminate()
     }
@@ -206,7 +202,7 @@ export class WebSocketConnection implements Subscriber {
     if (this.#isLeavingTurn) return
     this.#isLeavingTurn = true
     this.#flow()
-    await READING.next()
+    await LONG_BODIES.next()
     this.#isLeavingTurn = false
     this.#flow()
   }
@@ -224,7 +220,7 @@ export class WebSocketConnection implements Subscriber {
     this.#arriving = left
   }
 
-  #receive(body: string): void {
+  #receive(body: Buffer): void {
     if (this.#isEnding) return
     try {
       this.#share.take(body.length)
@@ -256,7 +252,7 @@ export class WebSocketConnection implements Subscriber {
     return text
   }
 
-  async #answer(body: string): Promise<void> {
+  async #answer(body: Buffer): Promise<void> {
     this.#messageBytes = body.length
     let answer: readonly JsonText[] = []
     await this.#serve(
@@ -276,7 +272,11 @@ export class WebSocketConnection implements Subscriber {
     this.#answerLength = 0
   }
 
-  async #serve(body: string, send: (answer: readonly JsonText[]) => void, subscriber?: Subscriber): Promise<void> {
+  async #serve(
+    body: string | Buffer,
+    send: (answer: readonly JsonText[]) => void,
+    subscriber?: Subscriber,
+  ): Promise<void> {
     const { socket, caller, dialect } = this.#client
     const { endpoint, budget, free, logger, waits } = this.#services
     const id = acceptedRequestId(undefined)

@@ -4,6 +4,7 @@ import {
   atPace,
   type Entrance,
   head,
+  slowly,
   subscribe,
   tinyChunks,
   UPGRADE,
@@ -50,6 +51,8 @@ const TOOLS = { method: 'tools/list', params: {} as never }
 
 /** One frame of text (RFC 6455, 5.2) of 1,000,000 bytes that is not the last of its message, masked with zeroes. */
 const HALF_A_MESSAGE = `\x01\xff\0\0\0\0\0\x0f\x42\x40\0\0\0\0${'x'.repeat(1_000_000)}`
+/** All but the last byte of such a request. */
+const HALF_A_BODY = head('/', 1_000_001) + 'x'.repeat(1_000_000)
 /** Fragments of a message (RFC 6455, 5.4) with a byte each. */
 const A_FRAGMENT = '\x01\x81\0\0\0\0x'
 const NEXT_FRAGMENT = '\0\x81\0\0\0\0x'
@@ -102,6 +105,13 @@ const ASKED: Asked[] = [
     clients: 1,
     connections: 2,
     by: { http: requests.longName(7_000_000), ws: requests.longName(1_000_000) },
+  },
+  {
+    name: 'long-bodies',
+    title: '1,000 connections that send 1 MB of a call again and again, 20 addresses',
+    clients: 20,
+    connections: 50,
+    by: both(requests.simulation('0x00', 1, `0x${'00'.repeat(500_000)}`)),
   },
   { name: 'lists', title: '20 connections that ask for the tools', clients: 1, connections: 20, by: { mcp: TOOLS } },
   {
@@ -179,6 +189,21 @@ const CONNECTED: Attack[] = [
     name: 'fragments',
     title: '1,000 WebSockets that send fragments of a byte',
     run: (url) => waiting(url, 1_000, UPGRADE + A_FRAGMENT + NEXT_FRAGMENT.repeat(100_000), 10),
+  },
+  {
+    name: 'half-long-bodies',
+    title: '1,000 connections that post 1 MB but for a byte and wait',
+    run: (url) => waiting(url, 1_000, HALF_A_BODY, 10),
+  },
+  {
+    name: 'slow-bodies',
+    title: '1,000 connections that post 1 MB, 20 KB of it five times/s',
+    run: (url) => slowly(url, 1_000, HALF_A_BODY),
+  },
+  {
+    name: 'slow-messages',
+    title: '1,000 WebSockets that send 1 MB of a message, 20 KB of it five times/s',
+    run: (url) => slowly(url, 1_000, UPGRADE + HALF_A_MESSAGE),
   },
   {
     name: 'half-messages',

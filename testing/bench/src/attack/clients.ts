@@ -169,6 +169,20 @@ export async function waiting(url: string, count: number, beginning: string, atA
   }
 }
 
+/** Connections of ten clients that send the beginning of something in parts, again where they are closed. */
+export async function slowly(url: string, count: number, beginning: string): Promise<void> {
+  const bytes = Buffer.from(beginning, 'latin1')
+  const sending = range(count).map((index) => ({ socket: dial(url, 1 + (index % 10)).resume(), at: 0 }))
+  for (;;) {
+    for (const [index, each] of sending.entries()) {
+      if (each.socket.destroyed) Object.assign(each, { socket: dial(url, 1 + (index % 10)).resume(), at: 0 })
+      each.socket.write(bytes.subarray(each.at, each.at + 20_000))
+      each.at += 20_000
+      if (index % 50 === 0) await sleep(10)
+    }
+  }
+}
+
 function dial(url: string, client: number): Socket {
   const { hostname, port } = new URL(url)
   return connect({ port: Number(port), host: hostname, localAddress: addressOf(client) }).on('error', () => undefined)

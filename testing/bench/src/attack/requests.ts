@@ -30,8 +30,8 @@ export function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1)
 }
 
-export function simulation(code: string, calls: number): Call {
-  const call = { to: TARGET }
+export function simulation(code: string, calls: number, input = '0x'): Call {
+  const call = { to: TARGET, input }
   const blockStateCalls = [{ stateOverrides: { [TARGET]: { code } }, calls: Array(calls).fill(call) }]
   return { method: 'eth_simulateV1', params: [{ blockStateCalls }, 'latest'] }
 }
