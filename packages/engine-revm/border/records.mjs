@@ -746,7 +746,7 @@ record(
 record(
   'ListedBlock',
   { to: 'rust', ts: simulation('ListedBlock'), rust: 'carry::ListedBlock' },
-  { hash, number: quantity, blockAccessListHash: hash, accessList: text },
+  { hash, number: quantity, blockAccessListHash: hash },
 )
 
 const difference = names('carry::Difference', {

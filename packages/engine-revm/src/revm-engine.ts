@@ -142,7 +142,9 @@ class CoreEngine implements RevmEngine {
   }
 
   lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
-    return this.#start('lay', at, writeListedBlock(block), cancellation, (text) => readCarried(new TextReader(text)))
+    // The list goes apart: joined with the rest, it would be copied.
+    const outcome = (text: string) => readCarried(new TextReader(text))
+    return this.#start('lay', at, writeListedBlock(block), cancellation, outcome, block.accessList)
   }
 
   encode(block: BlockToCarry, cancellation: Cancellation): Awaitable<Step<Hex[]>> {
@@ -168,8 +170,10 @@ class CoreEngine implements RevmEngine {
     text: string,
     cancellation: Cancellation,
     outcome: (text: string) => T,
+    apart?: string,
   ): Awaitable<Step<T>> {
     const start = (id: number) => {
+      if (apart !== undefined) this.#work.core.append(id, apart)
       this.#work.core.start(id, kind, key, this.#layers.of(layers), text)
       return null
     }

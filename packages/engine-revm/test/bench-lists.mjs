@@ -60,7 +60,9 @@ function listOf(accounts, number) {
     changes(account.nonceChanges),
     [],
   ])
-  return { accessList: JSON.stringify(list), blockAccessListHash: keccak256(toRlp(rlp)) }
+  // Of bytes, as a node's answer is.
+  const accessList = Buffer.from(JSON.stringify(list)).toString()
+  return { accessList, blockAccessListHash: keccak256(toRlp(rlp)) }
 }
 
 for (const [name, size] of Object.entries(LISTS))

@@ -391,7 +391,7 @@ export function writeSealedBlock(record: SealedBlock): string {
 }
 
 export function writeListedBlock(record: ListedBlock): string {
-  return `${record.hash}\n` + quantity(record.number) + `${record.blockAccessListHash}\n` + `${record.accessList}\n`
+  return `${record.hash}\n` + quantity(record.number) + `${record.blockAccessListHash}\n`
 }
 
 export function readAccountChange(reader: TextReader): AccountChange {

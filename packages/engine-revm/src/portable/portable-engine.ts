@@ -68,9 +68,7 @@ export class PortableEngine implements EngineCore {
     const [id, key, layers, plan] = asked
     if (this.#arriving.has(id)) {
       this.append(id, plan)
-      const rest = this.#arriving.get(id)!
-      this.#arriving.delete(id)
-      this.start(id, 'simulate', key, layers, '', rest)
+      this.start(id, 'simulate', key, layers, '')
       return null
     }
     if (plan.length > SMALL_PLAN) {
@@ -106,7 +104,9 @@ export class PortableEngine implements EngineCore {
     this.#ask(`provide\n${key}\n${reads}${values}`)
   }
 
-  start(id: number, kind: string, key: string, numbers: number[], text: string, rest?: readonly Uint8Array[]): void {
+  start(id: number, kind: string, key: string, numbers: number[], text: string): void {
+    const rest = this.#arriving.get(id)
+    this.#arriving.delete(id)
     const layers = new Map(numbers.map((number) => [number, this.#held.layers.get(number)!]))
     const job = new Job({ id, kind, key, layers, text, ...(rest && { rest }) }, this.#held, (answer) =>
       this.#hear(job, answer),
@@ -224,7 +224,7 @@ export class PortableEngine implements EngineCore {
       const text = answer.isOutOfMemory ? OUT_OF_MEMORY : answer.message
       this.#finish(job.id, { kind: 'failed', text, json: undefined })
     } else if (said.kind === 'read') this.#lacks(job, said.text)
-    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${job.baseState}${said.text}`))
+    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${job.key}\n${said.text}`))
     else this.#finish(job.id, said)
   }
 

@@ -82,10 +82,10 @@ impl NativeEngine {
         self.desk.cache.bytes() as f64
     }
 
-    /// Keeps a piece of a plan that is too long to cross at once. `begin` is given the last one, `cancel` drops them.
+    /// Keeps a piece of a plan that is too long to cross at once, or a block's access list, for the `begin` or `start` that comes next with this
+    /// number: a plan's last piece is `begin`'s. `cancel` drops them.
     #[napi(catch_unwind)]
     pub fn append(&mut self, id: u32, piece: Latin1String) -> Result<()> {
-        ascii(&piece)?;
         self.arriving.entry(id).or_default().push(piece);
         Ok(())
     }
@@ -101,9 +101,10 @@ impl NativeEngine {
         layers: Vec<u32>,
         plan: Latin1String,
     ) -> Result<Option<Either<Latin1String, Message>>> {
-        let before = self.arriving.remove(&id).unwrap_or_default();
-        if plan.len() > SMALL_PLAN || !before.is_empty() {
-            self.start_with("simulate".to_owned(), id, &key, &layers, before, plan)?;
+        let mut pieces = self.arriving.remove(&id).unwrap_or_default();
+        if plan.len() > SMALL_PLAN || !pieces.is_empty() {
+            pieces.push(plan);
+            self.start_with("simulate".to_owned(), id, &key, &layers, pieces, None)?;
             return Ok(None);
         }
         let (key, layers) = (key_of(&key)?, self.layers(&layers)?);
@@ -144,8 +145,16 @@ impl NativeEngine {
     /// Begins work of a kind that `Work` has (crates/border/src/work.rs), on the state with this key under layers. What comes of it
     /// comes by mail.
     #[napi(catch_unwind)]
-    pub fn start(&self, id: u32, kind: String, key: Latin1String, layers: Vec<u32>, text: Latin1String) -> Result<()> {
-        self.start_with(kind, id, &key, &layers, Vec::new(), text)
+    pub fn start(
+        &mut self,
+        id: u32,
+        kind: String,
+        key: Latin1String,
+        layers: Vec<u32>,
+        text: Latin1String,
+    ) -> Result<()> {
+        let list = self.arriving.remove(&id).and_then(|mut pieces| pieces.pop());
+        self.start_with(kind, id, &key, &layers, vec![text], list)
     }
 
     /// Ends work that nobody waits for any more.
@@ -222,17 +231,14 @@ impl NativeEngine {
         key: &Latin1String,
         layers: &[u32],
         mut pieces: Vec<Latin1String>,
-        last: Latin1String,
+        list: Option<Latin1String>,
     ) -> Result<()> {
-        ascii(&last)?;
-        pieces.push(last);
         let work = move |base: &_| {
             let joined =
                 |pieces: &[Latin1String]| latin1(pieces.iter().map(|piece| &piece[..]).collect::<Vec<_>>().concat());
             let text = if pieces.len() == 1 { pieces.remove(0) } else { joined(&pieces) };
             drop(pieces);
-            let work = Work::read(&kind, &mut Tokens(std::str::from_utf8(&text).unwrap_or_default()));
-            drop(text);
+            let work = Work::read(&kind, &mut Tokens(std::str::from_utf8(&text).unwrap_or_default()), list.as_deref());
             work.map_err(|_| Ending::Failed)?.perform(base)
         };
         self.threads.start(id, key_of(key)?, self.layers(layers)?, work).map_err(refused)

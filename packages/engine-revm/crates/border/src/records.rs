@@ -247,7 +247,7 @@ fields! {
         blob_gas_used
     }
 }
-fields! { carry::ListedBlock { hash, number, block_access_list_hash, access_list } }
+fields! { carry::ListedBlock { hash, number, block_access_list_hash } }
 names! {
     carry::Difference {
         "transactionHash" => TransactionHash, "transactionsRoot" => TransactionsRoot,

@@ -1,5 +1,8 @@
-use crate::text::{Decoded, Tokens};
-use upfront_engine::state::{Read, Value};
+use crate::text::{Decoded, Field, Lines, Tokens};
+use upfront_engine::{
+    primitives::Address,
+    state::{Cached, Read, Value, Writes},
+};
 
 /// Values in the order and of the kinds of `reads`.
 pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
@@ -9,4 +12,32 @@ pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
         _ => t.read().map(Value::Word),
     };
     reads.iter().map(value).collect()
+}
+
+impl Field for Writes {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        let count: usize = t.read()?;
+        let mut value = || {
+            let read = t.read()?;
+            let value = match read {
+                Read::Code(_) => t.read().map(|(hash, code)| Cached::Code(hash, code)),
+                _ => t.read().map(Cached::Word),
+            };
+            Ok((read, value?))
+        };
+        let values = (0..count).map(|_| value()).collect::<Decoded<_>>()?;
+        Ok(Self { values, cleared: t.read::<Vec<Address>>()?.into_iter().collect() })
+    }
+
+    fn write(&self, out: &mut Lines) {
+        self.values.len().write(out);
+        for (read, value) in &self.values {
+            read.write(out);
+            match value {
+                Cached::Word(word) => word.write(out),
+                Cached::Code(hash, code) => (*hash, code.clone()).write(out),
+            }
+        }
+        self.cleared.iter().copied().collect::<Vec<_>>().write(out);
+    }
 }

@@ -12,13 +12,13 @@ use upfront_engine::{
     execution::{self, BlockExecution, ExecutionFailure, TransactionError},
     outcome::Outcome,
     plan::Plan,
-    primitives::{Address, B256, map::AddressMap},
+    primitives::{Address, B256},
     rejection::Failure,
     simulate::{BaseState, simulate_reading},
-    state::AccountChange,
+    state::Writes,
 };
 
-pub enum Work {
+pub enum Work<'a> {
     Simulate(Plan),
     /// Executes transactions of a block under construction.
     Execute(BlockExecution),
@@ -27,7 +27,7 @@ pub enum Work {
     /// Executes a sealed block on its parent's state; where that comes to what the header says, its state is carried.
     Carry(carry::SealedBlock),
     /// Carries a block by its access list, over the state of its parent.
-    Lay(carry::ListedBlock),
+    Lay(carry::ListedBlock, &'a [u8]),
     /// Writes a sealed block's transactions as EIP-2718 bytes, where they are its own.
     Encode(carry::SealedBlock),
 }
@@ -51,14 +51,15 @@ impl From<Failure> for Ending {
     }
 }
 
-impl Work {
-    pub fn read(kind: &str, t: &mut Tokens<'_>) -> Decoded<Self> {
+impl<'a> Work<'a> {
+    /// @param list a block's access list; in a text that has it too, it comes last
+    pub fn read(kind: &str, t: &mut Tokens<'a>, list: Option<&'a [u8]>) -> Decoded<Self> {
         Ok(match kind {
             "simulate" => Self::Simulate(t.read()?),
             "execute" => Self::Execute(t.read()?),
             "warm" => Self::Warm(t.read()?),
             "carry" => Self::Carry(t.read()?),
-            "lay" => Self::Lay(t.read()?),
+            "lay" => Self::Lay(t.read()?, list.unwrap_or(t.0.as_bytes())),
             "encode" => Self::Encode(t.read()?),
             _ => return Err(crate::Malformed("an unknown kind of work")),
         })
@@ -80,7 +81,7 @@ impl Work {
                 None => Ok(Payload::default()),
             },
             Self::Carry(block) => carried(base, (block.hash, block.block.number), carry::execute(block, base)),
-            Self::Lay(block) => carried(base, (block.hash, block.number), carry::listed(block)),
+            Self::Lay(block, list) => carried(base, (block.hash, block.number), carry::listed(block, list)),
             Self::Encode(block) => match carry::encoded(block) {
                 Ok(transactions) => Ok(encode::written(&Encoded { transactions }).into_bytes().into()),
                 Err(Differs::Read(error)) => Err(Failure::from(error).into()),
@@ -90,12 +91,8 @@ impl Work {
     }
 }
 
-fn carried(
-    base: &BaseState,
-    block: (B256, u64),
-    changed: Result<AddressMap<AccountChange>, Differs>,
-) -> Result<Payload, Ending> {
-    match carry::carry(&base.cache, base.key, block, &base.layers, changed) {
+fn carried(base: &BaseState, block: (B256, u64), writes: Result<Writes, Differs>) -> Result<Payload, Ending> {
+    match carry::carry(&base.cache, base.key, block, writes) {
         Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
         Err(error) => Err(Failure::from(error).into()),
     }

@@ -2,9 +2,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use upfront_engine::{
     carry::{self, Carried, Differs},
     evm::MemoryGate,
-    primitives::{B256, map::AddressMap},
+    primitives::B256,
     simulate::BaseState,
-    state::{AccountChange, Allowance, Layer, Read, ReadError, StateSource, Stop, Value},
+    state::{Allowance, Layer, Read, ReadError, StateSource, Stop, Value, Writes},
 };
 use upfront_engine_border::{
     AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, lacking, written,
@@ -84,9 +84,8 @@ impl Instance {
             "echo" => return done(Desk::echo(t.word()?, Tokens(t.0))?),
             "perform" => return self.perform(t),
             "carried" => {
-                let (key, layers): (B256, _) = (t.read()?, self.layers(t)?);
-                let (hash, number, changes): (B256, u64, Layer) = (t.read()?, t.read()?, t.read()?);
-                let carried = carry::carry(&self.desk.cache, key, (hash, number), &layers, Ok(changes.accounts));
+                let (key, hash, number) = (t.read()?, t.read()?, t.read()?);
+                let carried = carry::carry(&self.desk.cache, key, (hash, number), Ok(t.read()?));
                 return Ok(match carried {
                     Ok(carried) => (Said::Done, written(&carried).into_bytes().into()),
                     Err(_) => (Said::Failed, Payload::default()),
@@ -105,7 +104,7 @@ impl Instance {
     fn perform(&self, t: &mut Tokens<'_>) -> Result<Answer> {
         let kind = t.word()?;
         let (key, layers) = (t.read()?, self.layers(t)?);
-        let work = Work::read(kind, t)?;
+        let work = Work::read(kind, t, None)?;
         let lacking = Arc::new(Lacking::default());
         let base = BaseState {
             cache: self.desk.cache.clone(),
@@ -118,7 +117,7 @@ impl Instance {
         };
         let done = match work {
             Work::Carry(block) => changed((block.hash, block.block.number), carry::execute(&block, &base)),
-            Work::Lay(block) => changed((block.hash, block.number), carry::listed(&block)),
+            Work::Lay(block, list) => changed((block.hash, block.number), carry::listed(&block, list)),
             work => work.perform(&base).map(|payload| (Said::Done, payload)),
         };
         if let Some(reads) = lacking.take() {
@@ -144,13 +143,13 @@ fn said(at_once: AtOnce) -> Answer {
 /// What a block came to, for whoever holds its parent's state.
 fn changed(
     (hash, number): (B256, u64),
-    changed: std::result::Result<AddressMap<AccountChange>, Differs>,
+    writes: std::result::Result<Writes, Differs>,
 ) -> std::result::Result<Answer, Ending> {
-    match changed {
-        Ok(accounts) => {
+    match writes {
+        Ok(writes) => {
             let mut text = written(&hash);
             text.push_str(&written(&number));
-            text.push_str(&written(&Layer { accounts }));
+            text.push_str(&written(&writes));
             Ok((Said::Changed, text.into_bytes().into()))
         }
         Err(Differs::Found { difference, detail }) => {

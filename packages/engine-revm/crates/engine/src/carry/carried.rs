@@ -1,7 +1,6 @@
 use super::difference::{Difference, Differs};
-use crate::state::{AccountChange, Layer, NotCarried, Read, ReadError, StateCache};
-use alloy_primitives::{B256, U256, map::AddressMap};
-use std::{mem, sync::Arc};
+use crate::state::{Cached, NotCarried, Read, ReadError, StateCache, Writes};
+use alloy_primitives::{B256, U256};
 
 /// What became of carrying a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,33 +20,21 @@ pub struct Sampled {
 const SAMPLED: usize = 16;
 
 /// Carries the state of block `parent` over to the one with this hash and number.
-/// @param layers what had been executed of the block before, on the parent's state
-/// @param changed what it changes beside
 pub fn carry(
     cache: &StateCache,
     parent: B256,
     (hash, number): (B256, u64),
-    layers: &[Arc<Layer>],
-    changed: Result<AddressMap<AccountChange>, Differs>,
+    writes: Result<Writes, Differs>,
 ) -> Result<Carried, ReadError> {
-    let mut newest = match changed {
-        Ok(changes) => changes,
+    let writes = match writes {
+        Ok(writes) => writes,
         Err(Differs::Found { difference, detail }) => return Ok(Carried::Differs { difference, detail }),
         Err(Differs::Read(error)) => return Err(error),
     };
-    let mut changes: AddressMap<AccountChange> = AddressMap::default();
-    if layers.is_empty() {
-        changes = mem::take(&mut newest);
-    }
-    for accounts in layers.iter().map(|layer| &layer.accounts).chain([&newest]) {
-        for (address, change) in accounts {
-            changes.entry(*address).or_default().overlay(change);
-        }
-    }
     let differs = |difference, detail: String| Ok(Carried::Differs { difference, detail });
-    match cache.carry(parent, hash, &changes, number.saturating_sub(1)) {
+    let mut sample = sample(&writes);
+    match cache.carry(parent, hash, writes, number.saturating_sub(1)) {
         Ok(written) => {
-            let mut sample = sample(&changes);
             if let Some(state) = cache.find(hash) {
                 let held =
                     state.some_words(u64::from_be_bytes(*hash.last_chunk().unwrap_or(&[0; 8])) as usize, SAMPLED);
@@ -61,14 +48,11 @@ pub fn carry(
 }
 
 /// Some of the words, spread over all.
-fn sample(changes: &AddressMap<AccountChange>) -> Vec<Sampled> {
+fn sample(writes: &Writes) -> Vec<Sampled> {
     let words = || {
-        changes.iter().flat_map(|(address, change)| {
-            let balance = change.balance.map(|value| Sampled { read: Read::Balance(*address), value });
-            let nonce = change.nonce.map(|nonce| Sampled { read: Read::Nonce(*address), value: U256::from(nonce) });
-            let slots = change.storage.iter();
-            let slots = slots.map(|(slot, value)| Sampled { read: Read::Storage(*address, *slot), value: *value });
-            balance.into_iter().chain(nonce).chain(slots)
+        writes.values.iter().filter_map(|(read, value)| match value {
+            Cached::Word(value) => Some(Sampled { read: *read, value: *value }),
+            Cached::Code(..) => None,
         })
     };
     let each = words().count().div_ceil(SAMPLED).max(1);
@@ -82,14 +66,12 @@ mod tests {
 
     #[test]
     fn samples_a_few_words_of_many() {
-        let mut changes: AddressMap<AccountChange> = AddressMap::default();
-        assert_eq!(sample(&changes), []);
-        for number in 0..100 {
-            let storage = (0..10).map(|slot| (U256::from(slot), U256::from(slot))).collect();
-            let change = AccountChange { storage, nonce: Some(1), ..AccountChange::default() };
-            changes.insert(Address::with_last_byte(number), change);
+        let mut writes = Writes::default();
+        assert_eq!(sample(&writes), []);
+        for number in 0..1_000 {
+            writes.values.push((Read::Storage(Address::ZERO, U256::from(number)), Cached::Word(U256::from(number))));
         }
-        let sampled = sample(&changes);
+        let sampled = sample(&writes);
         assert!(sampled.len() > 10 && sampled.len() <= SAMPLED, "{}", sampled.len());
     }
 }

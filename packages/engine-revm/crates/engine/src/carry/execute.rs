@@ -12,17 +12,17 @@ use crate::{
         BaseState, credit_withdrawals, requests_hash,
         system_calls::{CONSOLIDATION_REQUESTS, QUEUE_SLOTS, WITHDRAWAL_REQUESTS},
     },
-    state::{AccountChange, Allowance, Read, ReadError, SimulationState, Stop},
+    state::{AccountChange, Allowance, Read, ReadError, SimulationState, Stop, Writes},
 };
 use alloy_primitives::{Bytes, U256, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use revm::primitives::hardfork::SpecId;
 use std::sync::Arc;
 
-/// What the block changes of its parent's state, beside what lies on that already. Every part of the header that tells of its
-/// execution, but for the state root, is compared with what came of it here. A run of the block notes all that is missing, so that it
-/// is waited for together; then the block is run again, until a run misses nothing: that one counts.
-pub fn execute(block: &SealedBlock, base: &BaseState) -> Result<AddressMap<AccountChange>, Differs> {
+/// What the block writes over its parent's state; the layers on that are what had been executed of it before. Every part of the header
+/// that tells of its execution, but for the state root, is compared with what came of it here. A run of the block notes all that is
+/// missing, so that it is waited for together; then the block is run again, until a run misses nothing: that one counts.
+pub fn execute(block: &SealedBlock, base: &BaseState) -> Result<Writes, Differs> {
     let encoded = encoded(block)?;
     check_withdrawals(block)?;
     let earlier = block.earlier_receipts.len().min(encoded.len());
@@ -38,10 +38,17 @@ pub fn execute(block: &SealedBlock, base: &BaseState) -> Result<AddressMap<Accou
     };
     let transactions = execution::decoded(&execution).map_err(refused)?;
     let certain = certain(block, &execution, &transactions);
-    execution::reading(base, |state| {
+    let newest = execution::reading(base, |state| {
         state.note(certain.iter().copied());
         attempt(block, &execution, &transactions, state, &base.stop)
-    })?
+    })??;
+    let mut changes: AddressMap<AccountChange> = AddressMap::default();
+    for accounts in base.layers.iter().map(|layer| &layer.accounts).chain([&newest]) {
+        for (address, change) in accounts {
+            changes.entry(*address).or_default().overlay(change);
+        }
+    }
+    Ok(changes.into())
 }
 
 /// To find what the system calls for the requests lack.

@@ -1,9 +1,9 @@
 use super::difference::{Difference, Differs, unless_same};
 use crate::{
     access_list::{begin_list, end_list},
-    state::{AccountChange, analysed},
+    state::{Cached, Read, Writes, analysed},
 };
-use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256, map::AddressMap};
+use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256};
 use alloy_rlp::Encodable;
 
 /// A sealed block that is carried by its access list (EIP-7928).
@@ -13,24 +13,24 @@ pub struct ListedBlock {
     pub number: u64,
     /// In its header.
     pub block_access_list_hash: B256,
-    /// JSON, as `eth_getBlockAccessList` answers.
-    pub access_list: String,
 }
 
-/// What the block changes, as its list says. A list whose hash is not the header's says nothing.
-pub fn listed(block: &ListedBlock) -> Result<AddressMap<AccountChange>, Differs> {
-    let text = block.access_list.as_bytes();
-    let mut reader = Reader { text, rlp: Vec::with_capacity(text.len() / 2), codes: Vec::new() };
+/// What the block writes, as its list says. A list whose hash is not the header's says nothing.
+/// @param list JSON, as `eth_getBlockAccessList` answers
+pub fn listed(block: &ListedBlock, list: &[u8]) -> Result<Writes, Differs> {
+    let mut reader = Reader { text: list, rlp: Vec::with_capacity(list.len() / 2), codes: Vec::new() };
     // Why it is none would quote the node.
-    let mut changes = reader.list().ok_or_else(|| Differs::Found {
+    let mut writes = reader.list().ok_or_else(|| Differs::Found {
         difference: Difference::BlockAccessListHash,
         detail: "not an access list".to_owned(),
     })?;
     unless_same(Difference::BlockAccessListHash, keccak256(&reader.rlp), block.block_access_list_hash)?;
-    for (address, code) in reader.codes {
-        changes.entry(address).or_default().code = Some(analysed(code));
-    }
-    Ok(changes)
+    let code_of = |(address, code)| {
+        let (hash, code) = analysed(code);
+        (Read::Code(address), Cached::Code(hash, code))
+    };
+    writes.values.extend(reader.codes.into_iter().map(code_of));
+    Ok(writes)
 }
 
 const ACCOUNT: [&str; 6] =
@@ -46,12 +46,15 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The last value of each, for changes come in the order of the block. No account is cleared: one that has storage is never
-    /// made anew (EIP-7610), and one that is destroyed was made by the same transaction (EIP-6780), whose writes the list does not have then.
-    fn list(&mut self) -> Option<AddressMap<AccountChange>> {
-        let mut changes = AddressMap::default();
+    /// The last value of each, for changes come in the order of the block, accounts and slots in ascending order. No account is cleared: one
+    /// that has storage is never made anew (EIP-7610), and one that is destroyed was made by the same transaction (EIP-6780), whose writes the
+    /// list does not have then.
+    fn list(&mut self) -> Option<Writes> {
+        // So long is a change in JSON, at the least.
+        let mut writes = Writes { values: Vec::with_capacity(self.text.len() / 256), ..Writes::default() };
+        let (mut last, mut slots) = (None, Vec::new());
         self.array(|list| {
-            let (mut address, mut change, mut code) = (Address::ZERO, AccountChange::default(), None);
+            let (mut address, mut balance, mut nonce, mut code) = (Address::ZERO, None, None, None);
             list.object(ACCOUNT, |list, field| {
                 match field {
                     0 => address = list.address()?,
@@ -64,22 +67,28 @@ impl<'a> Reader<'a> {
                             }
                             Some(())
                         })?;
-                        change.storage.extend(value.map(|value| (slot, value)));
+                        slots.extend(value.map(|value| (slot, value)));
                         Some(())
                     })?,
                     2 => list.array(|list| list.word().map(|_| ()))?,
-                    3 => change.balance = list.changes("value", Self::word)?,
-                    4 => change.nonce = list.changes("value", Self::word)?.map(|nonce| nonce.saturating_to()),
+                    3 => balance = list.changes("value", Self::word)?,
+                    4 => nonce = list.changes("value", Self::word)?.map(|nonce| nonce.min(U256::from(u64::MAX))),
                     _ => code = list.changes("code", Self::bytes)?,
                 }
                 Some(())
             })?;
+            if last.replace(address) >= Some(address) || !slots.is_sorted_by(|(one, _), (other, _)| one < other) {
+                return None;
+            }
             list.codes.extend(code.map(|code| (address, code)));
-            changes.insert(address, change);
+            let slots = slots.drain(..).map(|(slot, value)| (Read::Storage(address, slot), value));
+            let account = [(Read::Balance(address), balance), (Read::Nonce(address), nonce)].into_iter();
+            let words = account.filter_map(|(read, value)| Some((read, value?))).chain(slots);
+            writes.values.extend(words.map(|(read, value)| (read, Cached::Word(value))));
             Some(())
         })?;
         self.begins_with(b' ');
-        self.text.is_empty().then_some(changes)
+        self.text.is_empty().then_some(writes)
     }
 
     /// The last of some changes.
@@ -174,9 +183,9 @@ impl<'a> Reader<'a> {
                 hex::decode_to_slice(all, &mut bytes).ok()?;
             }
         }
-        let word = U256::from_be_bytes(bytes);
-        word.encode(&mut self.rlp);
-        Some(word)
+        let begin = bytes.iter().position(|byte| *byte > 0).unwrap_or(bytes.len());
+        bytes[begin..].encode(&mut self.rlp);
+        Some(U256::from_be_bytes(bytes))
     }
 
     /// Without escapes, which nothing here is written with.
@@ -247,8 +256,8 @@ mod tests {
         "codeChanges": [{"index": "0x2", "code": "0x6001"}]
     }]"#;
 
-    fn promised(list: &str) -> ListedBlock {
-        ListedBlock { hash: B256::ZERO, number: 7, block_access_list_hash: HASH, access_list: list.to_owned() }
+    fn promised(list: &str, block_access_list_hash: B256) -> Result<Writes, Differs> {
+        listed(&ListedBlock { hash: B256::ZERO, number: 7, block_access_list_hash }, list.as_bytes())
     }
 
     #[test]
@@ -264,18 +273,52 @@ mod tests {
             format!("\n{LIST}\n").replace(r#""address""#, &format!(r#""deep": {}{}, "address""#, "[".repeat(100_000), "]".repeat(100_000))),
         ];
         for list in same {
-            assert_eq!(listed(&promised(&list)).unwrap().len(), 1, "{list:.600}");
+            assert_eq!(promised(&list, HASH).unwrap().values.len(), 3, "{list:.600}");
         }
     }
 
     #[test]
     fn takes_the_last_value_of_each() {
-        let changes = listed(&promised(LIST)).unwrap();
-        let AccountChange { balance, nonce, code, storage, storage_cleared, exists } = &changes[&ADDRESS];
-        assert_eq!((changes.len(), *balance, *nonce), (1, Some(U256::from(2)), None));
-        assert_eq!(code.as_ref().unwrap().1.original_byte_slice(), [0x60, 1]);
-        assert_eq!(storage.iter().collect::<Vec<_>>(), [(&U256::from(5), &U256::ZERO)]);
-        assert!(!storage_cleared && !exists);
+        let Writes { values, cleared } = promised(LIST, HASH).unwrap();
+        let (hash, code) = analysed(Bytes::from([0x60, 1]));
+        let expected = [
+            (Read::Balance(ADDRESS), Cached::Word(U256::from(2))),
+            (Read::Storage(ADDRESS, U256::from(5)), Cached::Word(U256::ZERO)),
+            (Read::Code(ADDRESS), Cached::Code(hash, code)),
+        ];
+        assert_eq!(values, expected);
+        assert!(cleared.is_empty());
+    }
+
+    #[test]
+    fn refuses_what_is_not_in_ascending_order_or_there_twice() {
+        let account = |address: &str, slots: &[&str]| {
+            let changes: Vec<_> = slots
+                .iter()
+                .map(|slot| format!(r#"{{"key": "{slot}", "changes": [{{"index": "0x1", "value": "0x1"}}]}}"#))
+                .collect();
+            let changes = changes.join(",");
+            format!(
+                r#"{{"address": "0x{}{address}", "storageChanges": [{changes}], "storageReads": [], "balanceChanges": [], "nonceChanges": [], "codeChanges": []}}"#,
+                "0".repeat(38)
+            )
+        };
+        let (one, other) = (account("01", &["0x1", "0x2"]), account("02", &["0x1"]));
+        let of = |list: &str| {
+            let mut reader = Reader { text: list.as_bytes(), rlp: Vec::new(), codes: Vec::new() };
+            let writes = reader.list();
+            writes.map_or_else(|| promised(list, HASH), |_| promised(list, keccak256(&reader.rlp)))
+        };
+        assert_eq!(of(&format!("[{one}, {other}]")).unwrap().values.len(), 3);
+        let refused = [
+            format!("[{other}, {one}]"),
+            format!("[{one}, {one}]"),
+            format!("[{}]", account("01", &["0x2", "0x1"])),
+            format!("[{}]", account("01", &["0x1", "0x01"])),
+        ];
+        for list in refused {
+            assert!(of(&list).is_err(), "{list}");
+        }
     }
 
     #[test]
@@ -301,7 +344,7 @@ mod tests {
         ];
         for list in altered {
             assert!(matches!(
-                listed(&promised(&list)),
+                promised(&list, HASH),
                 Err(Differs::Found { difference: Difference::BlockAccessListHash, .. })
             ));
         }

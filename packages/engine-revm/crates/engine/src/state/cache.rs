@@ -1,13 +1,12 @@
 use super::{
     budget::Budget,
-    change::AccountChange,
     history::{History, NotCarried, Writes},
     pinned::{LastSeen, PinnedState},
     read::{Cached, Read},
 };
 use alloy_primitives::{
     B256,
-    map::{AddressMap, HashMap, HashSet},
+    map::{HashMap, HashSet},
 };
 use std::{
     cmp::Reverse,
@@ -70,13 +69,7 @@ impl StateCache {
     /// Makes the state of block `key` of its parent's and what the block wrote. Values that were read at the block meanwhile are
     /// kept beside.
     /// @returns values written
-    pub fn carry(
-        &self,
-        parent: B256,
-        key: B256,
-        changes: &AddressMap<AccountChange>,
-        parent_number: u64,
-    ) -> Result<usize, NotCarried> {
+    pub fn carry(&self, parent: B256, key: B256, mut writes: Writes, parent_number: u64) -> Result<usize, NotCarried> {
         let _carrying = self.carrying.lock().unwrap_or_else(PoisonError::into_inner);
         let below = self.find(parent).ok_or(NotCarried::Parent)?;
         let read = self.find(key);
@@ -86,9 +79,8 @@ impl StateCache {
         {
             return Ok(0);
         }
-        let mut writes = writes_of(changes);
         let hashes = [(parent_number, parent), (parent_number + 1, key)];
-        writes.values.extend(hashes.map(|(number, hash)| (Read::BlockHash(number), Some(Cached::Word(hash.into())))));
+        writes.values.extend(hashes.map(|(number, hash)| (Read::BlockHash(number), Cached::Word(hash.into()))));
         let written = writes.values.len();
         let now = self.clock.load(Ordering::Relaxed);
         let position = below.history.step(below.position, writes, now)?;
@@ -163,26 +155,4 @@ impl StateCache {
     fn states(&self) -> MutexGuard<'_, States> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn writes_of(changes: &AddressMap<AccountChange>) -> Writes {
-    let mut writes = Writes::default();
-    writes.values.reserve(changes.values().map(|change| 3 + change.storage.len()).sum::<usize>() + 2);
-    for (address, change) in changes {
-        let mut write = |read: Read, value: Option<Cached>| {
-            if value.is_some() {
-                writes.values.push((read, value));
-            }
-        };
-        write(Read::Balance(*address), change.balance.map(Cached::Word));
-        write(Read::Nonce(*address), change.nonce.map(|nonce| Cached::Word(alloy_primitives::U256::from(nonce))));
-        write(Read::Code(*address), change.code.clone().map(|(hash, code)| Cached::Code(hash, code)));
-        for (slot, value) in &change.storage {
-            write(Read::Storage(*address, *slot), Some(Cached::Word(*value)));
-        }
-        if change.storage_cleared {
-            writes.cleared.insert(*address);
-        }
-    }
-    writes
 }

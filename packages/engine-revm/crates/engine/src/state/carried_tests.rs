@@ -124,7 +124,7 @@ fn play(seed: u64, limit: usize, rounds: usize) -> (usize, usize) {
                 cold.keep([(read, block.value(&read))]);
             }
         }
-        match cache.carry(parent_key, block.key, &changes, parent_number) {
+        match cache.carry(parent_key, block.key, changes.into(), parent_number) {
             Ok(_) => carried += 1,
             Err(NotCarried::Parent) => {}
             Err(disputed) => panic!("seed {seed}, round {round}: {disputed:?}"),
@@ -187,7 +187,7 @@ fn bytes_are_counted_to_the_end() {
     cache.pinned(B256::ZERO).keep([(Read::Balance(account(0)), Value::Word(U256::from(1)))]);
     for block in 1..=300u64 {
         let key = |number: u64| B256::from(U256::from(number));
-        cache.carry(key(block - 1), key(block), &any_changes(random), block - 1).unwrap();
+        cache.carry(key(block - 1), key(block), any_changes(random).into(), block - 1).unwrap();
         for slot in 0..SLOTS {
             let state = cache.pinned(key(block));
             let read = Read::Storage(account(random.below(ACCOUNTS)), U256::from(slot));
@@ -213,20 +213,20 @@ fn a_value_that_contradicts_what_was_carried_ends_carrying() {
     let cache = StateCache::new(1 << 20);
     cache.pinned(key(1));
     cache.pinned(key(2)).keep([(balance, Value::Word(U256::from(8)))]);
-    assert_eq!(cache.carry(key(1), key(2), &change(7), 1), Err(NotCarried::Disputed(balance)));
+    assert_eq!(cache.carry(key(1), key(2), change(7).into(), 1), Err(NotCarried::Disputed(balance)));
     let cache = StateCache::new(1 << 20);
     cache.pinned(key(1));
-    cache.carry(key(1), key(2), &change(7), 1).unwrap();
+    cache.carry(key(1), key(2), change(7).into(), 1).unwrap();
     cache.pinned(key(2)).keep([(balance, Value::Word(U256::from(8)))]);
-    assert_eq!(cache.carry(key(2), key(3), &change(9), 2), Err(NotCarried::Disputed(balance)));
+    assert_eq!(cache.carry(key(2), key(3), change(9).into(), 2), Err(NotCarried::Disputed(balance)));
 }
 
 #[test]
 fn a_state_is_carried_once_and_only_from_one_that_is_held() {
     let key = B256::with_last_byte;
     let cache = StateCache::new(1 << 20);
-    assert_eq!(cache.carry(key(1), key(2), &AddressMap::default(), 1), Err(NotCarried::Parent));
+    assert_eq!(cache.carry(key(1), key(2), Writes::default(), 1), Err(NotCarried::Parent));
     cache.pinned(key(1));
-    assert_eq!(cache.carry(key(1), key(2), &AddressMap::default(), 1), Ok(2));
-    assert_eq!(cache.carry(key(1), key(2), &AddressMap::default(), 1), Ok(0));
+    assert_eq!(cache.carry(key(1), key(2), Writes::default(), 1), Ok(2));
+    assert_eq!(cache.carry(key(1), key(2), Writes::default(), 1), Ok(0));
 }

@@ -9,6 +9,7 @@
 
 use super::{
     budget::Budget,
+    change::AccountChange,
     read::{Cached, Read},
     recent_writes::RecentWrites,
     version::{Entry, Position, Version},
@@ -32,12 +33,30 @@ pub enum NotCarried {
 }
 
 /// What a block wrote.
-#[derive(Debug, Default)]
-pub(super) struct Writes {
-    /// Each is known, and there once.
-    pub values: Vec<(Read, Option<Cached>)>,
+#[derive(Clone, Debug, Default)]
+pub struct Writes {
+    /// Each is there once.
+    pub values: Vec<(Read, Cached)>,
     /// Accounts whose other slots are zero from now on.
     pub cleared: AddressSet,
+}
+
+impl From<AddressMap<AccountChange>> for Writes {
+    fn from(changes: AddressMap<AccountChange>) -> Self {
+        let mut writes = Self::default();
+        for (address, change) in changes {
+            let words =
+                [(Read::Balance(address), change.balance), (Read::Nonce(address), change.nonce.map(U256::from))];
+            let words = words.into_iter().filter_map(|(read, value)| Some((read, value?)));
+            let slots = change.storage.into_iter().map(|(slot, value)| (Read::Storage(address, slot), value));
+            writes.values.extend(words.chain(slots).map(|(read, value)| (read, Cached::Word(value))));
+            writes.values.extend(change.code.map(|(hash, code)| (Read::Code(address), Cached::Code(hash, code))));
+            if change.storage_cleared {
+                writes.cleared.insert(address);
+            }
+        }
+        writes
+    }
 }
 
 /// Steps that are kept, so that a reorganisation finds its parent and simulations go on where they began.
@@ -344,10 +363,11 @@ impl History {
         restored: &AddressSet,
         undone: &[Read],
         scanned: bool,
-        written: Vec<(Read, Option<Cached>)>,
+        written: Vec<(Read, Cached)>,
     ) -> Vec<(Read, Option<Cached>)> {
+        let written = written.into_iter().map(|(read, value)| (read, Some(value)));
         if undone.is_empty() && !scanned {
-            return written;
+            return written.collect();
         }
         let held = self.values.pin();
         let before = |entry: &Entry| self.value(entry, parent);
@@ -528,7 +548,7 @@ mod tests {
 
     fn written(account: u8) -> Writes {
         let reads = (0..WRITTEN).map(|slot| Read::Storage(Address::with_last_byte(account), U256::from(slot)));
-        let values = reads.map(|read| (read, Some(Cached::Word(U256::from(account))))).collect();
+        let values = reads.map(|read| (read, Cached::Word(U256::from(account)))).collect();
         Writes { values, cleared: AddressSet::default() }
     }
 
@@ -547,7 +567,7 @@ mod tests {
     fn what_every_step_writes_is_kept_once_for_each_position() {
         let history = History::new(Arc::default());
         let read = Read::Balance(Address::ZERO);
-        let word = |number: u32| Some(Cached::Word(U256::from(number)));
+        let word = |number: u32| Cached::Word(U256::from(number));
         for step in 1..=1_000 {
             let writes = Writes { values: vec![(read, word(step))], cleared: AddressSet::default() };
             assert_eq!(history.step(step - 1, writes, 0), Ok(step));
@@ -556,7 +576,7 @@ mod tests {
             assert_eq!(kept, window.steps.len() - usize::from(window.floor == 0));
             let floor = window.floor;
             drop(window);
-            assert!((floor.max(1)..=step).all(|position| history.get(&read, position, 0) == word(position)));
+            assert!((floor.max(1)..=step).all(|position| history.get(&read, position, 0) == Some(word(position))));
             assert!(floor == 0 || history.get(&read, floor - 1, 0).is_none());
         }
     }

@@ -21,7 +21,7 @@ mod tests;
 
 pub use cache::StateCache;
 pub use change::{AccountChange, Code, Layer, analysed};
-pub use history::NotCarried;
+pub use history::{NotCarried, Writes};
 pub use look_ahead::{Allowance, Assumed, Assumption, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, Missed, thread_time};
 pub use pinned::PinnedState;
 pub use read::{Cached, Read, ReadError, StateSource, Stop, Value};

@@ -1,15 +1,44 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::bytecode::Bytecode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    hash::{Hash, Hasher},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 /// One value of the pinned block's state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Read {
     Balance(Address),
     Nonce(Address),
     Code(Address),
     Storage(Address, U256),
     BlockHash(u64),
+}
+
+impl Hash for Read {
+    /// In one go: what is derived hands over each field, and each array's length.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut bytes = [0; 53];
+        let address = match self {
+            Self::Balance(address) => address,
+            Self::Nonce(address) => {
+                bytes[0] = 1;
+                address
+            }
+            Self::Code(address) => {
+                bytes[0] = 2;
+                address
+            }
+            Self::Storage(address, slot) => {
+                bytes[0] = 3;
+                bytes[21..].copy_from_slice(slot.as_le_slice());
+                address
+            }
+            Self::BlockHash(number) => return state.write_u64(*number),
+        };
+        bytes[1..21].copy_from_slice(address.as_slice());
+        state.write(&bytes);
+    }
 }
 
 impl Read {
