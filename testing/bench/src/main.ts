@@ -13,6 +13,9 @@ import { WARM_WORKLOADS } from './workloads/warm.js'
 /** Of `outcome`, by issue 36 of the project: at most twice a simulation. */
 const MOST_OF_PLAIN = 2
 
+/** Of the portable build, by issue 31 of the project: at most four times the native one's. */
+const MOST_OF_NATIVE = 4
+
 const NAMES = [...WARM_WORKLOADS, ...COLD_WORKLOADS].map(({ name }) => name).concat('outcome', 'event-loop', 'memory')
 
 const { values: options } = parseArgs({
@@ -20,6 +23,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', multiple: true },
     quick: { type: 'boolean', default: false },
     follow: { type: 'boolean', default: false },
+    portable: { type: 'boolean', default: false },
     json: { type: 'string' },
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -27,7 +31,7 @@ const { values: options } = parseArgs({
 })
 if (options.help) {
   console.log(
-    `npm run bench -- [--quick] [--follow] [--only NAME[,NAME…]] [--json FILE] [--profile FOLDER]\nNames: ${NAMES.join(', ')}`,
+    `npm run bench -- [--quick] [--follow] [--portable] [--only NAME[,NAME…]] [--json FILE] [--profile FOLDER]\nNames: ${NAMES.join(', ')}`,
   )
   process.exit(0)
 }
@@ -56,6 +60,7 @@ const progress = (text: string) => process.stderr.write(`${text} …\n`)
 progress('Starting the node, our gateway and an anvil fork')
 const stand = await startStand({
   follows: options.follow,
+  withPortable: options.portable,
   ...(options.profile !== undefined && { profileFolder: options.profile }),
 })
 process.once('SIGINT', () => void stand.stop().finally(() => process.exit(130)))
@@ -84,11 +89,11 @@ async function reportWarm(on: Stand): Promise<void> {
     progress(workload.title)
     const figures = await compare(workload, on, effort)
     results[workload.name] = figures
-    const { upfront, anvil, geth } = figures
+    const { upfront, portable, anvil, geth } = figures
     if (upfront === undefined || anvil === undefined) throw new Error(`no figures for ${workload.name}`)
-    const ratio = (other: typeof geth, target: number | undefined) => {
-      if (other === undefined) return ['', '', '']
-      const value = upfront.cpuPerRequest / other.cpuPerRequest
+    const ratio = (other: typeof geth, target: number | undefined, of: typeof geth = upfront) => {
+      if (other === undefined || of === undefined) return ['', '', '']
+      const value = of.cpuPerRequest / other.cpuPerRequest
       const goal = target === undefined ? ['', ''] : [`≤ ${target}`, verdict(value <= target)]
       return [value.toFixed(2), ...goal]
     }
@@ -99,13 +104,17 @@ async function reportWarm(on: Stand): Promise<void> {
       ...ratio(geth, workload.targets.geth),
       ...[upfront, anvil, geth].map((of) => `${formatNumber(of?.p50)} / ${formatNumber(of?.p99)}`),
       ...[upfront, anvil, geth].map((of) => formatNumber(of?.requestsPerSecond)),
+      ...(on.portable === undefined
+        ? []
+        : [formatNumber(portable?.cpuPerRequest), ...ratio(upfront, MOST_OF_NATIVE, portable)]),
     ])
   }
   if (rows.length === 0) return
   const cpu = ['CPU ms: ours', 'anvil fork', 'geth']
   const ratios = ['/ anvil', 'target', '', '/ geth', 'target', '']
   const speed = ['p50/p99 ms: ours', 'anvil', 'geth', 'req/s: ours', 'anvil', 'geth']
-  console.log(`Warm\n\n${formatTable(['workload', ...cpu, ...ratios, ...speed], rows)}\n`)
+  const portable = on.portable === undefined ? [] : ['CPU ms: portable', '/ ours', 'target', '']
+  console.log(`Warm\n\n${formatTable(['workload', ...cpu, ...ratios, ...speed, ...portable], rows)}\n`)
 }
 
 async function reportCold(on: Stand): Promise<void> {

@@ -11,6 +11,8 @@ export interface Stand {
   /** Where the state is: geth, or anvil where geth can't be had. */
   node: Server
   upfront: Server
+  /** Our gateway with the portable engine, where that is asked for. */
+  portable: Server | undefined
   anvil: Server
   /** The node itself where it is geth. */
   geth: Server | undefined
@@ -25,13 +27,16 @@ const BLOCK_SECONDS = 1
  * Starts a node, deploys the contracts, and puts our gateway and an anvil fork on it.
  * @param profileFolder where the gateway leaves a CPU profile of its main thread when it stops
  * @param follows whether the node makes blocks all the time, and announces them to the gateway
+ * @param withPortable whether a gateway with the portable engine takes part
  */
 export async function startStand({
   profileFolder,
   follows,
+  withPortable,
 }: {
   profileFolder?: string
   follows: boolean
+  withPortable: boolean
 }): Promise<Stand> {
   const path = findGeth()
   const started: Server[] = []
@@ -47,13 +52,19 @@ export async function startStand({
     const uniswap = await deployUniswap(node.url, DEVNET_ROLES.deployer.privateKey)
     const anvil = await startAnvilFork(node.url)
     started.push(anvil)
+    const env: Record<string, string> = follows ? { UPSTREAM_WS_URL: node.url.replace('http', 'ws') } : {}
     const upfront = await startGateway(
       node.url,
-      follows ? { UPSTREAM_WS_URL: node.url.replace('http', 'ws') } : {},
+      env,
       profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`],
     )
     started.push(upfront)
-    return { node, upfront, anvil, geth: path === undefined ? undefined : node, stage: { uniswap, trader }, stop }
+    const portable = withPortable
+      ? { ...(await startGateway(node.url, { ...env, EVM_ENGINE: 'portable' })), name: 'portable' }
+      : undefined
+    if (portable !== undefined) started.push(portable)
+    const geth = path === undefined ? undefined : node
+    return { node, upfront, portable, anvil, geth, stage: { uniswap, trader }, stop }
   } catch (error) {
     await stop()
     throw error

@@ -12,7 +12,7 @@ export interface Figures {
   requests: number
 }
 
-/** The figures by server name (`upfront`, `anvil`, `geth`). */
+/** The figures by server name (`upfront`, `portable`, `anvil`, `geth`). */
 export type Comparison = Record<string, Figures>
 
 const WARM_UP_SECONDS = 3
@@ -30,9 +30,10 @@ export async function compare(
   stand: Stand,
   { seconds, rounds }: { seconds: number; rounds: number },
 ): Promise<Comparison> {
-  const servers = [stand.upfront, stand.anvil, ...(stand.geth === undefined ? [] : [stand.geth])]
+  const ours = [stand.upfront, stand.portable]
+  const servers = [...ours, stand.anvil, stand.geth].filter((server) => server !== undefined)
   const runs = new Map<Server, Run[]>(servers.map((server) => [server, []]))
-  const warmUp = (server: Server) => (server === stand.upfront ? OUR_WARM_UP_SECONDS : WARM_UP_SECONDS)
+  const warmUp = (server: Server) => (ours.includes(server) ? OUR_WARM_UP_SECONDS : WARM_UP_SECONDS)
   for (let round = 0; round <= rounds; round++)
     for (const server of servers) {
       const run = await load(server, (index) => workload.payload(stand.stage, index), {
