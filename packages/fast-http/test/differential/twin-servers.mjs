@@ -58,7 +58,7 @@ async function startServer(withFront) {
       serve: ({ requestId, body, socket, respond }) => {
         accepted.get(socket.remotePort).fast += 1
         whenDue(body, (more) => {
-          respond(200, ['content-type', 'application/json', ...more], [textOf('POST', '/', requestId, body)])
+          respond(200, ['content-type', 'application/json', ...more], [textOf('POST', '/', requestId, String(body))])
         })
       },
     })
