@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load, loadAll, YAML11_SCHEMA } from 'js-yaml'
 import {
+  builtProgram,
   DEVNET_ROLES,
   freePort,
   postgresMissing,
@@ -16,9 +17,9 @@ import {
 import { root } from '../install.mjs'
 
 const PROGRAMS = {
-  devnet: 'testing/devnet/dist/main.js',
-  billing: 'apps/billing/dist/main.js',
-  gateway: 'apps/simulator-gateway/dist/main.js',
+  devnet: join(root, 'testing/devnet/dist/main.js'),
+  billing: builtProgram('apps/billing'),
+  gateway: builtProgram('apps/simulator-gateway'),
 }
 const read = (path) => readFileSync(join(root, path), 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'deployments-'))
@@ -69,7 +70,7 @@ async function start(name, environment, hosts) {
     [`${prefix}_PORT`]: String(port),
     [`${prefix}_HOST`]: '127.0.0.1',
   }
-  const child = spawn(process.execPath, [join(root, PROGRAMS[name])], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [PROGRAMS[name]], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
