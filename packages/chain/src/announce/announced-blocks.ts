@@ -61,7 +61,8 @@ export class AnnouncedBlocks {
   /**
    * Listens from the node's head on, or from after a change that the listener knows.
    * @returns what ends it
-   * @throws RpcError -32001 where that change is too old or on a branch that is not known; as `BlockResolver.head`
+   * @throws RpcError -32001 where that change is too old or on a branch that is not known, or the node does not serve a block that is needed;
+   * as `BlockResolver.head`
    */
   async listen(listener: BlockListener, known?: KnownChange): Promise<() => void> {
     clearTimeout(this.#lingering)
@@ -104,7 +105,7 @@ export class AnnouncedBlocks {
     const head = await (isAhead() ? this.#of.resolver.askHead(limits) : this.#of.resolver.head(limits))
     while (this.#of.tip === undefined || this.#of.tip.header.number < head.number)
       await once(this.#heads, 'head', limits).catch(() => {
-        throw new Error(`the node does not serve block ${head.hash}`)
+        throw notServed(head.hash)
       })
   }
 
@@ -281,7 +282,7 @@ export class AnnouncedBlocks {
     const older: AnnouncedBlock[] = []
     for (let next = first!.block; next.number > number; next = older[0]!) {
       const block = await this.#of.sealed(next.parentHash, within())
-      if (block === undefined) throw new Error(`the node does not serve block ${next.parentHash}`)
+      if (block === undefined) throw notServed(next.parentHash)
       older.unshift(announcedBlock(block))
     }
     this.#changes.unshift(...older.map((block) => ({ kind: 'added' as const, block })))
@@ -292,6 +293,10 @@ export class AnnouncedBlocks {
     block.logs = await this.#of.logs.of(block, within())
     block.hasLogs = true
   }
+}
+
+function notServed(hash: Hash): RpcError {
+  return new RpcError(ErrorCode.resourceNotFound, `the node does not serve block ${hash} yet: subscribe again`)
 }
 
 function within(): { signal: AbortSignal } {

@@ -36,9 +36,9 @@ pub fn after(
         Some(InterpreterAction::NewFrame(FrameInput::Create(create))) => create.gas_limit(),
         _ => 0,
     };
-    // Nor does it show what state takes of the gas to execute with (EIP-8037).
-    let hidden = created + frame.gas.state_gas_spilled().saturating_sub(before.spilled);
-    let cost = taken.saturating_sub(hidden);
+    // Nor does it show what state takes of the gas to execute with (EIP-8037), or gives back: then more is left than before.
+    let spilled = frame.gas.state_gas_spilled().wrapping_sub(before.spilled);
+    let cost = taken.wrapping_sub(created).wrapping_sub(spilled);
     let loaded = match (step.opcode(), &halt) {
         (SLOAD, None) => frame.stack.data().last().copied().unwrap_or_default(),
         (SLOAD, Some(_)) if step.height() >= 1 => present(context, account, step.operand(0))?,
