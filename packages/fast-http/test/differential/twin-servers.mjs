@@ -54,11 +54,13 @@ async function startServer(withFront) {
     standBefore(server, {
       maxBodyBytes: 100_000,
       bodyTimeoutMs: 3_600_000,
+      longBodyTurn: () => new Promise(setImmediate),
       memoryOf: () => ({ take: () => undefined, give: () => undefined }),
       serve: ({ requestId, body, socket, respond }) => {
         accepted.get(socket.remotePort).fast += 1
-        whenDue(body, (more) => {
-          respond(200, ['content-type', 'application/json', ...more], [textOf('POST', '/', requestId, String(body))])
+        const text = String(body)
+        whenDue(text, (more) => {
+          respond(200, ['content-type', 'application/json', ...more], [textOf('POST', '/', requestId, text)])
         })
       },
     })
