@@ -6,9 +6,10 @@ export declare class NativeEngine {
   constructor(options: NativeOptions, wake: () => void)
   /** The oldest message in the mailbox. */
   take(): Message | null
-  /** Bytes of cached state, estimated. */
-  cachedBytes(): number
-  /** Keeps a piece of a plan that is too long to cross at once. `begin` is given the last one, `cancel` drops them. */
+  /**
+   * Keeps a piece of a plan that is too long to cross at once, or a block's access list, for the `begin` or `start` that comes next with this
+   * number: a plan's last piece is `begin`'s. `cancel` drops them.
+   */
   append(id: number, piece: string): void
   /**
    * Begins a simulation. A small one is carried out at once, and its result returned; a short outcome is its text alone. For

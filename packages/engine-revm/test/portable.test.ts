@@ -10,6 +10,7 @@ import {
   RICH,
   withoutGasLimit,
 } from '@upfront/engine-conformance'
+import { ZERO_HASH } from '@upfront/protocol'
 import type { StatePoint } from '@upfront/simulation'
 import { SECTION, sourcesHash } from '../portable-sources.mjs'
 import { createPortableEngine, portableModule, type RevmEngine } from '../src/index.js'
@@ -67,7 +68,7 @@ describe('an instance', () => {
     'refuses %j, and goes on',
     (question) => {
       expect(() => instance.ask(question)).toThrow(expect.objectContaining({ code: 'MALFORMED' }))
-      expect(instance.ask('bytes\n').text).toBe('0')
+      expect(instance.ask(`holds\n${ZERO_HASH}\n`).text).toBe('0')
     },
   )
 })

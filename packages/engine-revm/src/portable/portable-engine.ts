@@ -54,10 +54,6 @@ export class PortableEngine implements EngineCore {
     return this.#mail.shift() ?? null
   }
 
-  cachedBytes(): number {
-    return Number(this.#ask('bytes\n').text)
-  }
-
   append(id: number, piece: string): void {
     const pieces = this.#arriving.get(id)
     if (pieces === undefined) this.#arriving.set(id, [sharedBytes(piece)])

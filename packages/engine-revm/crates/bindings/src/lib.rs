@@ -76,12 +76,6 @@ impl NativeEngine {
         self.mailbox.take()
     }
 
-    /// Bytes of cached state, estimated.
-    #[napi(catch_unwind)]
-    pub fn cached_bytes(&self) -> f64 {
-        self.desk.cache.bytes() as f64
-    }
-
     /// Keeps a piece of a plan that is too long to cross at once, or a block's access list, for the `begin` or `start` that comes next with this
     /// number: a plan's last piece is `begin`'s. `cancel` drops them.
     #[napi(catch_unwind)]

@@ -57,7 +57,6 @@ impl Instance {
         match t.word()? {
             "configure" => self.desk = Desk::new(t.read()?, ALLOWANCE),
             "version" => return done(env!("REVM_VERSION").into()),
-            "bytes" => return done(self.desk.cache.bytes().to_string().into_bytes()),
             "begin" => {
                 let (id, key, layers) = (t.read()?, t.read()?, self.layers(t)?);
                 let simulation = Simulation { plan: t.read()?, key, layers };

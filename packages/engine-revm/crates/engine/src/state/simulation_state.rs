@@ -335,10 +335,6 @@ impl SimulationState {
         };
     }
 
-    pub fn into_changes(self) -> AddressMap<AccountChange> {
-        self.changes
-    }
-
     /// What was changed so far lies below what is changed from now on. Returns it.
     pub fn split(&mut self) -> Arc<Layer> {
         let layer = Arc::new(Layer { accounts: self.take_changes() });
