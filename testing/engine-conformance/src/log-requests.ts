@@ -17,7 +17,7 @@ const LAST_NONCE = { nonce: '0xffffffffffffffff' }
 /** CALL of `address` with `value` and `gas`, which are instructions that push them. */
 const call = (address: string, value = '5f', gas = '5a') => `5f5f5f5f${value}73${address.slice(2)}${gas}f150`
 const callCode = (address: string, value: string) => `5f5f5f5f${value}73${address.slice(2)}5af250`
-const staticCall = (address: string) => `5f5f5f5f73${address.slice(2)}${MUCH}fa50`
+const staticCall = (address: string, gas = MUCH) => `5f5f5f5f73${address.slice(2)}${gas}fa50`
 /** CREATE of eleven bytes of init code. */
 const create = (code: string, value: string) => `6a${code.padEnd(22, '0')}5f52600b6015${value}f050`
 
@@ -54,6 +54,10 @@ export const LOG_REQUESTS: Readonly<Record<string, object>> = {
     [{ from: RICH, to: SPARE, gas: '0x186a0' }],
   ),
   'a log in a static frame': between(staticCall(OTHER), { [OTHER]: { code: `0x${LOG}00` } }),
+  'a log with topics in a static frame': between(staticCall(OTHER), { [OTHER]: { code: '0x5f5f60405fa200' } }),
+  'a log with topics in a static frame that could not pay it': between(staticCall(OTHER, '6103e8'), {
+    [OTHER]: { code: '0x5f5f5f5fa200' },
+  }),
   'a transfer in a static frame': between(staticCall(OTHER), { [OTHER]: { code: `0x${call(THIRD, MUCH)}00` } }),
   'SELFDESTRUCT in a static frame': between(staticCall(OTHER), { [OTHER]: { code: '0x30ff', balance: '0x9' } }),
   'SELFDESTRUCT for itself': between(call(OTHER), { [OTHER]: { code: '0x30ff', balance: '0x9' } }),

@@ -14,7 +14,7 @@ use revm::{
             GasTable, InstructionTable, arithmetic, contract, gas_table_spec, host, instruction_table, memory, system,
         },
         interpreter::{EthInterpreter, resize_memory},
-        interpreter_types::{InputsTr, ReturnData},
+        interpreter_types::{InputsTr, ReturnData, RuntimeFlag},
         popn, popn_top, push,
     },
     primitives::hardfork::SpecId,
@@ -261,6 +261,9 @@ fn log<const TOPICS: usize>(mut step: Step<'_>) -> InstructionExecResult {
     if exceeds_allowance(&mut step, 1) {
         return stop(step, ReadError::TooMuch);
     }
+    if step.interpreter.runtime_flag.is_static() {
+        return refuse_log(step, TOPICS as u8);
+    }
     let context: &mut Context = step.host;
     host::log::<TOPICS, Context>(InstructionContext { interpreter: step.interpreter, host: &mut *context })?;
     let count = context.journaled_state.logs().len();
@@ -268,6 +271,20 @@ fn log<const TOPICS: usize>(mut step: Step<'_>) -> InstructionExecResult {
     context.chain.set_log_position(count, LogPosition { synthetic: false, index });
     record_frame::log(context);
     Ok(())
+}
+
+/// In a static call. geth takes the price first.
+fn refuse_log(step: Step<'_>, topics: u8) -> InstructionExecResult {
+    let [.., length, offset] = step.interpreter.stack.data()[..] else {
+        return Err(InstructionResult::StackUnderflow);
+    };
+    let length = as_usize_or_fail!(step.interpreter, length);
+    gas!(step.interpreter, step.host.gas_params().log_cost(topics, length as u64));
+    if length > 0 {
+        let offset = as_usize_or_fail!(step.interpreter, offset);
+        step.interpreter.resize_memory(step.host.gas_params(), offset, length)?;
+    }
+    Err(InstructionResult::StateChangeDuringStaticCall)
 }
 
 fn self_destruct(step: Step<'_>) -> InstructionExecResult {
