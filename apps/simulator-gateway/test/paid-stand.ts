@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { builtProgram, type Devnet, type LedgerStore, startDevnet, usdcAbi } from '@upfront/devnet'
@@ -53,6 +53,7 @@ export async function startPaidStand(
   const devnet = await startDevnet()
   const { accounts, contracts, rpcUrl } = devnet
   const directory = await mkdtemp(join(tmpdir(), 'paid-gateway-'))
+  if (process.env.EMPTY_LEDGER !== undefined) await cp(process.env.EMPTY_LEDGER, directory, { recursive: true })
   const port = await freePort()
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
   const billing = spawn(process.execPath, [builtProgram('apps/billing')], {

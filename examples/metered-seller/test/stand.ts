@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -124,6 +124,7 @@ export async function startStand(
   const devnet = await startDevnet()
   const { accounts, contracts } = devnet
   const directory = await mkdtemp(join(tmpdir(), 'metered-seller-'))
+  if (process.env.EMPTY_LEDGER !== undefined) await cp(process.env.EMPTY_LEDGER, directory, { recursive: true })
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
   const ledger = { BILLING_DATA_DIR: directory, ...(await store.variables()) }
   const rpcUrl = await nodeUrl(devnet.rpcUrl)
