@@ -60,8 +60,8 @@ export async function startGeth(binary: string, chain = DEVELOPMENT_CHAIN): Prom
   const batch = async (calls: readonly (readonly [string, readonly unknown[]])[]): Promise<RpcAnswer[]> => {
     const requests = calls.map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params }))
     const answers = ((await post(requests)) as (RpcAnswer & { id: number })[]).sort((a, b) => a.id - b.id)
-    // geth gives a request 30 seconds, all of its calls together.
-    const isLate = ({ error }: RpcAnswer) => error?.message.includes('timed out')
+    // geth gives a request 30 seconds, all of its calls together; the one under way then may say so itself.
+    const isLate = ({ error }: RpcAnswer) => /timed out|context canceled/.test(error?.message ?? '')
     return Promise.all(answers.map((answer, id) => (isLate(answer) ? post(requests[id]) : answer))) as Promise<
       RpcAnswer[]
     >

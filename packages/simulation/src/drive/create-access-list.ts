@@ -21,14 +21,16 @@ export interface CreatedAccessList {
   error?: string
 }
 
-/** A list changes what a call has gas for, and with it what the call accesses. geth goes on for ever. */
+/** A list changes what a call has gas for, and with it what the call accesses. geth goes on until its request's time is over. */
 const MOST_RUNS = 16
+const NO_LIST = `no access list fits: with each of ${MOST_RUNS} the call accessed another, as its gas ran out elsewhere`
 
 /**
  * The access list with which a call accesses just what the list has: the call runs with the list of the run before until the two are the
  * same, as in geth.
  * @param run runs the call, with its state recorded
- * @throws RpcError -32000 for prices and a legacy transaction with authorizations that geth refuses by no other method
+ * @throws RpcError -32000 for prices and a legacy transaction with authorizations that geth refuses by no other method, and where no list is
+ * the same as the one before
  */
 export async function createAccessList(
   request: CallRequest,
@@ -40,11 +42,12 @@ export async function createAccessList(
   for (let runs = 1; ; runs += 1) {
     const { records, failures, gasUsed } = await run({ ...request, call: { ...request.call, accessList } })
     const accessed = records[0] === undefined ? [] : accessListOf(records[0])
-    if (areSame(accessed, accessList) || runs === MOST_RUNS) {
+    if (areSame(accessed, accessList)) {
       const [failed] = failures
       const error = failed && presentFailure({ ...failed, returnData: '0x' }, 'ethereum')
       return { accessList: accessed, gasUsed, ...(typeof error === 'object' && { error: error.message }) }
     }
+    if (runs === MOST_RUNS) throw new RpcError(ErrorCode.serverError, NO_LIST)
     accessList = accessed
   }
 }
