@@ -1,8 +1,7 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import type { FollowedBlock } from '../blocks/followed-block.js'
-import type { Chain } from '../chain.js'
 import { type ChainChange, KeptBlocks } from '../follow/kept-blocks.js'
-import { AnnouncedBlocks } from './announced-blocks.js'
+import { AnnouncedBlocks, type AnnouncedFrom } from './announced-blocks.js'
 
 const hashOf = (number: number, fork = 0): Hash => `0x${(fork * 2 ** 40 + number).toString(16).padStart(64, '0')}`
 const block = (number: number, fork = 0): FollowedBlock => {
@@ -27,7 +26,20 @@ async function listening() {
   let tell: (change: ChainChange<FollowedBlock>) => void = () => undefined
   let tip = block(10)
   kept.lead([tip])
-  const source = {
+  /** The head that the node has, where it is ahead of the tip. */
+  let ahead: FollowedBlock | undefined
+  /** Whether blocks before it come, and how often somebody looked. */
+  let come = false
+  let looks = 0
+  const source: AnnouncedFrom = {
+    head: {
+      kept: {
+        get fetched() {
+          looks += 1
+          return come ? looks : 0
+        },
+      },
+    },
     listen: (listener: typeof tell) => {
       tell = listener
       return () => undefined
@@ -35,11 +47,11 @@ async function listening() {
     get tip() {
       return tip
     },
-    resolver: { head: async () => tip.header, askHead: async () => tip.header },
+    resolver: { head: async () => (ahead ?? tip).header, askHead: async () => (ahead ?? tip).header },
     sealed: (hash: Hash) => waiting.then(() => block(Number(BigInt(hash)))),
     logs: { of: () => waiting.then(() => []) },
   }
-  const announced = new AnnouncedBlocks(source as unknown as Chain, () => undefined)
+  const announced = new AnnouncedBlocks(source, () => undefined, 10)
   const told: string[] = []
   await announced.listen({
     added: ({ hash }) => void told.push(`+${Number(BigInt(hash) % 2n ** 40n)}`),
@@ -52,7 +64,12 @@ async function listening() {
     for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
     return told.splice(0)
   }
-  return { head, announced, answer }
+  const bridge = (number: number, blocksCome: boolean) => {
+    ahead = block(number)
+    come = blocksCome
+    looks = 0
+  }
+  return { head, announced, answer, bridge, looks: () => looks }
 }
 
 describe('AnnouncedBlocks', () => {
@@ -71,6 +88,22 @@ describe('AnnouncedBlocks', () => {
     for (const number of [11, 12]) await head(number)
     expect(await head(10)).toEqual([])
     expect(await head(11, 1)).toEqual(['-12', '-11', '+11'])
+  })
+
+  it('lets who begins to listen wait as long as blocks before the head come', async () => {
+    const { head, announced, bridge, looks } = await listening()
+    bridge(30, true)
+    const coming = announced.listen({})
+    // At first, and twice where it did not come in time.
+    while (looks() < 4) await new Promise(setImmediate)
+    await head(30)
+    ;(await coming)()
+    bridge(40, false)
+    await expect(announced.listen({})).rejects.toMatchObject({ code: -32001 })
+    expect(looks()).toBe(2)
+    bridge(40, true)
+    await expect(announced.listen({})).rejects.toMatchObject({ code: -32001 })
+    announced.close()
   })
 
   it('tells heads while the node is asked for what somebody resumes from', async () => {

@@ -1,10 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Turn } from '@upfront/node'
+import { type Cancellation, Turn } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
+import type { BlockLogs } from '../blocks/block-contents.js'
 import type { FollowedBlock } from '../blocks/followed-block.js'
-import type { Chain } from '../chain.js'
-import type { ChainChange } from '../follow/kept-blocks.js'
+import type { ChainChange, KeptBlocks } from '../follow/kept-blocks.js'
+import type { BlockResolver } from '../head/block-resolver.js'
 import {
   type AnnouncedBlock,
   announcedBlock,
@@ -23,6 +24,8 @@ const MOST_CHANGES = 512
 /** How long blocks are followed after the last listener left, and their logs read after the last who wanted them. */
 const LINGER_MS = 60_000
 const ASK_TIMEOUT_MS = 10_000
+/** How often a listener who waits for the head waits on, as long as blocks before it come. */
+const MOST_WAITS = 6
 /** Heads that wait to be told while logs can't be read. */
 const MOST_WAITING = 64
 /** Logs that could not be read are asked for again. */
@@ -30,7 +33,15 @@ const RETRY_MS = 250
 /** Notifications that a listener is given at once. */
 const GIVEN_AT_ONCE = 128
 
-type Source = Pick<Chain, 'listen' | 'tip' | 'sealed' | 'resolver' | 'logs'>
+/** The blocks that are followed: see `Chain`. */
+export interface AnnouncedFrom {
+  listen(listener: (change: ChainChange<FollowedBlock>) => void): () => void
+  readonly tip: FollowedBlock | undefined
+  sealed(hash: Hash, cancellation: Cancellation): Promise<FollowedBlock | undefined>
+  readonly resolver: Pick<BlockResolver, 'head' | 'askHead'>
+  readonly logs: Pick<BlockLogs, 'of'>
+  readonly head: { kept: Pick<KeptBlocks<FollowedBlock>, 'fetched'> }
+}
 
 /** Tells those who listen of the followed blocks one by one, with their logs, and of what a reorganisation takes back. */
 export class AnnouncedBlocks {
@@ -49,13 +60,18 @@ export class AnnouncedBlocks {
   #lingering: NodeJS.Timeout | undefined
   #logsWantedUntil = 0
 
-  readonly #of: Source
+  readonly #of: AnnouncedFrom
   readonly #untold: (reason: string) => void
+  readonly #patienceMs: number
 
-  /** @param untold called where a block can't be told yet, with the reason: it is tried again */
-  constructor(chain: Source, untold: (reason: string) => void) {
+  /**
+   * @param untold called where a block can't be told yet, with the reason: it is tried again
+   * @param patienceMs how long the node is waited for
+   */
+  constructor(chain: AnnouncedFrom, untold: (reason: string) => void, patienceMs = ASK_TIMEOUT_MS) {
     this.#of = chain
     this.#untold = untold
+    this.#patienceMs = patienceMs
   }
 
   /**
@@ -100,12 +116,17 @@ export class AnnouncedBlocks {
 
   /** Waits until the node's head is followed. */
   async #reach(known: KnownChange | undefined): Promise<void> {
-    const limits = within()
+    const limits = this.#within()
     const isAhead = () => known !== undefined && known.number > (this.#of.tip?.header.number ?? -1n)
     const head = await (isAhead() ? this.#of.resolver.askHead(limits) : this.#of.resolver.head(limits))
-    while (this.#of.tip === undefined || this.#of.tip.header.number < head.number)
-      await once(this.#heads, 'head', limits).catch(() => {
-        throw notServed(head.hash)
+    const { kept } = this.#of.head
+    let fetched = kept.fetched
+    for (let waits = 0; this.#of.tip === undefined || this.#of.tip.header.number < head.number; )
+      await once(this.#heads, 'head', this.#within()).catch(() => {
+        waits += 1
+        // Blocks before the head are fetched one after another, and told together.
+        if (kept.fetched === fetched || waits === MOST_WAITS) throw notServed(head.hash)
+        fetched = kept.fetched
       })
   }
 
@@ -238,12 +259,12 @@ export class AnnouncedBlocks {
     for (const { block } of this.#changes.slice(Math.max(at, 0))) if (!block.hasLogs) blocks.push(block)
     let next = at < 0 ? this.#of.tip?.header : undefined
     for (let read = 0; next !== undefined && next.number > known.number && read < MOST_RECALLED; read += 1) {
-      next = (await this.#of.sealed(next.parentHash, within()))?.header
+      next = (await this.#of.sealed(next.parentHash, this.#within()))?.header
       if (next !== undefined) blocks.push(next)
     }
     let logs = 0
     for (const block of wantsLogs ? blocks : []) {
-      const read = await this.#of.logs.of(block, within()).catch(() => {
+      const read = await this.#of.logs.of(block, this.#within()).catch(() => {
         throw unknownPosition(known, this.#changes[0]!.block.number)
       })
       logs += read.length
@@ -281,7 +302,7 @@ export class AnnouncedBlocks {
     if (first!.kind === 'removed' || this.#of.tip!.header.number - number >= MOST_RECALLED) return
     const older: AnnouncedBlock[] = []
     for (let next = first!.block; next.number > number; next = older[0]!) {
-      const block = await this.#of.sealed(next.parentHash, within())
+      const block = await this.#of.sealed(next.parentHash, this.#within())
       if (block === undefined) throw notServed(next.parentHash)
       older.unshift(announcedBlock(block))
     }
@@ -290,15 +311,15 @@ export class AnnouncedBlocks {
 
   async #readLogs(block: AnnouncedBlock): Promise<void> {
     if (block.hasLogs) return
-    block.logs = await this.#of.logs.of(block, within())
+    block.logs = await this.#of.logs.of(block, this.#within())
     block.hasLogs = true
+  }
+
+  #within(): { signal: AbortSignal } {
+    return { signal: AbortSignal.timeout(this.#patienceMs) }
   }
 }
 
 function notServed(hash: Hash): RpcError {
   return new RpcError(ErrorCode.resourceNotFound, `the node does not serve block ${hash} yet: subscribe again`)
-}
-
-function within(): { signal: AbortSignal } {
-  return { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) }
 }

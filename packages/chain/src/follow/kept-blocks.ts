@@ -32,6 +32,7 @@ export class KeptBlocks<B extends WithHeader> {
   readonly #blocks: LRUCache<Hash, B>
   readonly #chain = new Branch<BlockHeader>(MOST_BLOCKS)
   readonly #weigh: (block: B) => number
+  #fetched = 0
 
   /** @param weigh of a block, at least 1 */
   constructor(weigh: (block: B) => number = () => 1) {
@@ -69,7 +70,13 @@ export class KeptBlocks<B extends WithHeader> {
     }
   }
 
+  /** How many blocks were added so far. */
+  get fetched(): number {
+    return this.#fetched
+  }
+
   add(block: B): void {
+    this.#fetched += 1
     this.#blocks.set(block.header.hash, block)
   }
 
