@@ -11,6 +11,7 @@ import {
   type PinnedState,
   parentOf,
   pinnedState,
+  placedByFork,
   ReadBudget,
   type SealedBlock,
 } from '@upfront/simulation'
@@ -102,20 +103,32 @@ export class Positions {
       this.chain.resolver.resolve({ kind: 'hash', hash: header.parentHash, requireCanonical: false }, limits),
     ])
     if (block === undefined) throw new RpcError(ErrorCode.serverError, `block ${header.hash} not found`)
-    return this.opened(block, parent.header, rules)
+    return this.opened(block, parent.header, rules, limits)
   }
 
   /** The node's own block under construction. */
   private async openPending(pinned: PinnedBlock, limits: TimeLimits): Promise<OpenedBlock> {
     const rules = await this.chain.rules(limits)
     const known = this.positions.known(pinned.key, rules)
-    return known ?? this.opened(await this.chain.pending(pinned, limits), pinned.header, rules)
+    return known ?? this.opened(await this.chain.pending(pinned, limits), pinned.header, rules, limits)
   }
 
-  private opened(block: SealedBlock, parent: BlockHeader, rules: ChainRules): OpenedBlock {
+  private async opened(
+    block: SealedBlock,
+    parent: BlockHeader,
+    rules: ChainRules,
+    limits: TimeLimits,
+  ): Promise<OpenedBlock> {
     const { number, hash } = parent
+    const { header } = block
     this.choice.engine.provide(hash, [{ kind: 'blockHash', number }], [hash])
-    return this.positions.open(block, parent, rules)
+    const placed = await placedByFork(rules, header, (reads) =>
+      this.driver.read(reads, pinnedState({ header, key: header.hash }), {
+        budget: new ReadBudget(reads.length, limits.deadline),
+        cancellation: limits,
+      }),
+    )
+    return this.positions.open(block, parent, rules, placed)
   }
 
   /** The state after the first transactions of the block. @throws as `inSealed` */

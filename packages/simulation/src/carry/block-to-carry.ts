@@ -14,15 +14,23 @@ import { sealedTransactionFromRpc, withdrawalFromRpc } from './sealed-transactio
 
 /**
  * Forks whose first block says all that it does to the state, by its transactions and system calls; from Amsterdam on the hash of its
- * access list would say otherwise. Canyon sets code besides; what Base's own do is not known here.
+ * access list would say otherwise. Canyon places code besides (`placedByFork`); what Base's own do is not known here.
  */
 const PLAIN_FORKS: ReadonlySet<EthereumFork | OpFork> = new Set([
   ...(['shanghai', 'cancun', 'prague', 'osaka', 'amsterdam'] as const),
   ...(['regolith', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'karst'] as const),
 ])
 
-/** The rules of a block; undefined where they are not known here, and for the first block of a fork that does more than the block says. */
-export function carryRules(rules: ChainRules, header: BlockHeader, parent: BlockHeader): BlockRules | undefined {
+/**
+ * The rules of a block; undefined where they are not known here, and for the first block of a fork that does more than the block says.
+ * @param isPlaced whether what Canyon places is in the state
+ */
+export function carryRules(
+  rules: ChainRules,
+  header: BlockHeader,
+  parent: BlockHeader,
+  isPlaced = false,
+): BlockRules | undefined {
   const { unsupportedFrom } = rules
   if (header.difficulty !== 0n) return undefined
   if (unsupportedFrom !== undefined && header.timestamp >= unsupportedFrom.timestamp) return undefined
@@ -30,13 +38,14 @@ export function carryRules(rules: ChainRules, header: BlockHeader, parent: Block
   const now = rulesAt(rules, header.number, header.timestamp)
   if (now !== undefined && isForkActive(now.fork, 'amsterdam') !== (header.blockAccessListHash !== undefined))
     return undefined
-  return before !== undefined && now !== undefined && isPlain(before, now) ? now : undefined
+  return before !== undefined && now !== undefined && isPlain(before, now, isPlaced) ? now : undefined
 }
 
-function isPlain(before: BlockRules, now: BlockRules): boolean {
+function isPlain(before: BlockRules, now: BlockRules, isPlaced: boolean): boolean {
   const forks: readonly (EthereumFork | OpFork)[] = now.opFork === undefined ? ETHEREUM_FORKS : OP_FORKS
   const place = ({ fork, opFork }: BlockRules) => forks.indexOf(opFork ?? fork)
-  return forks.slice(place(before) + 1, place(now) + 1).every((fork) => PLAIN_FORKS.has(fork))
+  const begin = forks.slice(place(before) + 1, place(now) + 1)
+  return begin.every((fork) => PLAIN_FORKS.has(fork) || (isPlaced && fork === 'canyon'))
 }
 
 /** The block as an engine executes it. @throws UpstreamFault, UnknownTransactionType */

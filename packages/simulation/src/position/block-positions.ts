@@ -6,6 +6,7 @@ import type { SealedBlock } from '../carry/sealed-block.js'
 import { UnknownTransactionType } from '../carry/sealed-transaction.js'
 import { type PinnedState, pinnedState } from '../drive/pinned-state.js'
 import type { BlockToCarry, SealedTransaction } from '../engine/block-carrier.js'
+import type { StateLayer } from '../engine/state.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import type { PendingBlock } from '../present/present-pending-block.js'
 import { BlockPrefix, type PrefixSite } from './block-prefix.js'
@@ -46,23 +47,22 @@ export class BlockPositions {
 
   /**
    * A sealed block that is to be executed, kept from now on.
+   * @param placed what a fork puts into the state before its transactions (`placedByFork`)
    * @throws RpcError -32000 where its rules are not known here, or what the node says of it can't be read
    */
-  open(block: SealedBlock, parent: BlockHeader, rules: ChainRules): OpenedBlock {
+  open(block: SealedBlock, parent: BlockHeader, rules: ChainRules, placed?: StateLayer): OpenedBlock {
     const { header } = block
     // Somebody may have opened it meanwhile.
     const known = this.known(header.hash, rules)
     if (known !== undefined) return known
-    const decoded = decode(block, parent, rules)
+    const decoded = decode(block, parent, rules, placed !== undefined)
+    const pinned = { header: parent, key: parent.hash }
     const prefix = new BlockPrefix({
       rules,
       environment: decoded.block,
-      below: pinnedState({ header: parent, key: parent.hash }),
+      below: pinnedState(pinned, placed && [placed]),
       transactions: async ({ driver, executor, cancellation, budget }) =>
-        driver.run(() => executor.encode(decoded, cancellation), pinnedState({ header: parent, key: parent.hash }), {
-          budget,
-          cancellation,
-        }),
+        driver.run(() => executor.encode(decoded, cancellation), pinnedState(pinned), { budget, cancellation }),
       // The receipts have the gas. What a header of Amsterdam says of it, parts of a block do not add up to.
       differenceOf: ({ receiptsRoot }) =>
         receiptsRoot === header.receiptsRoot
@@ -107,10 +107,10 @@ export class BlockPositions {
   }
 }
 
-function decode(block: SealedBlock, parent: BlockHeader, rules: ChainRules): BlockToCarry {
+function decode(block: SealedBlock, parent: BlockHeader, rules: ChainRules, isPlaced: boolean): BlockToCarry {
   const { header } = block
   if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'no transaction in genesis')
-  const blockRules = carryRules(rules, header, parent)
+  const blockRules = carryRules(rules, header, parent, isPlaced)
   const refuse = (why: string) =>
     new RpcError(ErrorCode.serverError, `block ${header.number} can not be executed here: ${why}`)
   if (blockRules === undefined)
