@@ -74,6 +74,24 @@ describe('a client that asks for all there is', () => {
   })
 })
 
+it('a client that has no request under way waits for none of those that fill all slots', async () => {
+  const gateway = await start({ LIMITS: { gas: 1_000_000_000_000, inFlight: 2, queued: 8, timeoutMs: 60_000 } })
+  const [payload] = ENDLESS as [{ blockStateCalls: Record<string, unknown>[] }]
+  const endless = [
+    { blockStateCalls: [{ ...payload.blockStateCalls[0], blockOverrides: { gasLimit: '0xffffffffff' } }] },
+    'latest',
+  ]
+  const greedy = [1, 2, 3, 4, 5].map((client) => simulate(gateway, `198.51.100.${client}`, endless))
+  await gateway.inFlight(5)
+  let ended = 0
+  for (const one of greedy) void one.then(() => (ended += 1)).catch(() => undefined)
+  for (const client of ['203.0.113.1', '203.0.113.2'])
+    expect((await simulate(gateway, client, TRANSFER)).status).toBe(200)
+  expect(ended).toBe(0)
+  await gateway.stop()
+  await Promise.allSettled(greedy)
+})
+
 /** Resolves once as many wait as may. */
 async function waited(gateway: GatewayProcess): Promise<undefined> {
   while ((await gateway.metric('upfront_requests_waiting')) !== 4) await sleep(20)

@@ -71,6 +71,23 @@ describe('RequestQueue', () => {
     expect(order.at(-1)).toBe('carol')
   })
 
+  it('gives who holds nothing of what is for first requests, and nobody more than one of it', async () => {
+    const queue = new RequestQueue(2, 100, 2)
+    const order: string[] = []
+    const enter = entering(queue, order)
+    for (const client of [alice, alice, bob, bob, carol, payer]) enter(client)
+    enter({ name: 'dave', pays: false })
+    await settled()
+    expect(order).toEqual(['alice', 'bob', 'carol', 'payer'])
+    queue.leave(carol)
+    await settled()
+    expect(order.at(-1)).toBe('dave')
+    queue.leave(payer)
+    queue.leave({ name: 'dave', pays: false })
+    await settled()
+    expect([order.length, queue.inFlight, queue.queued]).toEqual([5, 2, 2])
+  })
+
   it('gives turns to who holds the fewest, one client after another', async () => {
     const queue = new RequestQueue(1, 100)
     const order: string[] = []

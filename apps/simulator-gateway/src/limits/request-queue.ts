@@ -21,7 +21,7 @@ type Line = Map<string, Set<Waiting>>
 
 /**
  * Shares a capacity (slots, bytes) among requests; `maxQueued` of them wait. A client may hold as much as is free beside it, so that
- * there is always something for others. Turns go to who holds the least and needs no more than is there; a client's own requests wait
+ * there is always something for others; one that holds nothing may take of `forFirst` too, which is beside the capacity. Turns go to who holds the least and needs no more than is there; a client's own requests wait
  * behind each other. Where too many wait, those of the client with the most are refused.
  */
 export class RequestQueue {
@@ -34,10 +34,12 @@ export class RequestQueue {
   readonly #paid: Line = new Map()
   readonly #free: Line = new Map()
   readonly #capacity: number
+  readonly #forFirst: number
   readonly #maxQueued: number
 
-  constructor(capacity: number, maxQueued: number) {
+  constructor(capacity: number, maxQueued: number, forFirst = 0) {
     this.#capacity = capacity
+    this.#forFirst = forFirst
     this.#maxQueued = maxQueued
   }
 
@@ -123,11 +125,12 @@ export class RequestQueue {
 
   /** Held back, what there is room for waits too. */
   #mostQueued(): number {
-    return this.#maxQueued + (this.#isHeld ? this.#capacity - this.#taken : 0)
+    return this.#maxQueued + (this.#isHeld ? Math.max(0, this.#capacity - this.#taken) : 0)
   }
 
   #mayHold(name: string, units: number): boolean {
-    return (this.#held.get(name) ?? 0) + units <= this.#capacity - this.#taken
+    const held = this.#held.get(name) ?? 0
+    return held + units <= this.#capacity - this.#taken + (held === 0 ? this.#forFirst : 0)
   }
 
   #take(name: string, units: number): void {

@@ -16,9 +16,9 @@ export interface TurnRequest {
 }
 
 export interface TurnLimits {
-  /** Requests at one time. */
+  /** Requests at one time. A client that has none under way needn't wait for one of them: see `maxQueued`. */
   maxInFlight: number
-  /** Requests that wait for a slot, as many for memory, and as many for that of records. */
+  /** Requests that wait for a slot, as many for memory, and as many for that of records. As many clients have their first beside the slots. */
   maxQueued: number
 }
 
@@ -54,7 +54,8 @@ export class Turns {
     this.#workBytes = work
     this.#recordBytes = simulations
     this.#records = new RequestQueue(this.#recordBytes, maxQueued)
-    this.#slots = new RequestQueue(maxInFlight, maxQueued)
+    // Long simulations share the cores (the engine's time slices), so that a newcomer's small one needn't wait until any of them ends.
+    this.#slots = new RequestQueue(maxInFlight, maxQueued, maxQueued)
     this.#work = new RequestQueue(this.#workBytes, maxQueued)
   }
 

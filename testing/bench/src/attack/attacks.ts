@@ -44,6 +44,7 @@ const LONG_ANSWERS = requests.simulation(requests.RETURNS_A_MEBIBYTE, 20)
 const LOOPS = requests.simulation(requests.LOOP, 1)
 const DEEP = requests.simulation(requests.DEEP, 1)
 const FRAMES = requests.inspection(requests.CALLS, { trace: true, stateDiff: true, accessLists: true })
+const OUTCOMES = requests.inspection(requests.CALLS, { trace: true, outcome: true })
 const DEPENDS = requests.inspection(requests.SLOTS, { depends: true, outcome: true })
 const SWEEP = requests.inspection(requests.LOOP, { positions: 'all', assetChanges: true }, { gas: '0x30d40' })
 const BLOCK_TRACE = { method: 'debug_traceBlockByNumber', params: ['latest', { disableStorage: false }] }
@@ -127,6 +128,13 @@ const ASKED: Asked[] = [
     clients: 20,
     connections: 1,
     by: { ...both(FRAMES), mcp: preview(requests.CALLS) },
+  },
+  {
+    name: 'outcomes',
+    title: 'traces and outcomes of a loop of calls, 20 addresses, four at a time each',
+    clients: 20,
+    connections: 4,
+    by: both(OUTCOMES),
   },
   {
     name: 'trace-many',

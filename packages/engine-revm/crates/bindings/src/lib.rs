@@ -27,6 +27,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// it.
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
 const SMALL_PLAN: usize = 8_192;
+/// Kinds of work that following the chain needs: nobody who asks much holds it up.
+const FOLLOWING: [&str; 2] = ["carry", "lay"];
 
 /// As Cargo.lock pins it.
 #[napi]
@@ -211,7 +213,7 @@ impl NativeEngine {
             AtOnce::Rejected(text) => Either::B(Message::new(Kind::Rejected, id, text)),
             AtOnce::TooMuch(Simulation { plan, key, layers }) => {
                 let work = Work::Simulate(plan);
-                self.threads.start(id, key, layers, move |base| work.perform(base)).map_err(refused)?;
+                self.threads.start(id, key, layers, true, move |base| work.perform(base)).map_err(refused)?;
                 return Ok(None);
             }
         }))
@@ -227,6 +229,7 @@ impl NativeEngine {
         mut pieces: Vec<Latin1String>,
         list: Option<Latin1String>,
     ) -> Result<()> {
+        let shares = !FOLLOWING.contains(&&*kind);
         let work = move |base: &_| {
             let joined =
                 |pieces: &[Latin1String]| latin1(pieces.iter().map(|piece| &piece[..]).collect::<Vec<_>>().concat());
@@ -235,7 +238,7 @@ impl NativeEngine {
             let work = Work::read(&kind, &mut Tokens(std::str::from_utf8(&text).unwrap_or_default()), list.as_deref());
             work.map_err(|_| Ending::Failed)?.perform(base)
         };
-        self.threads.start(id, key_of(key)?, self.layers(layers)?, work).map_err(refused)
+        self.threads.start(id, key_of(key)?, self.layers(layers)?, shares, work).map_err(refused)
     }
 }
 

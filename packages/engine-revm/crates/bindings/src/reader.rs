@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Condvar, Mutex},
     time::Duration,
 };
-use upfront_engine::state::{Read, ReadError, StateSource, Stop, Value};
+use upfront_engine::{
+    state::{Read, ReadError, StateSource, Value},
+    time_slices::Stop,
+};
 use upfront_engine_border::{lacking, values};
 
 /// Has JavaScript read for the work with number `id`.
@@ -30,6 +33,7 @@ impl Answer {
     }
 
     fn wait(&self, stop: &Stop) -> Result<Vec<u8>, ReadError> {
+        stop.leave();
         let mut slot = self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         loop {
             if stop.is_raised() {

@@ -6,8 +6,13 @@ use crate::{
 };
 use std::{
     collections::HashMap,
+    num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, Thread},
     time::Duration,
 };
 use upfront_engine::{
@@ -15,7 +20,8 @@ use upfront_engine::{
     pool::Pool,
     primitives::B256,
     simulate::BaseState,
-    state::{Layer, StateCache, Stop, thread_time},
+    state::{Layer, StateCache, thread_time},
+    time_slices::{SLICE, Stop, TimeSlices},
 };
 use upfront_engine_border::{Ending, Payload, Refusal, Result};
 
@@ -28,7 +34,7 @@ fn return_freed() {
     unsafe { libmimalloc_sys::mi_collect(true) }
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Running {
     stop: Arc<Stop>,
     answer: Arc<Answer>,
@@ -57,7 +63,50 @@ pub struct Threads {
     memory: Arc<MemoryGate>,
     records: Arc<MemoryGate>,
     mailbox: Arc<Mailbox>,
+    slices: Arc<TimeSlices>,
     table: Table,
+    /// None where the system gives no thread: nothing takes turns then.
+    clock: Option<Clock>,
+}
+
+/// Tells whatever runs when its slice of time ends. It sleeps where nothing ran for a while.
+struct Clock {
+    thread: Thread,
+    sleeps: Arc<AtomicBool>,
+}
+
+/// Ticks without work until the clock sleeps: waking it for each of many short simulations would cost more than its ticks.
+const IDLE_TICKS: u32 = 200;
+const ASLEEP: Duration = Duration::from_secs(1);
+
+impl Clock {
+    fn start(table: &Table) -> std::io::Result<Self> {
+        let (entries, sleeps) = (Arc::downgrade(&table.0), Arc::new(AtomicBool::new(false)));
+        let asleep = sleeps.clone();
+        let tick = move || {
+            let mut idle = 0;
+            while let Some(table) = entries.upgrade().map(Table) {
+                let running = table.entries();
+                running.values().for_each(|running| running.stop.end_slice());
+                idle = if running.is_empty() { idle + 1 } else { 0 };
+                // Under the lock: what starts next finds it asleep.
+                asleep.store(idle >= IDLE_TICKS, Relaxed);
+                drop(running);
+                drop(table);
+                // It ends with the table, asleep or not.
+                if idle >= IDLE_TICKS { thread::park_timeout(ASLEEP) } else { thread::sleep(SLICE) }
+            }
+        };
+        let thread = thread::Builder::new().name("evm-slices".into()).spawn(tick)?.thread().clone();
+        Ok(Self { thread, sleeps })
+    }
+
+    /// Called once work is in the table.
+    fn wake(&self) {
+        if self.sleeps.swap(false, Relaxed) {
+            self.thread.unpark();
+        }
+    }
 }
 
 impl Threads {
@@ -65,20 +114,27 @@ impl Threads {
     pub fn new(pool: Pool, cache: Arc<StateCache>, memory_bytes: usize, mailbox: Arc<Mailbox>) -> Self {
         let gate = |bytes| Arc::new(MemoryGate::new(bytes, return_freed));
         let (memory, records) = (gate(memory_bytes), gate(memory_bytes / 2));
-        Self { pool: Some(pool), cache, memory, records, mailbox, table: Table::default() }
+        let table = Table::default();
+        let clock = Clock::start(&table).ok();
+        let slices = Arc::new(TimeSlices::new(thread::available_parallelism().map_or(1, NonZero::get)));
+        Self { pool: Some(pool), cache, memory, records, mailbox, slices, table, clock }
     }
 
     /// Fails where the queue is full or the pool is closed.
+    /// @param shares whether the work shares the cores once it is long
     pub fn start(
         &self,
         id: u32,
         key: B256,
         layers: Vec<Arc<Layer>>,
+        shares: bool,
         work: impl FnOnce(&BaseState) -> std::result::Result<Payload, Ending> + Send + 'static,
     ) -> Result<()> {
         let pool = self.pool.as_ref().ok_or(Refusal::Closed)?;
-        let running = Running::default();
+        let stop = Arc::new(if shares { Stop::sharing(self.slices.clone()) } else { Stop::default() });
+        let running = Running { stop, answer: Arc::default() };
         self.table.entries().insert(id, running.clone());
+        self.clock.as_ref().inspect(|clock| clock.wake());
         let (table, cache, mailbox) = (self.table.clone(), self.cache.clone(), self.mailbox.clone());
         let (memory, records) = (self.memory.clone(), self.records.clone());
         let job = move || {
@@ -87,6 +143,7 @@ impl Threads {
             let base = BaseState { cache, key, layers, source, stop, memory, records };
             let began = thread_time();
             let result = catch_unwind(AssertUnwindSafe(|| work(&base)));
+            base.stop.leave();
             drop(base);
             table.entries().remove(&id);
             match result {

@@ -15,7 +15,8 @@ use upfront_engine::{
     primitives::B256,
     rejection::Failure,
     simulate::{Simulated, simulate},
-    state::{Allowance, Layer, Read, ReadError, SimulationState, StateCache, StateSource, Stop, Value},
+    state::{Allowance, Layer, Read, ReadError, SimulationState, StateCache, StateSource, Value},
+    time_slices::Stop,
 };
 
 /// What is held of blocks' states, layers by the numbers that JavaScript chose, and the simulations that wait for values.

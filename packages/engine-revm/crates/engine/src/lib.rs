@@ -16,7 +16,7 @@
 //! | [`op`] | what OP-stack chains add |
 //! | [`execution`] | signed transactions of a block under construction |
 //! | `touched` | accounts and slots, each once |
-//! | [`pool`] | threads |
+//! | [`pool`], [`time_slices`] | threads, and how long work shares the cores |
 
 mod access_list;
 pub mod answer;
@@ -37,6 +37,7 @@ pub mod rejection;
 pub mod seal;
 pub mod simulate;
 pub mod state;
+pub mod time_slices;
 mod touched;
 
 pub use alloy_primitives as primitives;

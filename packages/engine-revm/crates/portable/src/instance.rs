@@ -4,7 +4,8 @@ use upfront_engine::{
     evm::MemoryGate,
     primitives::B256,
     simulate::BaseState,
-    state::{Allowance, Layer, Read, ReadError, StateSource, Stop, Value, Writes},
+    state::{Allowance, Layer, Read, ReadError, StateSource, Value, Writes},
+    time_slices::Stop,
 };
 use upfront_engine_border::{
     AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, lacking, written,

@@ -12,7 +12,8 @@ use crate::{
         BaseState, credit_withdrawals, requests_hash,
         system_calls::{CONSOLIDATION_REQUESTS, QUEUE_SLOTS, WITHDRAWAL_REQUESTS},
     },
-    state::{AccountChange, Allowance, Read, ReadError, SimulationState, Stop, Writes},
+    state::{AccountChange, Allowance, Read, ReadError, SimulationState, Writes},
+    time_slices::Stop,
 };
 use alloy_primitives::{Bytes, U256, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;

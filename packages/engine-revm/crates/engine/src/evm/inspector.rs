@@ -1,5 +1,5 @@
 use super::{memory_gate::MemoryReservation, recorder::Recorder};
-use crate::{access_list::AccessList, depends::Tracker, outcome::Halt, state::Stop};
+use crate::{access_list::AccessList, depends::Tracker, outcome::Halt, time_slices::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
 

@@ -392,7 +392,7 @@ impl EvmTr for Evm {
     ) -> Result<FrameInitResult<'_, Self::Frame>, ContextError<ReadError>> {
         let inspector = &mut self.inner.ctx.chain;
         inspector.deepest = inspector.deepest.max(frame_input.depth);
-        if inspector.stop.is_raised() {
+        if inspector.stop.ends_work() {
             return Err(ContextError::Db(ReadError::Cancelled));
         }
         let bytes = self.inner.ctx.local.shared_memory_buffer.borrow().len();

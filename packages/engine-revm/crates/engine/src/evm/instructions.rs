@@ -115,7 +115,7 @@ fn not_activated(_step: Step<'_>) -> InstructionExecResult {
 
 /// Stops runaway calls: every loop passes a JUMPDEST.
 fn jump_destination(mut step: Step<'_>) -> InstructionExecResult {
-    if step.host.chain.stop.is_raised() {
+    if step.host.chain.stop.ends_work() {
         stop(step, ReadError::Cancelled)
     } else if is_allowance_spent(&mut step) {
         stop(step, ReadError::TooMuch)

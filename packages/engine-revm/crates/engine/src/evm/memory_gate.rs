@@ -1,4 +1,4 @@
-use crate::state::Stop;
+use crate::time_slices::Stop;
 use std::{
     collections::VecDeque,
     sync::{Arc, Condvar, Mutex, MutexGuard},
@@ -60,6 +60,7 @@ impl MemoryGate {
                 self.changed.notify_all();
                 return false;
             }
+            stop.leave();
             turns = match self.changed.wait_timeout(turns, LOOK_EVERY) {
                 Ok((turns, _)) => turns,
                 Err(poisoned) => poisoned.into_inner().0,

@@ -3,7 +3,8 @@ use crate::{
     evm::{Evm, Inspector, PrecompileSet},
     plan::{BlockRules, ChainRules},
     simulate::{blob_price, system_calls},
-    state::{ReadError, SimulationState, Stop},
+    state::{ReadError, SimulationState},
+    time_slices::Stop,
 };
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::{

@@ -15,7 +15,8 @@ use crate::{
     outcome::ExecutedLog,
     plan::OpFork,
     simulate::{BaseState, GasPool, blob_gas, current_da_footprint_scalar, da_footprint},
-    state::{Allowance, Layer, Lean, ReadError, SimulationState, Stop},
+    state::{Allowance, Layer, Lean, ReadError, SimulationState},
+    time_slices::Stop,
 };
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log};
 use alloy_trie::root::ordered_trie_root_with_encoder;
@@ -132,7 +133,7 @@ pub fn run(
     let mut receipts = Vec::with_capacity(transactions.len());
     let mut gas_left = execution.block.gas_limit;
     for (index, transaction) in transactions.iter_mut().enumerate() {
-        if stop.is_raised() {
+        if stop.ends_work() {
             return (Err(ReadError::Cancelled.into()), evm.finish().0);
         }
         let error = match apply(execution, &mut evm, transaction, &mut progress) {

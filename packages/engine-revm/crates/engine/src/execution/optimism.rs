@@ -272,7 +272,8 @@ mod tests {
     use crate::{
         execution::BlockEnvironment,
         plan::{BlockRules, ChainRules},
-        state::{Read, StateCache, StateSource, Stop, Value},
+        state::{Read, StateCache, StateSource, Value},
+        time_slices::Stop,
     };
     use alloy_primitives::{B256, TxKind, U256, address, bytes};
     use revm::context::TxEnv;

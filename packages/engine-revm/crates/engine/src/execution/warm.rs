@@ -7,7 +7,8 @@ use crate::{
     evm::{Charge, SimulationHandler},
     op::{BASE_FEE_VAULT, FEE_SLOTS, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT},
     simulate::{BaseState, system_calls},
-    state::{Allowance, Read, ReadError, SimulationState, Stop},
+    state::{Allowance, Read, ReadError, SimulationState},
+    time_slices::Stop,
 };
 use alloy_primitives::{Bytes, U256};
 use revm::{

@@ -55,7 +55,7 @@ pub fn execute(plan: &Plan, index: usize, evm: &mut Evm, progress: &mut Progress
     let mut pool = GasPool::new(block.gas_limit, rules.spec, 0);
     let mut executed: Vec<Executed> = Vec::with_capacity(block.calls.len());
     for (position, planned) in block.calls.iter().enumerate() {
-        if evm.inner.ctx.chain.stop.is_raised() {
+        if evm.inner.ctx.chain.stop.ends_work() {
             return Err(Failure::Cancelled);
         }
         let left = if block.is_executed { u64::MAX } else { pool.available(plan.validation) };

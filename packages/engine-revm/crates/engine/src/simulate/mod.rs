@@ -25,7 +25,8 @@ use crate::{
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
-    state::{Missed, SimulationState, Stop},
+    state::{Missed, SimulationState},
+    time_slices::Stop,
     touched::Touched,
 };
 use revm::context::{BlockEnv, CfgEnv};

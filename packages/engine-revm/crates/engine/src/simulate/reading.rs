@@ -5,9 +5,9 @@ use crate::{
     plan::Plan,
     rejection::Failure,
     state::{
-        Allowance, Layer, LookAhead, MOST_ASSUMED, MOST_NOTED, SimulationState, StateCache, StateSource, Stop,
-        thread_time,
+        Allowance, Layer, LookAhead, MOST_ASSUMED, MOST_NOTED, SimulationState, StateCache, StateSource, thread_time,
     },
+    time_slices::Stop,
 };
 use alloy_primitives::B256;
 use std::{

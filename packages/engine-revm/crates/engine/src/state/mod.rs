@@ -24,6 +24,6 @@ pub use change::{AccountChange, Code, Layer, analysed};
 pub use history::{NotCarried, Writes};
 pub use look_ahead::{Allowance, Assumed, Assumption, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, Missed, thread_time};
 pub use pinned::PinnedState;
-pub use read::{Cached, Read, ReadError, StateSource, Stop, Value};
+pub use read::{Cached, Read, ReadError, StateSource, Value};
 pub use simulation_state::SimulationState;
 pub use usual::Selector;

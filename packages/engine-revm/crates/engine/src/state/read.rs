@@ -1,9 +1,6 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::bytecode::Bytecode;
-use std::{
-    hash::{Hash, Hasher},
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::hash::{Hash, Hasher};
 
 /// One value of the pinned block's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,21 +87,6 @@ pub enum ReadError {
 }
 
 impl revm::database_interface::DBErrorMarker for ReadError {}
-
-/// Raised by whoever no longer wants the result.
-#[derive(Debug, Default)]
-pub struct Stop(AtomicBool);
-
-impl Stop {
-    pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    #[inline]
-    pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// Reads what no cache holds. May wait.
 pub trait StateSource: Send + Sync {

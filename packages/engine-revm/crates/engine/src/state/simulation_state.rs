@@ -5,10 +5,10 @@ use super::{
         Allowance, Assumed, Assumption, LEANS, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, Missed, thread_time,
     },
     pinned::PinnedState,
-    read::{Cached, Read, ReadError, StateSource, Stop},
+    read::{Cached, Read, ReadError, StateSource},
     usual::Selector,
 };
-use crate::{outcome::TouchedList, touched::Touched};
+use crate::{outcome::TouchedList, time_slices::Stop, touched::Touched};
 use alloy_primitives::{
     Address, B256, Bytes, U256,
     map::{AddressMap, HashMap},

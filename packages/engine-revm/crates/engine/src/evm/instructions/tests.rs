@@ -2,7 +2,8 @@ use super::*;
 use crate::{
     evm::{Evm, Inspector, PrecompileSet},
     plan::BlockRules,
-    state::{Read, ReadError, SimulationState, StateCache, StateSource, Stop, Value},
+    state::{Read, ReadError, SimulationState, StateCache, StateSource, Value},
+    time_slices::Stop,
 };
 use alloy_primitives::{B256, Bytes};
 use revm::{
