@@ -25,7 +25,7 @@ import {
   SimulationRejected,
 } from '@upfront/simulation'
 import type { Positions } from '../pending/positions.js'
-import type { SimulationBases } from '../pending/simulation-base.js'
+import type { SimulationBases } from '../pending/simulation-bases.js'
 import { lengthOf } from '../requests/answer-sender.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing, takingTurns } from '../simulate/growing-answer.js'

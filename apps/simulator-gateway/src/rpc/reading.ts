@@ -12,7 +12,7 @@ import {
   toQuantity,
 } from '@upfront/protocol'
 import type { Driver } from '@upfront/simulation'
-import type { SimulationBases } from '../pending/simulation-base.js'
+import type { SimulationBases } from '../pending/simulation-bases.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { ReadDeadline } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'

@@ -12,7 +12,7 @@ import {
 } from '@upfront/protocol'
 import type { OpenedPrefix, PinnedBlock, Probe, TouchedList } from '@upfront/simulation'
 import type { Positions } from '../pending/positions.js'
-import type { SimulationBases } from '../pending/simulation-base.js'
+import type { SimulationBases } from '../pending/simulation-bases.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { bounded } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
