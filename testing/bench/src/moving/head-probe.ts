@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 
-/** When asking the node over the same link first showed each head, milliseconds of `performance.now()`. */
+/** When asking the node over the same link first showed each head, milliseconds since 1970. */
 export class HeadProbe {
   readonly #shownAt = new Map<number, number>()
   readonly #pool: Pool
@@ -32,6 +32,7 @@ export class HeadProbe {
     const headers = { 'content-type': 'application/json' }
     const response = await this.#pool.request({ path: '/', method: 'POST', headers, body })
     const { result } = (await response.body.json()) as { result: string }
-    if (!this.#shownAt.has(Number(result))) this.#shownAt.set(Number(result), performance.now())
+    if (!this.#shownAt.has(Number(result)))
+      this.#shownAt.set(Number(result), performance.timeOrigin + performance.now())
   }
 }

@@ -6,7 +6,7 @@ import { cpuMilliseconds, residentBytes } from '../servers/process-usage.js'
 import { formatNumber, formatTable } from '../table.js'
 import { HeadProbe } from './head-probe.js'
 import { startMovingChain } from './moving-chain.js'
-import { countWrong, FLOOR, READ_METHODS, type Read, readInTurn, sendReads } from './reads.js'
+import { countWrong, FLOOR, READ_METHODS, type Read, sendReads } from './reads.js'
 import { type Answer, RECIPIENTS, send } from './traffic.js'
 
 /** The node's distance, there and back. */
@@ -47,7 +47,6 @@ const STALENESS_MS = 60
 const WARM_SECONDS = 60
 /** Of `eth_call` and `eth_getBalance` at `latest`: issue 29. */
 const READ_MEDIAN_MS = 1
-const READS_IN_TURN = 600
 const IDLE_BLOCKS = 10
 const HEAD_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_blockNumber'])
 
@@ -120,10 +119,11 @@ async function run(scenario: Scenario): Promise<void> {
     const trips = tripsOf(near)
     const idle = await idleCpu(gateway.pid, intervalMs)
     const theirs = await send(direct.url, chain.stage, rate, seconds)
-    const readSeconds = Math.min(seconds, 10)
-    const ourReads = await sendReads(gateway.url, chain.stage, rate, readSeconds)
-    const theirReads = await sendReads(direct.url, chain.stage, rate, readSeconds)
-    const inTurn = await readInTurn(gateway.url, chain.stage, READS_IN_TURN)
+    const readCount = Math.round(rate * Math.min(seconds, 10))
+    // As many as a warm-up at this rate would bring.
+    const inTurn = await sendReads(gateway.url, chain.stage, Math.round(rate * warmSeconds))
+    const ourReads = await sendReads(gateway.url, chain.stage, readCount, rate)
+    const theirReads = await sendReads(direct.url, chain.stage, readCount, rate)
     const wrong = await countWrong(ourReads, chain.rpcUrl, chain.stage)
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
     report(scenario, measured(ours, probe), measured(theirs, probe), {

@@ -1,6 +1,6 @@
-import { Pool } from 'undici'
 import { balanceQuery } from '../workloads/calls.js'
 import type { Stage } from '../workloads/workload.js'
+import { post } from './client.js'
 
 /** What needs no state shows what the way there and back takes: client, HTTP, admission, and whoever has the processor meanwhile. */
 export const FLOOR = 'eth_chainId'
@@ -23,73 +23,44 @@ function paramsOf(method: ReadMethod, stage: Stage, block: string): unknown[] {
   return [{ from, to, data }, block]
 }
 
-async function ask(pool: Pool, method: ReadMethod, params: unknown[]) {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const headers = { 'content-type': 'application/json' }
-  const response = await pool.request({ path: '/', method: 'POST', headers, body })
-  const { result } = JSON.parse(await response.body.text()) as { result?: unknown }
-  if (result === undefined) throw new Error(`${method} failed with HTTP ${response.statusCode}`)
-  return { result, state: String(response.headers['upfront-state'] ?? '') }
+/** Asks each method at its block. @throws an Error where one was refused */
+async function ask(
+  url: string,
+  stage: Stage,
+  questions: readonly { method: ReadMethod; at: string }[],
+  rate?: number,
+): Promise<Read[]> {
+  const bodies = questions.map(({ method, at }) =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: paramsOf(method, stage, at) }),
+  )
+  return (await post({ url, bodies, rate })).map(({ milliseconds, head, body }, index) => {
+    const { method } = questions[index]!
+    const { result } = JSON.parse(body) as { result?: unknown }
+    if (result === undefined) throw new Error(`${method} failed: ${head}`)
+    const block = /\r\nupfront-state: .*block=(\d+)/i.exec(head)?.[1]
+    return { method, milliseconds, result, block: block === undefined ? undefined : Number(block) }
+  })
 }
 
-async function read(pool: Pool, stage: Stage, index: number): Promise<Read> {
-  const method = READ_METHODS[index % READ_METHODS.length]!
-  const sent = performance.now()
-  const { result, state } = await ask(pool, method, paramsOf(method, stage, 'latest'))
-  const milliseconds = performance.now() - sent
-  const block = /block=(\d+)/.exec(state)?.[1]
-  return { method, milliseconds, result, block: block === undefined ? undefined : Number(block) }
-}
-
-/** Sends `rate` reads a second at `latest` for `seconds`, of each method in turn. @throws an Error where one was refused */
-export async function sendReads(url: string, stage: Stage, rate: number, seconds: number): Promise<Read[]> {
-  const pool = new Pool(url, { connections: 64 })
-  const began = performance.now()
-  try {
-    return await Promise.all(
-      Array.from({ length: Math.round(rate * seconds) }, async (_, index) => {
-        const due = began + (1_000 * index) / rate
-        await new Promise((resolve) => setTimeout(resolve, due - performance.now()))
-        return read(pool, stage, index)
-      }),
-    )
-  } finally {
-    await pool.close()
-  }
-}
-
-/** Sends as many reads at `latest`, each when the one before is answered. @throws an Error where one was refused */
-export async function readInTurn(url: string, stage: Stage, count: number): Promise<Read[]> {
-  const pool = new Pool(url, { connections: 1 })
-  const reads: Read[] = []
-  try {
-    while (reads.length < count) reads.push(await read(pool, stage, reads.length))
-    return reads
-  } finally {
-    await pool.close()
-  }
+/**
+ * Sends so many reads at `latest`, of each method in turn.
+ * @param rate of them a second; absent: each when the one before is answered
+ * @throws an Error where one was refused
+ */
+export function sendReads(url: string, stage: Stage, count: number, rate?: number): Promise<Read[]> {
+  const questions = Array.from({ length: count }, (_, index) => ({
+    method: READ_METHODS[index % READ_METHODS.length]!,
+    at: 'latest',
+  }))
+  return ask(url, stage, questions, rate)
 }
 
 /** How many of the answers are not what the node says at the block that they stand on. */
 export async function countWrong(reads: readonly Read[], nodeUrl: string, stage: Stage): Promise<number> {
-  const pool = new Pool(nodeUrl, { connections: 16 })
-  const right = new Map<string, Promise<unknown>>()
-  try {
-    const wrong = await Promise.all(
-      reads.map(async ({ method, block, result }) => {
-        if (block === undefined) return false
-        const key = `${method} ${block}`
-        const params = paramsOf(method, stage, `0x${block.toString(16)}`)
-        if (!right.has(key))
-          right.set(
-            key,
-            ask(pool, method, params).then((answer) => answer.result),
-          )
-        return (await right.get(key)) !== result
-      }),
-    )
-    return wrong.filter(Boolean).length
-  } finally {
-    await pool.close()
-  }
+  const keyOf = ({ method, block }: Pick<Read, 'method' | 'block'>) => `${method} ${block}`
+  const distinct = new Map(reads.filter(({ block }) => block !== undefined).map((read) => [keyOf(read), read]))
+  const questions = [...distinct.values()].map(({ method, block }) => ({ method, at: `0x${block!.toString(16)}` }))
+  const told = await ask(nodeUrl, stage, questions)
+  const right = new Map([...distinct.keys()].map((key, index) => [key, told[index]!.result]))
+  return reads.filter((read) => read.block !== undefined && right.get(keyOf(read)) !== read.result).length
 }

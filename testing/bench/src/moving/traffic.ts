@@ -1,12 +1,13 @@
 import { testTokenAbi } from '@upfront/devnet'
-import { Pool } from 'undici'
 import { encodeFunctionData, numberToHex } from 'viem'
 import { balanceQuery, nativeTransfer, swapV2, swapV3 } from '../workloads/calls.js'
 import type { SimulatedCall, SimulationPayload, Stage } from '../workloads/workload.js'
+import { post } from './client.js'
 
 export interface Answer {
-  /** From when it was due to its last byte. */
+  /** From when it was sent to its last byte. */
   milliseconds: number
+  /** Milliseconds since 1970. */
   answeredAt: number
   /** The sealed block that it stands on. */
   block: number
@@ -54,26 +55,13 @@ function counted(calls: readonly { status: string }[]): { calls: number; failed:
 
 /** Sends `rate` requests a second for `seconds`, whether answers come or not. @throws an Error where a request was refused */
 export async function send(url: string, stage: Stage, rate: number, seconds: number): Promise<Answer[]> {
-  const pool = new Pool(url, { connections: 256, headersTimeout: 120_000, bodyTimeout: 120_000 })
-  const began = performance.now()
-  const ask = async (index: number): Promise<Answer> => {
-    const due = began + (1_000 * index) / rate
-    await new Promise((resolve) => setTimeout(resolve, due - performance.now()))
-    const payload = requestOf(stage, index)
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [payload, 'latest'] })
-    const sent = performance.now()
-    const headers = { 'content-type': 'application/json' }
-    const response = await pool.request({ path: '/', method: 'POST', headers, body })
-    const text = await response.body.text()
-    const answeredAt = performance.now()
-    const { result } = JSON.parse(text) as { result?: { number: string; calls: { status: string }[] }[] }
+  const bodies = Array.from({ length: Math.round(rate * seconds) }, (_, index) =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [requestOf(stage, index), 'latest'] }),
+  )
+  return (await post({ url, bodies, rate })).map(({ milliseconds, answeredAt, head, body }) => {
+    const { result } = JSON.parse(body) as { result?: { number: string; calls: { status: string }[] }[] }
     const [block] = result ?? []
-    if (!block) throw new Error(`a simulation failed with HTTP ${response.statusCode}: ${text.slice(0, 500)}`)
-    return { milliseconds: answeredAt - sent, answeredAt, block: Number(block.number) - 1, ...counted(block.calls) }
-  }
-  try {
-    return await Promise.all(Array.from({ length: Math.round(rate * seconds) }, (_, index) => ask(index)))
-  } finally {
-    await pool.close()
-  }
+    if (!block) throw new Error(`a simulation failed: ${head}\n\n${body.slice(0, 500)}`)
+    return { milliseconds, answeredAt, block: Number(block.number) - 1, ...counted(block.calls) }
+  })
 }
