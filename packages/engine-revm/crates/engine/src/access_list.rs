@@ -21,7 +21,8 @@ pub fn end_list(rlp: &mut Vec<u8>, from: usize) {
     let bytes = length.to_be_bytes();
     let bytes = &bytes[length.leading_zeros() as usize / 8..];
     rlp[from - 1] = 0xf7 + bytes.len() as u8;
-    rlp.splice(from..from, bytes.iter().copied());
+    rlp.extend_from_slice(bytes);
+    rlp[from..].rotate_right(bytes.len());
 }
 
 /// Accounts by address, all that belongs to one in ascending order.

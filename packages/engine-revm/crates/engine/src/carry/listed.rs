@@ -50,8 +50,8 @@ impl<'a> Reader<'a> {
     /// that has storage is never made anew (EIP-7610), and one that is destroyed was made by the same transaction (EIP-6780), whose writes the
     /// list does not have then.
     fn list(&mut self) -> Option<Writes> {
-        // So long is a change in JSON, at the least.
-        let mut writes = Writes { values: Vec::with_capacity(self.text.len() / 256), ..Writes::default() };
+        // A slot that is written once is somewhat longer in JSON.
+        let mut writes = Writes { values: Vec::with_capacity(self.text.len() / 160), ..Writes::default() };
         let (mut last, mut slots) = (None, Vec::new());
         self.array(|list| {
             let (mut address, mut balance, mut nonce, mut code) = (Address::ZERO, None, None, None);
@@ -81,10 +81,10 @@ impl<'a> Reader<'a> {
                 return None;
             }
             list.codes.extend(code.map(|code| (address, code)));
-            let slots = slots.drain(..).map(|(slot, value)| (Read::Storage(address, slot), value));
-            let account = [(Read::Balance(address), balance), (Read::Nonce(address), nonce)].into_iter();
-            let words = account.filter_map(|(read, value)| Some((read, value?))).chain(slots);
-            writes.values.extend(words.map(|(read, value)| (read, Cached::Word(value))));
+            let mut write = |read, value| writes.values.push((read, Cached::Word(value)));
+            balance.into_iter().for_each(|balance| write(Read::Balance(address), balance));
+            nonce.into_iter().for_each(|nonce| write(Read::Nonce(address), nonce));
+            slots.drain(..).for_each(|(slot, value)| write(Read::Storage(address, slot), value));
             Some(())
         })?;
         self.begins_with(b' ');
@@ -127,16 +127,27 @@ impl<'a> Reader<'a> {
         let from = begin_list(&mut self.rlp);
         // Where they are in the RLP.
         let mut parts = [(0, 0); N];
+        let mut expected = 0;
         loop {
-            let name = self.string()?;
-            self.take(b':')?;
-            match names.iter().position(|each| each.as_bytes() == name) {
+            let place = match names.get(expected).and_then(|name| self.after_name(name)) {
+                Some(rest) => {
+                    self.text = rest;
+                    Some(expected)
+                }
+                None => {
+                    let name = self.string()?;
+                    self.take(b':')?;
+                    names.iter().position(|each| each.as_bytes() == name)
+                }
+            };
+            match place {
                 None => self.skip()?,
                 Some(place) if parts[place].0 > 0 => return None,
                 Some(place) => {
                     let begin = self.rlp.len();
                     field(self, place)?;
                     parts[place] = (begin, self.rlp.len());
+                    expected = place + 1;
                 }
             }
             if !self.takes(b',') {
@@ -154,6 +165,11 @@ impl<'a> Reader<'a> {
         }
         end_list(&mut self.rlp, from);
         Some(())
+    }
+
+    /// What comes after this name, where it comes next as nearly every node writes it.
+    fn after_name(&self, name: &str) -> Option<&'a [u8]> {
+        self.text.strip_prefix(b"\"")?.strip_prefix(name.as_bytes())?.strip_prefix(b"\":")
     }
 
     fn address(&mut self) -> Option<Address> {
@@ -178,14 +194,22 @@ impl<'a> Reader<'a> {
             Some((word, [b'"', rest @ ..])) if hex::decode_to_slice(word, &mut bytes).is_ok() => self.text = rest,
             _ => {
                 let digits = self.until_quote()?.strip_prefix(b"0x")?;
-                let mut all = [b'0'; 64];
-                all.get_mut(64usize.checked_sub(digits.len())?..)?.copy_from_slice(digits);
-                hex::decode_to_slice(all, &mut bytes).ok()?;
+                bytes = [0; 32];
+                for (place, digit) in digits.iter().rev().enumerate() {
+                    let byte = bytes.get_mut(31usize.checked_sub(place / 2)?)?;
+                    *byte |= (char::from(*digit).to_digit(16)? as u8) << (place % 2 * 4);
+                }
             }
         }
-        let begin = bytes.iter().position(|byte| *byte > 0).unwrap_or(bytes.len());
-        bytes[begin..].encode(&mut self.rlp);
-        Some(U256::from_be_bytes(bytes))
+        let value = U256::from_be_bytes(bytes);
+        match value.leading_zeros() / 8 {
+            0 => {
+                self.rlp.push(0x80 + 32);
+                self.rlp.extend_from_slice(&bytes);
+            }
+            zeros => bytes[zeros..].encode(&mut self.rlp),
+        }
+        Some(value)
     }
 
     /// Without escapes, which nothing here is written with.
@@ -274,6 +298,21 @@ mod tests {
         ];
         for list in same {
             assert_eq!(promised(&list, HASH).unwrap().values.len(), 3, "{list:.600}");
+        }
+    }
+
+    #[test]
+    fn reads_a_number_to_its_quote_where_another_quote_is_where_a_longer_one_ends() {
+        let text = format!(r#""0x{}","changes":[{{"index":"0x12345","#, "7".repeat(34));
+        assert_eq!(text.as_bytes()[67], b'"');
+        let mut reader = Reader { text: text.as_bytes(), rlp: Vec::new(), codes: Vec::new() };
+        assert_eq!(reader.word(), U256::from_str_radix(&"7".repeat(34), 16).ok());
+        assert!(reader.text.starts_with(br#","changes""#));
+        for (text, value) in
+            [(r#""0x""#, Some(0)), (r#""0x0102""#, Some(0x102)), (r#""0x+1""#, None), (r#""12""#, None)]
+        {
+            let mut reader = Reader { text: text.as_bytes(), rlp: Vec::new(), codes: Vec::new() };
+            assert_eq!(reader.word(), value.map(U256::from), "{text}");
         }
     }
 
