@@ -1,7 +1,8 @@
 use crate::time_slices::Stop;
 use std::{
     collections::VecDeque,
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard},
+    thread::{self, Thread},
     time::Duration,
 };
 
@@ -12,7 +13,7 @@ const MOST_FRAMES: u64 = 1_024;
 /// Of one frame beside its memory: the EVM stack, code that it creates, what revm keeps.
 const FRAME_BYTES: usize = 64 * 1024;
 /// How often one that waits looks whether it is stopped.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The EVM's memory that simulations on all threads may take together. Whoever needs much takes its turn, in the order of asking, and
 /// holds the most that its gas can pay for until it ends: so none waits for another that waits.
@@ -22,14 +23,22 @@ pub struct MemoryGate {
     /// Called on the thread of a simulation that needed much, once its memory is freed and before the next one has its turn.
     return_freed: fn(),
     turns: Mutex<Turns>,
-    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Turns {
     taken: usize,
-    waiting: VecDeque<u64>,
+    waiting: VecDeque<(u64, Thread)>,
     last: u64,
+}
+
+impl Turns {
+    /// Has the first one look whether it is its turn.
+    fn wake_first(&self) {
+        if let Some((_, thread)) = self.waiting.front() {
+            thread.unpark();
+        }
+    }
 }
 
 impl Default for MemoryGate {
@@ -41,7 +50,7 @@ impl Default for MemoryGate {
 impl MemoryGate {
     /// `return_freed` gives to the system what the allocator keeps of memory that this thread freed.
     pub fn new(bytes: usize, return_freed: fn()) -> Self {
-        Self { bytes, return_freed, turns: Mutex::default(), changed: Condvar::new() }
+        Self { bytes, return_freed, turns: Mutex::default() }
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
@@ -53,28 +62,27 @@ impl MemoryGate {
         let mut turns = self.turns();
         turns.last += 1;
         let mine = turns.last;
-        turns.waiting.push_back(mine);
-        while turns.waiting.front() != Some(&mine) || bytes > self.bytes - turns.taken {
-            if stop.is_raised() {
-                turns.waiting.retain(|&ticket| ticket != mine);
-                self.changed.notify_all();
-                return false;
+        turns.waiting.push_back((mine, thread::current()));
+        loop {
+            let is_first = turns.waiting.front().is_some_and(|&(ticket, _)| ticket == mine);
+            let fits = is_first && bytes <= self.bytes - turns.taken;
+            if fits || stop.is_raised() {
+                turns.waiting.retain(|&(ticket, _)| ticket != mine);
+                turns.taken += if fits { bytes } else { 0 };
+                turns.wake_first();
+                return fits;
             }
+            drop(turns);
             stop.leave();
-            turns = match self.changed.wait_timeout(turns, LOOK_EVERY) {
-                Ok((turns, _)) => turns,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
+            thread::park_timeout(LOOK_EVERY);
+            turns = self.turns();
         }
-        turns.waiting.pop_front();
-        turns.taken += bytes;
-        self.changed.notify_all();
-        true
     }
 
     fn give(&self, bytes: usize) {
-        self.turns().taken -= bytes;
-        self.changed.notify_all();
+        let mut turns = self.turns();
+        turns.taken -= bytes;
+        turns.wake_first();
     }
 
     /// Waits until the bytes are free, or all where that is less, and holds them. None where it was stopped before.
