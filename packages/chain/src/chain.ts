@@ -144,14 +144,14 @@ export class Chain {
    * The followed block with this hash; undefined where the node does not serve it.
    * @throws or rejects with the signal's reason
    */
-  async sealed(hash: Hash, { signal }: Cancellation): Promise<FollowedBlock | undefined> {
+  async sealed(hash: Hash, cancellation: Cancellation): Promise<FollowedBlock | undefined> {
     const kept = this.head.kept.get(hash)
     if (kept !== undefined) return kept
     // Others may wait for it too: it is not tied to one request.
     const limits = { deadline: performance.now() + BLOCK_TIMEOUT_MS }
     return unlessAborted(
       this.head.block(hash, limits).catch(() => undefined),
-      signal,
+      cancellation.signal,
     )
   }
 

@@ -1,7 +1,6 @@
 import {
   type CallLimits,
   type CallQueue,
-  type CancelSignal,
   malformed,
   type UpstreamCall,
   UpstreamError,
@@ -63,9 +62,9 @@ export class BlockLogs {
    */
   async of(
     { hash, logsBloom }: Pick<BlockHeader, 'hash' | 'logsBloom'>,
-    { signal }: CallLimits = {},
+    limits: CallLimits = {},
   ): Promise<readonly BlockLog[]> {
-    return hasNoLogs(logsBloom) ? NONE : this.#asked.of(hash, logsCall(hash), signal)
+    return hasNoLogs(logsBloom) ? NONE : this.#asked.of(hash, logsCall(hash), limits)
   }
 }
 
@@ -115,7 +114,7 @@ export class AskedOnce<V extends readonly unknown[]> {
   }
 
   /** @throws or rejects with UpstreamError, or the signal's reason */
-  async of(block: Hash, call: BlockQuestion<V>, signal?: CancelSignal): Promise<V> {
+  async of(block: Hash, call: BlockQuestion<V>, limits: CallLimits): Promise<V> {
     const kept = this.#kept.get(block)
     if (kept !== undefined) return kept
     let asked = this.#underWay.get(block)
@@ -125,7 +124,7 @@ export class AskedOnce<V extends readonly unknown[]> {
       )
       this.#underWay.set(block, asked)
     }
-    return unlessAborted(asked, signal)
+    return unlessAborted(asked, limits.signal)
   }
 
   async #ask(block: Hash, call: UpstreamCall<V>): Promise<V> {
@@ -152,9 +151,9 @@ export class BlockReceipts {
    * Each as JSON, in order; undefined where the node does not give those of a block by its hash.
    * @throws or rejects with the signal's reason
    */
-  async of({ header: { hash }, rpc }: FollowedBlock, { signal }: CallLimits): Promise<readonly string[] | undefined> {
+  async of({ header: { hash }, rpc }: FollowedBlock, limits: CallLimits): Promise<readonly string[] | undefined> {
     const call = receiptsCall(hash, (rpc.transactions as unknown[]).length)
-    return this.#asked.of(hash, call, signal).catch((error) => {
+    return this.#asked.of(hash, call, limits).catch((error) => {
       if (error instanceof UpstreamError) return undefined
       throw error
     })

@@ -21,12 +21,13 @@ export class ServedRules {
   }
 
   /** @throws or rejects with UpstreamError, ChainMismatch, or the signal's reason */
-  get({ signal }: Cancellation): Awaitable<ChainRules> {
+  get(cancellation: Cancellation): Awaitable<ChainRules> {
     if (this.#known !== undefined) {
       // Where that fails, the known ones stay.
       if (performance.now() > this.#staleAt) this.#fetch().catch(() => undefined)
       return this.#known
     }
+    const { signal } = cancellation
     signal.throwIfAborted()
     return unlessAborted(this.#fetch(), signal)
   }
