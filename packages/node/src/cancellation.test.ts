@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
-import { Canceller, type CancelSignal, onAbort, pause, unlessAborted } from './cancellation.js'
-import { within } from './within.js'
+import { Canceller, type CancelSignal, onAbort, pause } from './cancellation.js'
+import { unlessAborted, within } from './within.js'
 
 interface Made {
   signal: CancelSignal

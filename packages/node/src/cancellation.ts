@@ -72,24 +72,6 @@ export function onAbort(signal: CancelSignal | undefined, listener: () => void):
   return () => signal.removeEventListener('abort', listener)
 }
 
-/** Settles as `work` does or, if that is sooner, rejects with the signal's reason. The work itself goes on. */
-export function unlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
-  if (signal === undefined) return work
-  return new Promise((resolve, reject) => {
-    const takeOff = onAbort(signal, () => reject(signal.reason))
-    work.then(
-      (value) => {
-        takeOff()
-        resolve(value)
-      },
-      (reason) => {
-        takeOff()
-        reject(reason)
-      },
-    )
-  })
-}
-
 /** Waits so many milliseconds. @throws the signal's reason, once it aborts */
 export function pause(milliseconds: number, signal?: CancelSignal): Promise<void> {
   if (signal === undefined) return sleep(milliseconds)

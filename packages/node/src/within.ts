@@ -1,5 +1,5 @@
 import type { Awaitable } from './awaitable.js'
-import { onAbort } from './cancellation.js'
+import { type CancelSignal, onAbort } from './cancellation.js'
 import { deadline, met } from './deadline.js'
 import type { CallLimits } from './upstream-call.js'
 
@@ -25,4 +25,9 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
       (reason) => end(reject, reason),
     )
   })
+}
+
+/** Settles as `work` does or, if that is sooner, rejects with the signal's reason. The work itself goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
+  return within(work, signal === undefined ? {} : { signal }, () => new Error('late')) as Promise<T>
 }

@@ -262,8 +262,7 @@ function failureOf(pending: CallOutcome<PendingAnswer>): UpstreamError | undefin
 }
 
 function nodeParameter(parameter: BlockParameter): string | { hash: Hash } {
-  if (parameter.kind === 'hash') return { hash: parameter.hash }
-  return parameter.kind === 'tag' ? parameter.tag : toQuantity(parameter.number)
+  return parameter.kind === 'hash' ? { hash: parameter.hash } : describe(parameter)
 }
 
 function describe(parameter: BlockParameter): string {

@@ -2,7 +2,6 @@ import { type CallOutcome, type UpstreamCall, UpstreamError, UpstreamFault } fro
 import type { Address, BlockHeader, Hash, Hex } from '@upfront/protocol'
 import { readKey, type StateRead } from '../engine/state.js'
 import { BlockHints } from './block-hints.js'
-import { InFlightReads, MergedReads } from './in-flight-reads.js'
 import { pinnedState } from './pinned-state.js'
 
 const HASH: Hash = `0x${'ab'.repeat(32)}`
@@ -61,12 +60,11 @@ function hints(served: Record<string, unknown>, asksNode = true) {
     reference: () => ({ blockHash: PARENT }),
     askAhead: (_: unknown, all: readonly StateRead[]) => {
       read.push(...all.map(readKey))
-      return new MergedReads(Promise.resolve([]), [new InFlightReads(0)], 0)
+      return all.length === 0 ? undefined : Promise.resolve()
     },
   }
-  const engine = { missing: (_: Hash, all: readonly StateRead[]) => [...all] }
   return {
-    hints: new BlockHints(client, queue, reads, engine, (feature) => lacks.push(feature), asksNode),
+    hints: new BlockHints(client, queue, reads, (feature) => lacks.push(feature), asksNode),
     ...{ asked, probed, read, lacks },
   }
 }

@@ -7,7 +7,6 @@ import {
   type UpstreamClient,
 } from '@upfront/node'
 import { type Address, type BlockHeader, type Hash, toQuantity } from '@upfront/protocol'
-import type { Engine } from '../engine/engine.js'
 import { readKey, type StateRead } from '../engine/state.js'
 import type { PinnedState } from './pinned-state.js'
 import type { BlockReference } from './read-call.js'
@@ -48,7 +47,6 @@ export class BlockHints {
   readonly #client: Pick<UpstreamClient, 'batch'>
   readonly #queue: Pick<CallQueue, 'send'>
   readonly #reads: Pick<StateReads, 'askAhead' | 'reference'>
-  readonly #engine: Pick<Engine, 'missing'>
   readonly #unserved: Unserved<Kind>
   readonly #served = new Set<Kind>()
   readonly #asksNode: boolean
@@ -57,14 +55,12 @@ export class BlockHints {
     client: Pick<UpstreamClient, 'batch'>,
     queue: Pick<CallQueue, 'send'>,
     reads: Pick<StateReads, 'askAhead' | 'reference'>,
-    engine: Pick<Engine, 'missing'>,
     onWorkaround: (lacks: string) => void,
     asksNode: boolean,
   ) {
     this.#client = client
     this.#queue = queue
     this.#reads = reads
-    this.#engine = engine
     this.#unserved = new Unserved(onWorkaround)
     this.#asksNode = asksNode
   }
@@ -119,14 +115,9 @@ export class BlockHints {
     return outcomes.flatMap((outcome) => ('value' in outcome ? outcome.value : []))
   }
 
-  /** Never rejects. */
-  #read(touched: StateRead[], { block, key }: PinnedState): Promise<unknown> | undefined {
+  #read(touched: StateRead[], at: PinnedState): Promise<unknown> | undefined {
     const reads = new Map(touched.slice(0, MOST_TOUCHED).map((read) => [readKey(read), read]))
-    const missing = this.#engine.missing(key, [...reads.values()])
-    if (missing.length === 0) return undefined
-    const asked = this.#reads.askAhead(block, missing)
-    // What fails is read when it is needed.
-    return asked.outcomes.catch(() => undefined).finally(() => asked.leave())
+    return this.#reads.askAhead(at, [...reads.values()])
   }
 }
 

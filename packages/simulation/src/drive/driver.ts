@@ -54,8 +54,8 @@ export class Driver {
     const reads = new StateReads(queue, engine, label, onWorkaround)
     this.#engine = engine
     this.#reads = reads
-    this.#hints = new Hints(queue, reads, engine, onWorkaround, options.hints)
-    this.#blockHints = new BlockHints(client, queue, reads, engine, onWorkaround, options.hints)
+    this.#hints = new Hints(queue, reads, onWorkaround, options.hints)
+    this.#blockHints = new BlockHints(client, queue, reads, onWorkaround, options.hints)
     this.#observer = observer
     this.#onRejected = options.onRejected
     this.#silent = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
@@ -119,10 +119,7 @@ export class Driver {
 
   /** Has the engine know these values before work asks for them. Only a help: what fails is read again when it is needed. */
   readAhead(reads: readonly StateRead[], at: PinnedState): void {
-    const missing = this.#engine.missing(at.key, reads)
-    if (missing.length === 0) return
-    const asked = this.#reads.askAhead(at.block, missing)
-    asked.outcomes.catch(() => undefined).finally(() => asked.leave())
+    void this.#reads.askAhead(at, reads)
   }
 
   /**

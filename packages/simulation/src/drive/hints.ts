@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallQueue, UpstreamCall, UpstreamFault } from '@upfront/node'
 import type { Address, StateOverride } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
-import type { Engine } from '../engine/engine.js'
 import { layerValue } from '../engine/layer-value.js'
 import type { StateRead } from '../engine/state.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
@@ -33,22 +32,14 @@ type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessLis
 export class Hints {
   readonly #queue: CallQueue
   readonly #reads: StateReads
-  readonly #engine: Pick<Engine, 'missing'>
   readonly #unserved: Unserved<Feature>
   readonly #asksNode: boolean
   readonly #seen = new LRUCache<string, true>({ max: MOST_SEEN })
   #pausedUntil = 0
 
-  constructor(
-    queue: CallQueue,
-    reads: StateReads,
-    engine: Pick<Engine, 'missing'>,
-    onWorkaround: (lacks: string) => void,
-    asksNode: boolean,
-  ) {
+  constructor(queue: CallQueue, reads: StateReads, onWorkaround: (lacks: string) => void, asksNode: boolean) {
     this.#queue = queue
     this.#reads = reads
-    this.#engine = engine
     this.#unserved = new Unserved(onWorkaround)
     this.#asksNode = asksNode
   }
@@ -131,15 +122,11 @@ export class Hints {
   }
 
   /** Undefined where there is nothing to read. Never rejects. */
-  #read(touched: StateRead[], plan: SimulationPlan, { block, key, layers }: PinnedState): Promise<unknown> | undefined {
+  #read(touched: StateRead[], plan: SimulationPlan, at: PinnedState): Promise<unknown> | undefined {
     const overridden = new Overridden()
     for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
-    const open = touched.filter((read) => !overridden.has(read) && layerValue(layers, read) === undefined)
-    const missing = this.#engine.missing(key, open.slice(0, MOST_TOUCHED))
-    if (missing.length === 0) return undefined
-    const asked = this.#reads.askAhead(block, missing)
-    // What fails is read when it is needed.
-    return asked.outcomes.catch(() => undefined).finally(() => asked.leave())
+    const open = touched.filter((read) => !overridden.has(read) && layerValue(at.layers, read) === undefined)
+    return this.#reads.askAhead(at, open.slice(0, MOST_TOUCHED))
   }
 }
 

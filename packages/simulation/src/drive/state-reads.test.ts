@@ -21,7 +21,7 @@ function ask(outcomes: ('lost' | 'answered')[]) {
     })
   const reads = new StateReads(
     { sendAll } as unknown as CallQueue,
-    { provide: () => undefined },
+    { provide: () => undefined, missing: (_, reads) => [...reads] },
     'node',
     () => undefined,
   )

@@ -8,6 +8,7 @@ import { BlockMoved, type PinnedBlock } from '../block/pinned-block.js'
 import type { Engine } from '../engine/engine.js'
 import { readKey, type StateRead, type StateValue } from '../engine/state.js'
 import { type InFlightRead, InFlightReads, MergedReads, mergeReads, type ReadOutcome } from './in-flight-reads.js'
+import type { PinnedState } from './pinned-state.js'
 import { type AccountRead, type BlockReference, readCall } from './read-call.js'
 
 /** An answer under way for longer is not waited for by newcomers: the node may be back by now. */
@@ -26,7 +27,7 @@ const MOST_BLOCKS = 1_000
 /** Reads of pinned blocks: joined, batched, and never handed out unless they are that very block's. */
 export class StateReads {
   readonly #queue: CallQueue
-  readonly #engine: Pick<Engine, 'provide'>
+  readonly #engine: Pick<Engine, 'provide' | 'missing'>
   readonly #label: string
   readonly #onWorkaround: (lacks: string) => void
   /** Reads under way, by state and read. */
@@ -37,7 +38,12 @@ export class StateReads {
   readonly #lacking = new LRUCache<Hash, true>({ max: MOST_BLOCKS })
 
   /** @param engine keeps what nobody waits for any more when it comes */
-  constructor(queue: CallQueue, engine: Pick<Engine, 'provide'>, label: string, onWorkaround: (lacks: string) => void) {
+  constructor(
+    queue: CallQueue,
+    engine: Pick<Engine, 'provide' | 'missing'>,
+    label: string,
+    onWorkaround: (lacks: string) => void,
+  ) {
     this.#queue = queue
     this.#engine = engine
     this.#label = label
@@ -52,9 +58,15 @@ export class StateReads {
     return this.#ask(block, reads, false)
   }
 
-  /** `ask`, with the values given to the engine as they come. */
-  askAhead(block: PinnedBlock, reads: readonly StateRead[]): MergedReads {
-    return this.#ask(block, reads, true)
+  /**
+   * Has the engine know these values before work asks for them. Only a help: what fails is read again when it is needed.
+   * @returns what resolves once they came, and never rejects; undefined where the engine knows them all
+   */
+  askAhead({ block, key }: PinnedState, reads: readonly StateRead[]): Promise<unknown> | undefined {
+    const missing = this.#engine.missing(key, reads)
+    if (missing.length === 0) return undefined
+    const asked = this.#ask(block, missing, true)
+    return asked.outcomes.catch(() => undefined).finally(() => asked.leave())
   }
 
   #ask(block: PinnedBlock, reads: readonly StateRead[], ahead: boolean): MergedReads {
