@@ -21,8 +21,9 @@ type Line = Map<string, Set<Waiting>>
 
 /**
  * Shares a capacity (slots, bytes) among requests; `maxQueued` of them wait. A client may hold as much as is free beside it, so that
- * there is always something for others; one that holds nothing may take of `forFirst` too, which is beside the capacity. Turns go to who holds the least and needs no more than is there; a client's own requests wait
- * behind each other. Where too many wait, those of the client with the most are refused.
+ * there is always something for others. One that holds nothing may take of `forFirst` too, which is beside the capacity. Turns go to who
+ * holds the least and needs no more than is there; a client's own requests wait behind each other. Where too many wait, those of the
+ * client with the most are refused.
  */
 export class RequestQueue {
   #taken = 0
