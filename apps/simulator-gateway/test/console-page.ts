@@ -7,12 +7,14 @@ import { until } from './preconfirmed-stand.js'
 export type PageOptions = NonNullable<Parameters<Browser['newPage']>[0]>
 
 /** The two sizes of which every view is tried, and the colours of each. */
-export const LOOKS: [string, PageOptions][] = [
+const ALL_LOOKS: [string, PageOptions][] = [
   ['on a phone, light', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
   ['on a phone, dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
   ['on a desk, light', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
   ['on a desk, dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
 ]
+/** Each size and each colour once; all of them by `npm run test:looks`. */
+export const LOOKS = process.env.CONSOLE_LOOKS === 'all' ? ALL_LOOKS : ALL_LOOKS.slice(1, 3)
 
 /**
  * Pages of `/console`, for the tests of the `describe` that calls this: starts what they need, and a browser where there is one, and

@@ -5,7 +5,7 @@ import { HOSTILE_PROGRAMS } from './programs.js'
 import { type BlockResult, callOf, TARGET } from './simulate-params.js'
 
 /** Short, for the tests' sake: a loop may last longer on a machine under load. */
-const REQUEST_TIMEOUT_MS = 2_500
+const REQUEST_TIMEOUT_MS = 1_200
 /** Requests of one attacker at a time. */
 const ATTACKERS = 4
 const HUGE_GAS = '0xffffffffffff'

@@ -77,5 +77,5 @@ export function send(
 }
 
 export async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 30))
 }

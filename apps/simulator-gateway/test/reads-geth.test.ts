@@ -109,7 +109,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     // Nothing is carried before something is known, nor after a block that came too late to be known.
     while (!(await held()) || (await carried()) < 24) {
       await gateway.call('eth_simulateV1', [{ blockStateCalls: [{}] }, 'latest'])
-      await sleep(50)
+      await sleep(INTERVAL_MS)
     }
   }, 120_000)
   afterAll(async () => {

@@ -169,22 +169,26 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
   beforeEach(async () => {
     node = await startFaultProxy(anvil.rpcUrl)
     node.latencyMs = LATENCY_MS
-    gateway = await start({ CARRY_STATE: 'on' })
-    // What the gateway asks as it starts is over, and the head is followed, once this needs nothing more.
-    do {
-      node.reset()
-      await gateway.call('eth_simulateV1', callOf('0x00'))
-      await sleep(5 * LATENCY_MS)
-    } while (node.stats.requests > 0)
   }, 120_000)
   afterEach(async () => {
     await gateway?.stop()
     await node?.stop()
   })
 
-  function start(environment: Variables): Promise<GatewayProcess> {
+  async function start(environment: Variables = { CARRY_STATE: 'on' }): Promise<void> {
     const following = { UPSTREAM_WS_URL: anvil.wsUrl, FOLLOW_HEAD: 'always', LIMITS: { timeoutMs: 60_000 } }
-    return startGatewayProcess({ UPSTREAM_RPC_URL: node.url, EVM_ENGINE: engine, ...following, ...environment })
+    gateway = await startGatewayProcess({
+      UPSTREAM_RPC_URL: node.url,
+      EVM_ENGINE: engine,
+      ...following,
+      ...environment,
+    })
+    // What the gateway asks as it starts is over, and the head is followed, once this needs nothing more.
+    do {
+      node.reset()
+      await gateway.call('eth_simulateV1', callOf('0x00'))
+      await sleep(5 * LATENCY_MS)
+    } while (node.stats.requests > 0)
   }
 
   /** The HTTP requests that reading state for the simulation took. */
@@ -209,6 +213,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
   }
 
   it('are few for a first swap, one or two for a new sender in the same pool, none where all is known', async () => {
+    await start()
     expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBeLessThanOrEqual(most.firstSwap)
     expect([hints(), await countedHints()]).toEqual([1, 1])
     expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBe(0)
@@ -218,10 +223,12 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
   }, 120_000)
 
   it(`are as many as reads that depend on each other for ${most.calls} mixed calls`, async () => {
+    await start()
     expect(await tripsOf([{ calls: mixed(most.calls) }])).toBeLessThanOrEqual(most.mixedCalls)
   }, 120_000)
 
   it('are none on a new head to which state was carried', async () => {
+    await start()
     await tripsOf([{ calls: mixed(20) }])
     await nextHead()
     while (!((await gateway.metric('upfront_carry_blocks_total{outcome="carried"}')) > 0)) await sleep(20)
@@ -229,8 +236,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
   }, 120_000)
 
   it('are at most two on a new head to which no state was carried, though a swap has changed it, and without a hint (HINTS=off)', async () => {
-    await gateway.stop()
-    gateway = await start({ CARRY_STATE: 'off', HINTS: 'off' })
+    await start({ CARRY_STATE: 'off', HINTS: 'off' })
     await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])
     expect([hints(), await countedHints()]).toEqual([0, Number.NaN])
     await rpc(anvil.rpcUrl, 'eth_sendTransaction', [{ ...swapV3(trader, 10n ** 15n), gas: '0x61a80' }])
@@ -241,6 +247,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
   }, 120_000)
 
   it('are few for a loop that reads slot after slot until it is refused', async () => {
+    await start()
     // PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP
     const stateOverrides = { [another!]: { code: '0x5f5b8054506001016001560000' } }
     node.reset()
@@ -253,8 +260,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
   it('are few where another sender swaps, and on another pair of the same factory, without a hint or a carried block', async () => {
     const { pair, tokenIn } = await anotherPair()
     await fund(another!, uniswap.token1)
-    await gateway.stop()
-    gateway = await start({ CARRY_STATE: 'off', HINTS: 'off' })
+    await start({ CARRY_STATE: 'off', HINTS: 'off' })
     await tripsOf([{ calls: [swapV2(trader)] }])
     await nextHead()
     expect(await tripsOf([{ calls: [swapV2(another!)] }])).toBeLessThanOrEqual(most.newSender)

@@ -22,7 +22,7 @@ const UNNEEDED = `0x${'0'.repeat(63)}9`
 const GUESSER = assemble('5 SLOAD >set JUMPI 9 SLOAD 0 MSTORE STOP @set 5 SLOAD 0 MSTORE 32 0 RETURN')
 
 /** Each with a proxy of its own; most of a scenario's time is waiting. */
-const LANES = 6
+const LANES = 4
 
 interface Lane {
   gateway: GatewayProcess

@@ -75,7 +75,7 @@ describe.each(BUILDS)('an engine, on the %s build', (_build, create) => {
     const look = setInterval(() => {
       most = Math.max(most, process.memoryUsage.rss())
     }, 1)
-    const results = await Promise.all(Array.from({ length: 16 }, () => simulated(small, deep)))
+    const results = await Promise.all(Array.from({ length: 8 }, () => simulated(small, deep)))
     clearInterval(look)
     small.close()
     expect(new Set(results.map(({ blocks }) => blocks[0]!.gasUsed)).size).toBe(1)

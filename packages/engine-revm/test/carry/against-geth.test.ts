@@ -21,7 +21,7 @@ const withGeth = geth === undefined ? describe.skip : describe
 const BLOCKS = Number(process.env.CARRY_BLOCKS ?? 20)
 const SEED = Number(process.env.CARRY_SEED ?? 20_261_123)
 /** At each block, and in a part of them. */
-const READS = Number(process.env.CARRY_READS ?? 120)
+const READS = Number(process.env.CARRY_READS ?? 40)
 const SIMULATIONS = Number(process.env.CARRY_SIMULATIONS ?? 4)
 const SIMULATED_PERCENT = process.env.CARRY_SIMULATIONS === undefined ? 30 : 100
 
