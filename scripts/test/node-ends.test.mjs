@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { DEVNET_ROLES, USDC_ADDRESS } from '../../testing/devnet/dist/index.js'
+import { DEVNET_ROLES, emptyLedger, USDC_ADDRESS } from '../../testing/devnet/dist/index.js'
 import { packageFolders, root } from '../install.mjs'
 import { NODE_ENDS, nodeAt } from '../node-ends.mjs'
 
@@ -54,7 +54,7 @@ for (const version of NODE_ENDS) {
         const billing = await startService('apps/billing', {
           BILLING_PORT: '0',
           BILLING_TOKEN: 'token',
-          BILLING_DATA_DIR: join(folder, 'ledger'),
+          BILLING_DATA_DIR: emptyLedger(join(folder, 'ledger')),
           FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators[0].privateKey,
           CHAINS: JSON.stringify({
             'eip155:31337': {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { builtProgram, freePort, startDevnet } from '../../testing/devnet/dist/index.js'
+import { builtProgram, emptyLedger, freePort, startDevnet } from '../../testing/devnet/dist/index.js'
 import { root } from '../install.mjs'
 import { installPacked, link } from './install-packed.mjs'
 import { fileIn, snippets, textOf } from './snippets.mjs'
@@ -163,7 +163,7 @@ it('docs/selling.md and docs/buying.md alone lead from an empty folder to a paid
       PATH: process.env.PATH,
       BILLING_PORT: String(billingPort),
       BILLING_TOKEN: token,
-      BILLING_DATA_DIR: join(project, 'ledger'),
+      BILLING_DATA_DIR: emptyLedger(join(project, 'ledger')),
       FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0].privateKey,
       CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, confirmations: 1, tokens } }),
     },

@@ -7,6 +7,9 @@ import { type RunningBilling, usdcBalance, useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
 import { until } from './support/until.js'
 
+/** `npm run test:races` has more. */
+const PAYMENTS = Number(process.env.RACE_PAYMENTS ?? 20)
+
 async function inParallel<T>(count: number, concurrency: number, act: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = []
   let next = 0
@@ -37,9 +40,9 @@ describe.each(stores())('races, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
 
-  test('100 parallel uses of one authorization make one reservation', async () => {
+  test(`${2 * PAYMENTS} parallel uses of one authorization make one reservation`, async () => {
     const payload = await sign()
-    const results = await Promise.all(Array.from({ length: 100 }, () => stand.billing.authorize(payload)))
+    const results = await Promise.all(Array.from({ length: 2 * PAYMENTS }, () => stand.billing.authorize(payload)))
     expect(results.filter(({ outcome }) => outcome === 'authorized')).toHaveLength(1)
     const reasons = results.flatMap((result) => (result.outcome === 'refused' ? [result.reason] : []))
     expect(new Set(reasons)).toEqual(new Set(['permit2_invalid_nonce']))
@@ -93,7 +96,8 @@ describe.each(stores())('races, on $name', (store) => {
     expect(results.filter(({ outcome }) => outcome === 'done')).toHaveLength(1)
   })
 
-  test('20 authorizations at concurrency 10 settle', () => settleMany(20, stand.devnet, [stand.billing]))
+  test(`${PAYMENTS / 2} authorizations at concurrency 10 settle`, () =>
+    settleMany(PAYMENTS / 2, stand.devnet, [stand.billing]))
 
   if (store.name === 'Postgres') {
     test('a payer who could not be collected from is refused by another billing process, from the first doubt on', async () => {
@@ -159,14 +163,14 @@ describe.each(stores())('races, on $name', (store) => {
       }
     })
 
-    test('50 settle with a block per second, through two billing processes with one key', async () => {
+    test(`${PAYMENTS} settle with a block per second, through two billing processes with one key`, async () => {
       const { devnet, billing, variables } = stand
       const other = await runBilling(devnet.rpcUrl, variables)
       const anvil = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
       await anvil.setAutomine(false)
       await anvil.setIntervalMining({ interval: 1 })
       try {
-        await settleMany(50, devnet, [billing, other])
+        await settleMany(PAYMENTS, devnet, [billing, other])
       } finally {
         await other.close()
       }

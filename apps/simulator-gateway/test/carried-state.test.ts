@@ -65,7 +65,7 @@ describeWithGeth('state that is carried from block to block', () => {
     over = true
   })
   async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-    while (!over && !(await condition())) await sleep(20)
+    while (!over && !(await condition())) await sleep(60)
   }
 
   /** What the gateway says of Bob's balance, and on what. */

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { builtProgram, type Devnet, type LedgerStore, startDevnet, usdcAbi } from '@upfront/devnet'
+import { builtProgram, type Devnet, emptyLedger, type LedgerStore, startDevnet, usdcAbi } from '@upfront/devnet'
 import { x402Client } from '@x402/core/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
@@ -53,7 +53,6 @@ export async function startPaidStand(
   const devnet = await startDevnet()
   const { accounts, contracts, rpcUrl } = devnet
   const directory = await mkdtemp(join(tmpdir(), 'paid-gateway-'))
-  if (process.env.EMPTY_LEDGER !== undefined) await cp(process.env.EMPTY_LEDGER, directory, { recursive: true })
   const port = await freePort()
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
   const billing = spawn(process.execPath, [builtProgram('apps/billing')], {
@@ -62,7 +61,7 @@ export async function startPaidStand(
       BILLING_PORT: String(port),
       BILLING_TOKEN: TOKEN,
       BILLING_READ_TOKEN: READ_TOKEN,
-      BILLING_DATA_DIR: directory,
+      BILLING_DATA_DIR: emptyLedger(directory),
       ...(await store.variables()),
       FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0].privateKey,
       CHAINS: JSON.stringify({

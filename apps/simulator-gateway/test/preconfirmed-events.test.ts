@@ -1,5 +1,5 @@
 import { DEVNET_ACCOUNTS, STREAM_FAULTS } from '@upfront/devnet'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import type { Hex } from 'viem'
 import { axeViolations, inBrowser, launchBrowser } from './chromium.js'
 import { type PreconfirmedStand, send, startStand, until } from './preconfirmed-stand.js'
@@ -17,18 +17,11 @@ describe('events of blocks under construction', () => {
   let stand: PreconfirmedStand
   let emitter: Hex
   let browser: Browser | undefined
-  /** The Live page, open through all tests; undefined where there is no Chromium. */
-  let live: Page | undefined
   beforeAll(async () => {
     stand = await startStand({ blockTimeSeconds: 1 }, { CARRY_STATE: 'on' })
     const hash = await send(stand, ALICE.privateKey, { data: DEPLOYMENT, gas: 100_000n } as never)
     const { contractAddress } = await stand.node.waitForTransactionReceipt({ hash })
     emitter = contractAddress as Hex
-    browser = await launchBrowser()
-    live = await browser?.newPage({ viewport: { width: 360, height: 740 }, bypassCSP: true })
-    await live?.goto(`${stand.gateway.url}/console/`)
-    await live?.getByRole('link', { name: 'Live' }).press('Enter')
-    await live?.getByText('Following the heads and the flashblocks').waitFor()
   })
   afterAll(async () => {
     await browser?.close()
@@ -145,18 +138,24 @@ describe('events of blocks under construction', () => {
   inBrowser(
     'shows flashblocks and heads on the page as they come, and what goes wrong with them',
     async () => {
-      const page = live!
+      browser = await launchBrowser()
+      const page = await browser!.newPage({ viewport: { width: 360, height: 740 }, bypassCSP: true })
+      await page.goto(`${stand.gateway.url}/console/`)
+      await page.getByRole('link', { name: 'Live' }).press('Enter')
+      await page.getByText('Following the heads and the flashblocks').waitFor()
       await page.getByText(/^The head is \d+ ms old, pending is \d+ ms old/).waitFor()
       await page
         .getByRole('row', { name: /^flashblock \d+ \d+ [\d,]+ verified 0x/ })
         .first()
         .waitFor()
-      await page
-        .getByRole('row', { name: /^head \d+ [\d,]+ verified, carried 0x/ })
-        .first()
-        .waitFor()
+      const carried = page.getByRole('row', { name: /^head \d+ [\d,]+ verified, carried 0x/ }).first()
+      while (!(await carried.isVisible())) {
+        // Where nothing is known there is nothing to carry.
+        await stand.ask('eth_simulateV1', [{ blockStateCalls: [{}] }, 'latest'])
+        await carried.waitFor({ timeout: 1_000 }).catch(() => undefined)
+      }
       const status = page.getByRole('status')
-      /** Faults that other tests injected are on the page already. One in a block's last flashblock leaves no trace: it is repeated. */
+      /** What other tests injected may be on the page already. A fault in a block's last flashblock leaves no trace: it is repeated. */
       const shows = async (goWrong: () => Promise<unknown>, text: RegExp) => {
         const told = status.getByText(text).first()
         while (!(await told.isVisible())) {

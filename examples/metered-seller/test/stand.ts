@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { builtProgram, type Devnet, type LedgerStore, ledgerStores, startDevnet } from '@upfront/devnet'
+import { builtProgram, type Devnet, emptyLedger, type LedgerStore, ledgerStores, startDevnet } from '@upfront/devnet'
 
 export const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
@@ -124,9 +124,8 @@ export async function startStand(
   const devnet = await startDevnet()
   const { accounts, contracts } = devnet
   const directory = await mkdtemp(join(tmpdir(), 'metered-seller-'))
-  if (process.env.EMPTY_LEDGER !== undefined) await cp(process.env.EMPTY_LEDGER, directory, { recursive: true })
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
-  const ledger = { BILLING_DATA_DIR: directory, ...(await store.variables()) }
+  const ledger = { BILLING_DATA_DIR: emptyLedger(directory), ...(await store.variables()) }
   const rpcUrl = await nodeUrl(devnet.rpcUrl)
   const billings: Service[] = []
   for (const keys of signers) {

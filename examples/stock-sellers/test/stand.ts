@@ -8,6 +8,7 @@ import {
   builtProgram,
   DEVNET_ROLES,
   type Devnet,
+  emptyLedger,
   freePort,
   paymentContractCodes,
   startDevnet,
@@ -44,7 +45,7 @@ export async function startStand({
   chainId?: number
   asset?: Address
 }): Promise<Stand> {
-  const data = mkdtempSync(join(tmpdir(), 'stock-sellers-'))
+  const data = emptyLedger(mkdtempSync(join(tmpdir(), 'stock-sellers-')))
   const running = new Set<ChildProcess>()
   const end = (child: ChildProcess) => {
     running.delete(child)

@@ -17,9 +17,11 @@ import type { Engine } from '@upfront/simulation'
 import { BUILDS } from './builds.js'
 
 const FIRST_SEED = Number(process.env.AMSTERDAM_SEED ?? 1)
-const SEEDS = Number(process.env.AMSTERDAM_SEEDS ?? 40)
+const SEEDS = Number(process.env.AMSTERDAM_SEEDS ?? 14)
 const MAX_FOUND = 5
 
+/** Of the requests for calls that halt the short form takes every third, other ones in each case, beside Amsterdam's own. */
+const IS_LONG = SEEDS > 100
 /** geth 1.17.8 lets an account create with its last nonce, against EIP-2681. */
 const LAST_NONCES = ['the last nonce', 'a deployment with value at the last nonce']
 const HANDMADE = Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS, ...HALT_REQUESTS }).filter(
@@ -80,7 +82,9 @@ describeGeth.each(CASES)('Amsterdam %s, as geth has it', (_when, amsterdamTime) 
 
   it('on requests made by hand', async () => {
     const found: string[] = []
-    for (const [name, payload] of HANDMADE) {
+    for (const [index, [name, payload]] of HANDMADE.entries()) {
+      const isOne = index % 3 === (amsterdamTime === 0 ? 0 : 1) || name === 'words by number'
+      if (!IS_LONG && name in HALT_REQUESTS && !isOne) continue
       const what = await difference(payload)
       if (what !== undefined) found.push(`${name}: ${what}`)
     }
