@@ -39,3 +39,9 @@ export interface CallLimits {
 }
 
 export type CallOutcome<T> = { value: T } | { error: UpstreamError }
+
+/** What the call came to. @throws UpstreamError where it failed */
+export function settled<T>(outcome: CallOutcome<T>): T {
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}

@@ -4,7 +4,7 @@ import { Endpoint } from './endpoint.js'
 import { Exchanges, leaveOut, type Settled } from './exchanges.js'
 import { backoff, mostAttempts } from './retry-policy.js'
 import { SameChain } from './same-chain.js'
-import type { CallLimits, CallOutcome, UpstreamCall } from './upstream-call.js'
+import { type CallLimits, type CallOutcome, settled, type UpstreamCall } from './upstream-call.js'
 import { UpstreamError, type UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
 
@@ -70,8 +70,7 @@ export class UpstreamClient {
   /** @throws UpstreamError, or the signal's reason */
   async call<T>(call: UpstreamCall<T>, limits: CallLimits = {}): Promise<T> {
     const [outcome] = await this.batch([call], limits)
-    if ('error' in outcome!) throw outcome.error
-    return outcome!.value
+    return settled(outcome!)
   }
 
   /** Asks every node that is not left out once, and no other instead. @returns what each said, by its place among the URLs */

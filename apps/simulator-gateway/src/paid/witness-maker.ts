@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { Inject, Injectable } from '@nestjs/common'
-import { decodeBytes, inTurns, malformed, UpstreamClient } from '@upfront/node'
+import { decodeBytes, inTurns, malformed, settled, UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
   blockHeaderToRpc,
@@ -148,11 +148,6 @@ export class WitnessMaker {
     )
     return headers.map(settled)
   }
-}
-
-function settled<T>(outcome: { value: T } | { error: Error }): T {
-  if ('error' in outcome) throw outcome.error
-  return outcome.value
 }
 
 /** The trie nodes of an answer to `eth_getProof`. */

@@ -2,6 +2,7 @@ import {
   type CallLimits,
   type CallQueue,
   malformed,
+  settled,
   type UpstreamCall,
   UpstreamError,
   unlessAborted,
@@ -128,10 +129,9 @@ export class AskedOnce<V extends readonly unknown[]> {
   }
 
   async #ask(block: Hash, call: UpstreamCall<V>): Promise<V> {
-    const outcome = await this.#queue.send(call)
-    if ('error' in outcome) throw outcome.error
-    this.#kept.set(block, outcome.value)
-    return outcome.value
+    const value = settled(await this.#queue.send(call))
+    this.#kept.set(block, value)
+    return value
   }
 }
 

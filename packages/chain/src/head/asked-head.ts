@@ -3,6 +3,7 @@ import {
   type Awaitable,
   type CallLimits,
   type CallQueue,
+  settled,
   type UpstreamCall,
   type UpstreamClient,
   UpstreamError,
@@ -83,10 +84,8 @@ export class AskedHead {
   }
 
   async #once(): Promise<BlockHeader> {
-    const outcome = await this.#queue.send(this.#latest)
-    if ('error' in outcome) throw outcome.error
-    this.#last = outcome.value
-    return outcome.value
+    this.#last = settled(await this.#queue.send(this.#latest))
+    return this.#last
   }
 
   /** Asked for hundreds of times a second, it is nearly always the one that was read before. */

@@ -1,5 +1,5 @@
 import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '@upfront/node'
-import { decodeQuantity, UpstreamFault } from '@upfront/node'
+import { decodeQuantity, settled, UpstreamFault } from '@upfront/node'
 import { type BlockHeader, DecodeError } from '@upfront/protocol'
 import { headerFromRpc } from '../block/block-from-rpc.js'
 import type { ChainRules } from '../plan/chain-rules.js'
@@ -53,22 +53,22 @@ async function firstOf(client: UpstreamClient, options: ChainRulesOptions, limit
     CallOutcome<ChainRules>,
     CallOutcome<boolean>,
   ]
-  if ('error' in chainId) throw chainId.error
-  if (options.genesis !== undefined) return ofGenesis(options.genesis, chainId.value)
-  const known = knownChainRules(chainId.value)
+  const id = settled(chainId)
+  if (options.genesis !== undefined) return ofGenesis(options.genesis, id)
+  const known = knownChainRules(id)
   if (known !== undefined) return known
-  if ('error' in head) throw head.error
-  const inferred = inferChainRules(head.value, chainId.value, 'value' in probe && probe.value)
+  const header = settled(head)
+  const inferred = inferChainRules(header, id, 'value' in probe && probe.value)
   const fits = (rules: ChainRules | undefined): rules is ChainRules =>
-    rules?.chainId === chainId.value &&
+    rules?.chainId === id &&
     rules.stack === inferred.stack &&
-    rulesAt(rules, head.value.number, head.value.timestamp) !== undefined
+    rulesAt(rules, header.number, header.timestamp) !== undefined
   const told = 'value' in ethConfig ? ethConfig.value : undefined
   const byChainConfig = 'value' in chainConfig ? chainConfig.value : undefined
   if (fits(byChainConfig)) return byChainConfig
   const byEthConfig =
     inferred.stack === 'ethereum'
-      ? readable(() => chainRulesFromEthConfig(told, head.value.blockAccessListHash !== undefined))
+      ? readable(() => chainRulesFromEthConfig(told, header.blockAccessListHash !== undefined))
       : undefined
   if (fits(byEthConfig)) return byEthConfig
   return (inferred.stack === 'optimism' && readable(() => withOpEthConfig(inferred, told))) || inferred

@@ -1,5 +1,5 @@
 import type { CallOutcome, CallQueue, UpstreamCall, UpstreamFault } from '@upfront/node'
-import { isMethodMissing, UpstreamError } from '@upfront/node'
+import { isMethodMissing, settled, UpstreamError } from '@upfront/node'
 import { type BlockHeader, type Hash, toQuantity, ZERO_HASH } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { headerFromRpc } from '../block/block-from-rpc.js'
@@ -259,11 +259,6 @@ function headerCall(number: bigint): UpstreamCall<BlockHeader> {
     decode: headerFromRpc,
     maxBytes: BLOCK_BYTES,
   }
-}
-
-function settled<T>(outcome: CallOutcome<T>): T {
-  if ('error' in outcome) throw outcome.error
-  return outcome.value
 }
 
 function isValue<T>(outcome: CallOutcome<T>): outcome is { value: T } {
