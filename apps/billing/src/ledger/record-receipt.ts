@@ -1,7 +1,7 @@
 import type { Address, Hash, Network } from '@upfront/protocol'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
-import { gas, type PaymentRow, payments, transfers } from './schema.js'
+import { gas, type PaymentRow, payments, settlementItems, transfers } from './schema.js'
 
 /** What the ledger keeps of a receipt. Wei. */
 export interface RecordedReceipt {
@@ -78,7 +78,10 @@ function insertGas(receipt: RecordedReceipt, from: SQL, network: SQL, signer: SQ
     where recorded % 2 = 0`
 }
 
-/** For `along`: takes back what was recorded of the changed payment in a block that the chain has dropped. */
+/**
+ * For `along`: takes back what was recorded of the changed payment in a block that the chain has dropped, and what its transactions cost there;
+ * those of a batch all at once, as a payment of it that failed is not looked at any more.
+ */
 export function reverseBlock(blockHash: Hash): SQL[] {
   return [
     sql`insert into ${transfers} (network, transaction, log_index, block_number, block_hash, entry, asset, payer, pay_to, amount,
@@ -92,6 +95,7 @@ export function reverseBlock(blockHash: Hash): SQL[] {
       select old.network, old.transaction, old.block_number, old.block_hash, item, entry + 1, signer, -old.gas_used, -fee, succeeded, payment_id,
         updated_at
       from changed join (select distinct on (transaction, item) * from ${gas} where block_hash = ${blockHash}
-        order by transaction, item, entry desc) as old on old.payment_id = changed.id and entry % 2 = 1`,
+        order by transaction, item, entry desc) as old on entry % 2 = 1 and (old.payment_id = changed.id
+        or old.transaction in (select hash from ${settlementItems} as own where own.payment_id = changed.id))`,
   ]
 }

@@ -7,7 +7,7 @@ import { changePayment, type PaymentChange } from '../../ledger/change-payment.j
 import type { Database } from '../../ledger/ledger.js'
 import { isUnclaimed, recordPaymentGas, recordTransfer, reverseBlock } from '../../ledger/record-receipt.js'
 import { pardonPayer, refusePayer } from '../../ledger/refused-payers.js'
-import { type PaymentRow, payments, settlementItems, signedTransactions } from '../../ledger/schema.js'
+import { gas, type PaymentRow, payments, settlementItems, signedTransactions } from '../../ledger/schema.js'
 import { findTransfer, readReceipt, type Transfer } from './find-receipt.js'
 
 /**
@@ -71,8 +71,15 @@ export function ownGas(receipt: Receipt): SQL[] {
   return receipt.gasUsed === 0n ? [] : [recordPaymentGas(receipt)]
 }
 
-function markMined({ hash }: Receipt): SQL {
-  return sql`update ${signedTransactions} set status = 'mined' from changed where ${signedTransactions.hash} = ${hash}`
+/**
+ * Once all that it cost in this block is recorded: until then `mendNonces` looks at it, as a payment of its batch may have failed before it was
+ * mined.
+ */
+function markMined({ hash, blockHash }: Receipt): SQL {
+  const recorded = sql`select from ${gas} where ${gas.transaction} = ${hash} and ${gas.blockHash} = ${blockHash} and ${gas.item} = other.item`
+  return sql`update ${signedTransactions} set status = 'mined' from changed where ${signedTransactions.hash} = ${hash}
+    and not exists (select from ${settlementItems} as other where other.hash = ${hash} and other.payment_id <> changed.id
+      and not exists (${recorded}))`
 }
 
 /**

@@ -47,7 +47,7 @@ export async function mendNonces(
       eq(signedTransactions.signer, signer),
     )
     const open = await tx
-      .select({ transaction: signedTransactions, isNeeded: isNeeded() })
+      .select({ transaction: signedTransactions, isNeeded: isNeeded(count) })
       .from(signedTransactions)
       .where(and(ofSignerTransactions, sql`${signedTransactions.status} = 'open'`))
       .orderBy(asc(signedTransactions.nonce))
@@ -85,10 +85,11 @@ export async function mendNonces(
   return { mined: count, next }
 }
 
-/** Whether the transaction settles a payment that has not ended. */
-function isNeeded() {
+/** Whether the transaction settles a payment that has not ended; or one that has, though a reorganisation took it back just now. */
+function isNeeded(count: number) {
   return sql<boolean>`exists (select from settlement_items as item join payments on payments.id = item.payment_id
-    where item.hash = signed_transactions.hash and payments.state in ('charging', 'submitted'))`
+    where item.hash = signed_transactions.hash and (payments.state in ('charging', 'submitted')
+      or payments.state = 'settled' and payments.transaction = item.hash and signed_transactions.nonce >= ${count}))`
 }
 
 /**
