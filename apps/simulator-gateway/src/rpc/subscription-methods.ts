@@ -1,7 +1,7 @@
 import { type AnnouncedBlocks, type BlockChange, type BlockLog, newestBlock, type Preconfirmed } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { presentPendingBlock } from '@upfront/simulation'
-import { UnsealedLogs } from '../pending/unsealed-logs.js'
+import { type UnsealedLog, UnsealedLogs } from '../pending/unsealed-logs.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { Broadcast } from '../subscriptions/broadcast.js'
 import { liveFilter } from '../subscriptions/live-filter.js'
@@ -133,7 +133,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
     },
   })
   let unsealed = new UnsealedLogs(() => undefined)
-  const pendingLogs = new Broadcast<Parameters<ConstructorParameters<typeof UnsealedLogs>[0]>[0]>({
+  const pendingLogs = new Broadcast<UnsealedLog>({
     most: MOST_UNSEALED_LOGS,
     lingerMs: LINGER_MS,
     current: () => unsealed.current(),
@@ -159,7 +159,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
       return subscriber.subscribe(async (notify, ended) =>
         resumable(
           await flashblocks.listen(
-            ({ text }) => notify(text),
+            (...events) => notify(...events.map(({ text }) => text)),
             (missed) =>
               replay(
                 notify,
@@ -176,15 +176,12 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
     pendingLogs: (subscriber, [argument, options]) => {
       const passes = liveFilter(argument)
       const isLast = unsealedLogPosition(options)
+      const texts = (logs: readonly UnsealedLog[]) => logs.filter(passes).map((log) => JSON.stringify(log))
       return subscriber.subscribe(async (notify, ended) =>
         resumable(
           await pendingLogs.listen(
-            (log) => passes(log) && notify(JSON.stringify(log)),
-            (missed) =>
-              replay(
-                notify,
-                missed.filter(passes).map((log) => JSON.stringify(log)),
-              ),
+            (...logs) => notify(...texts(logs)),
+            (missed) => replay(notify, texts(missed)),
             ended,
             isLast,
           ),

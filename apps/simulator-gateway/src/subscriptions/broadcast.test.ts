@@ -1,10 +1,12 @@
 import { Broadcast } from './broadcast.js'
 
 const ignore = () => undefined
+/** Telling takes turns of the event loop. */
+const told = () => new Promise((resolve) => setImmediate(resolve))
 
 function listenTo(broadcast: Broadcast<number>, seen: number[], last?: number) {
   return broadcast.listen(
-    (event) => seen.push(event),
+    (...events) => seen.push(...events),
     (events) => seen.push(...events),
     ignore,
     last === undefined ? undefined : (event) => event === last,
@@ -39,6 +41,7 @@ describe('Broadcast', () => {
     for (const event of [1, 2, 3, 4]) publish(event)
     expect(await listenTo(broadcast, resumed, 2)).toBeDefined()
     publish(5)
+    while (stayed.length + resumed.length < 8) await told()
     expect(stayed).toEqual([1, 2, 3, 4, 5])
     expect(resumed).toEqual([3, 4, 5])
     expect(begun).toBe(1)
@@ -57,7 +60,56 @@ describe('Broadcast', () => {
     const seen: number[] = []
     await listenTo(broadcast, seen)
     publish(9)
+    while (seen.length < 3) await told()
     expect(seen).toEqual([7, 8, 9])
+  })
+
+  it('tells many in turns of the event loop, each all of it once and in its order', async () => {
+    const broadcast = new Broadcast(source)
+    const seen = Array.from({ length: 300 }, (): number[] => [])
+    const turns = new Set<number>()
+    let turn = 0
+    let isOver = false
+    const count = () => {
+      turn += 1
+      if (!isOver) setImmediate(count)
+    }
+    count()
+    for (const own of seen)
+      await broadcast.listen(
+        (...events) => {
+          own.push(...events)
+          turns.add(turn)
+          // More than one turn may be held for.
+          if (own === seen[0]) for (const until = performance.now() + 6; performance.now() < until; );
+        },
+        ignore,
+        ignore,
+      )
+    for (const event of [1, 2, 3]) publish(event)
+    const late: number[] = []
+    await listenTo(broadcast, late, 2)
+    publish(4)
+    while (seen.some((own) => own.length < 4) || late.length < 2) await told()
+    isOver = true
+    for (const own of seen) expect(own).toEqual([1, 2, 3, 4])
+    expect(late).toEqual([3, 4])
+    expect(turns.size).toBeGreaterThan(1)
+  })
+
+  it('ends where more waits to be told than it keeps', async () => {
+    const broadcast = new Broadcast(source)
+    const reasons: string[] = []
+    const seen: number[] = []
+    await broadcast.listen(
+      (...events) => seen.push(...events),
+      ignore,
+      (reason) => reasons.push(reason),
+    )
+    for (let event = 1; event <= 9; event += 1) publish(event)
+    await told()
+    expect(seen).toEqual([1])
+    expect(reasons).toEqual([expect.stringContaining('subscribe again')])
   })
 
   it('runs on for a while after the last listener has left, then stops and forgets', async () => {

@@ -1,3 +1,6 @@
+import { tellInTurns } from '@upfront/chain'
+import { Turn } from '@upfront/node'
+
 /** Where a {@link Broadcast} gets its events from. */
 export interface BroadcastSource<T> {
   /**
@@ -11,17 +14,33 @@ export interface BroadcastSource<T> {
   current?(): readonly T[]
   /** What an event adds to the journal's size. */
   weigh?(event: T): number
-  /** The journal's size at most; older events are dropped. */
+  /** The journal's size at most; older events are dropped. Where more wait to be told, whoever listens has to begin anew. */
   most: number
   /** How long the source runs on after the last listener left, so that it can resume. */
   lingerMs: number
 }
 
-/** One source's events for many listeners. It runs while somebody listens, and keeps the last events for those who come back. */
+/** Is given events in their order, one or more at a time. */
+type Listener<T> = (...events: T[]) => void
+
+interface Listening {
+  ended: (reason: string) => void
+  /** Events that waited to be told when it began to listen: it knows them. */
+  skips: number
+}
+
+/**
+ * One source's events for many listeners, told in turns of the event loop. It runs while somebody listens, and keeps the last events for
+ * those who come back.
+ */
 export class Broadcast<T> {
-  readonly #listeners = new Map<(event: T) => void, (reason: string) => void>()
+  readonly #listeners = new Map<Listener<T>, Listening>()
   #journal: T[] = []
   #size = 0
+  /** Published, and not told yet. */
+  #waiting: T[] = []
+  #waitingSize = 0
+  #isTelling = false
   #running: Promise<() => void> | undefined
   #lingering: NodeJS.Timeout | undefined
   readonly #source: BroadcastSource<T>
@@ -39,7 +58,7 @@ export class Broadcast<T> {
    * @throws as the source's `begin`
    */
   async listen(
-    listener: (event: T) => void,
+    listener: Listener<T>,
     begin: (events: readonly T[]) => void,
     ended: (reason: string) => void,
     isLast?: (event: T) => boolean,
@@ -60,7 +79,7 @@ export class Broadcast<T> {
     try {
       if (isLast !== undefined && at < 0) return undefined
       begin(isLast === undefined ? (this.#source.current?.() ?? []) : this.#journal.slice(at + 1))
-      this.#listeners.set(listener, ended)
+      this.#listeners.set(listener, { ended, skips: this.#waiting.length })
     } finally {
       this.#stopIfUnheard()
     }
@@ -73,7 +92,27 @@ export class Broadcast<T> {
     this.#journal.push(event)
     this.#size += this.#weight(event)
     while (this.#size > this.#source.most) this.#size -= this.#weight(this.#journal.shift()!)
-    for (const listener of this.#listeners.keys()) listener(event)
+    this.#waiting.push(event)
+    this.#waitingSize += this.#weight(event)
+    if (!this.#isTelling) void this.#tellWaiting()
+    else if (this.#waitingSize > this.#source.most) this.#end('more came at once than can be told: subscribe again')
+  }
+
+  async #tellWaiting(): Promise<void> {
+    this.#isTelling = true
+    const turn = new Turn()
+    while (this.#waiting.length > 0) {
+      const events = this.#waiting
+      this.#waiting = []
+      this.#waitingSize = 0
+      const told = [...this.#listeners].map(([listener, listening]) => {
+        const own = events.slice(listening.skips)
+        listening.skips = 0
+        return [listener, own] as const
+      })
+      await tellInTurns(told, turn, (listener, some) => this.#listeners.has(listener) && listener(...some))
+    }
+    this.#isTelling = false
   }
 
   #weight(event: T): number {
@@ -81,10 +120,10 @@ export class Broadcast<T> {
   }
 
   #end(reason: string): void {
-    const ended = [...this.#listeners.values()]
+    const told = [...this.#listeners.values()]
     this.#listeners.clear()
     this.#stop()
-    for (const end of ended) end(reason)
+    for (const { ended } of told) ended(reason)
   }
 
   #stopIfUnheard(): void {
@@ -101,5 +140,7 @@ export class Broadcast<T> {
     this.#running = undefined
     this.#journal = []
     this.#size = 0
+    this.#waiting = []
+    this.#waitingSize = 0
   }
 }

@@ -4,6 +4,8 @@ import { Broadcast } from './broadcast.js'
 
 /** A connection without any transaction for so long is made anew. */
 const SILENCE_MS = 300_000
+/** Characters of JSON that wait to be told. */
+const MOST_LENGTH = 8 * 1024 * 1024
 
 /**
  * The transactions that wait at the node, as its `newPendingTransactions` tells of them, passed on as JSON.
@@ -12,8 +14,9 @@ const SILENCE_MS = 300_000
  */
 export function nodeTransactions(urls: readonly string[], params: unknown[]): Broadcast<string> {
   return new Broadcast({
+    most: MOST_LENGTH,
+    weigh: (transaction) => transaction.length,
     // A node has no positions to resume from.
-    most: 0,
     lingerMs: 0,
     begin: async (publish) => {
       let refusal = ''

@@ -37,9 +37,11 @@ export class TruthSources {
     this.#keep('blocks', (ended) => blocks.listen({ added: onBlock, ended }))
     const urls = environment.UPSTREAM_WS_URL ?? []
     const transactions = nodeTransactions(urls, [true])
-    const told = (text: string) => {
-      const seen = waitingTransaction(JSON.parse(text), waitsOn)
-      if (seen !== undefined) onSeen(seen)
+    const told = (...texts: string[]) => {
+      for (const text of texts) {
+        const seen = waitingTransaction(JSON.parse(text), waitsOn)
+        if (seen !== undefined) onSeen(seen)
+      }
     }
     const nothing = () => undefined
     if (urls.length > 0)

@@ -14,6 +14,7 @@ import {
   type KnownChange,
   unknownPosition,
 } from './announced-block.js'
+import { tellInTurns } from './tell-in-turns.js'
 
 /** Older blocks that are read for a listener who resumes. */
 const MOST_RECALLED = 64
@@ -30,8 +31,6 @@ const MOST_WAITS = 6
 const MOST_WAITING = 64
 /** Logs that could not be read are asked for again. */
 const RETRY_MS = 250
-/** Notifications that a listener is given at once. */
-const GIVEN_AT_ONCE = 128
 
 /** The blocks that are followed: see `Chain`. */
 export interface AnnouncedFrom {
@@ -217,23 +216,14 @@ export class AnnouncedBlocks {
     this.#changes.push(change)
     if (this.#changes.length > MOST_CHANGES) this.#changes.shift()
     const turn = new Turn()
-    const told: { listener: BlockListener; texts: readonly string[] }[] = []
+    const told: [BlockListener, readonly string[]][] = []
     for (const listener of this.#listeners) {
       listener[change.kind]?.(change.block)
       const texts = listener.texts?.(change) ?? []
-      if (texts.length > 0) told.push({ listener, texts })
+      if (texts.length > 0) told.push([listener, texts])
       await turn.pass()
     }
-    const most = told.reduce((longest, { texts }) => Math.max(longest, texts.length), 0)
-    // Part by part for all, so that each connection can be read in between.
-    for (let at = 0; at < most; at += GIVEN_AT_ONCE) {
-      if (at > 0) await turn.end()
-      for (const { listener, texts } of told) {
-        if (at >= texts.length || !this.#listeners.has(listener)) continue
-        listener.notify?.(...texts.slice(at, at + GIVEN_AT_ONCE))
-        await turn.pass()
-      }
-    }
+    await tellInTurns(told, turn, (listener, texts) => this.#listeners.has(listener) && listener.notify?.(...texts))
   }
 
   #wantsLogs(): boolean {
