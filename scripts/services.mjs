@@ -1,7 +1,8 @@
 // What `npm start` runs: each service's program, its port, and the environment that joins it to the others.
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { emptyLedger } from './empty-ledger.mjs'
 import { root } from './install.mjs'
 
 /** What the gateway shows to billing; a new one for each start. */
@@ -109,8 +110,10 @@ async function localPayments(rpcUrl) {
   // The local chain begins anew at each start: a ledger of another one would have nothing to stand on.
   const ledger = join(root, dataFolder(), 'ledger')
   for (const folder of [ledger, join(root, dataFolder(), 'charges')]) rmSync(folder, { recursive: true, force: true })
+  const isPlaced = process.env.DATABASE_URL || process.env.BILLING_DATA_DIR
+  if (!isPlaced) cpSync(await emptyLedger(), ledger, { recursive: true })
   return {
-    ...(process.env.DATABASE_URL || process.env.BILLING_DATA_DIR ? {} : { BILLING_DATA_DIR: ledger }),
+    ...(isPlaced ? {} : { BILLING_DATA_DIR: ledger }),
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey).join(','),
     // Blocks come with transactions only: a second confirmation might never come.
     CHAINS: JSON.stringify({

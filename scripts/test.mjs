@@ -8,6 +8,7 @@ import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from './build.mjs'
+import { emptyLedger } from './empty-ledger.mjs'
 import { packageFolders, root } from './install.mjs'
 import { endAll, killGroup, onEnd, start } from './processes.mjs'
 
@@ -53,8 +54,7 @@ try {
   await Promise.all(BUNDLED.map(bundle))
   process.env.BUNDLED = join(reports, 'node_modules')
   await bundlePackages(process.env.BUNDLED)
-  process.env.EMPTY_LEDGER = join(reports, 'ledger')
-  await makeEmptyLedger(process.env.EMPTY_LEDGER)
+  process.env.EMPTY_LEDGER = await emptyLedger()
   const isChosen = (folder) => chosen.length === 0 || chosen.includes(folder)
   const folders = ['scripts', ...packageFolders()].filter(isChosen)
   const has = (file) => (folder) => existsSync(join(root, folder, file))
@@ -76,13 +76,6 @@ const { passed, failed, skipped } = total
 console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
 await endAll()
 process.exit(failed > 0 ? 1 : 0)
-
-/** A ledger that stands copy into their `BILLING_DATA_DIR`: making one takes PGlite four CPU-seconds. */
-async function makeEmptyLedger(directory) {
-  const { openLedger } = await import('../apps/billing/dist/ledger/ledger.js')
-  const ledger = await openLedger({ BILLING_DATA_DIR: directory }, { warn() {} })
-  await ledger.onApplicationShutdown()
-}
 
 /** Adds what `test` finds to the totals. */
 async function count(name, test) {

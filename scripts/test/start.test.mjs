@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { builtProgram } from '../../testing/devnet/dist/index.js'
 import { snippets } from './snippets.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -191,11 +192,11 @@ test.each([
   ['npm start', 'scripts/start.mjs', /GATEWAY_PORT +8080/],
   ['npm test', 'scripts/test.mjs', /npm test/],
   ['the local chain', 'testing/devnet/dist/main.js', /DEVNET_PORT +8545/],
-  ['the gateway', 'apps/simulator-gateway/dist/main.js', /GATEWAY_PORT +8080/],
-  ['billing', 'apps/billing/dist/main.js', /BILLING_PORT +8081/],
+  ['the gateway', builtProgram('apps/simulator-gateway'), /GATEWAY_PORT +8080/],
+  ['billing', builtProgram('apps/billing'), /BILLING_PORT +8081/],
   ['watch', 'apps/simulator-gateway/dist/ops/watch/main.js', /GATEWAY_PORT/],
   ['the demo', 'examples/paying-buyer/dist/main.js', /GATEWAY_PORT/],
-  ['the metered seller', 'examples/metered-seller/dist/main.js', /PORT +8082/],
+  ['the metered seller', builtProgram('examples/metered-seller'), /PORT +8082/],
 ])('%s says with --help what it reads', (_, program, expected) => {
   expect(execFileSync(process.execPath, [program, '--help'], { cwd: root, encoding: 'utf8' })).toMatch(expected)
 })
