@@ -51,10 +51,9 @@ try {
   await build()
   // It imports what the build installs.
   const { bundle, bundlePackages } = await import('./bundle.mjs')
-  await Promise.all(BUNDLED.map(bundle))
   process.env.BUNDLED = join(reports, 'node_modules')
-  await bundlePackages(process.env.BUNDLED)
-  process.env.EMPTY_LEDGER = await emptyLedger()
+  const making = [emptyLedger(), bundlePackages(process.env.BUNDLED), ...BUNDLED.map(bundle)]
+  ;[process.env.EMPTY_LEDGER] = await Promise.all(making)
   const isChosen = (folder) => chosen.length === 0 || chosen.includes(folder)
   const folders = ['scripts', ...packageFolders()].filter(isChosen)
   const has = (file) => (folder) => existsSync(join(root, folder, file))

@@ -86,9 +86,9 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
 
   test('refuse, with the reason, what would wait behind a thousand calls for a node that hangs', async () => {
     const requirements = makeRequirements({ network: 'eip155:1337', maximum: '1000' })
-    const payloads = await Promise.all(Array.from({ length: 400 }, () => sign(requirements)))
+    const payloads = await Promise.all(Array.from({ length: 40 }, () => sign(requirements)))
     other.fault = 'silent'
-    const answers = payloads.map((payload) => billing.verify(payload))
+    const answers = Array.from({ length: 400 }, (_, at) => billing.verify(payloads[at % payloads.length]!))
     const refused = await Promise.any(
       answers.map(async (answer) =>
         (await answer).status === 503 ? answer : Promise.reject(new Error('not refused')),

@@ -25,7 +25,7 @@ import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 /** `GUARD_STATES=1000`: the long form; in pieces, each goes on from the state that `GUARD_FROM` names. */
-const STATES = Number(process.env.GUARD_STATES ?? 24)
+const STATES = Number(process.env.GUARD_STATES ?? 8)
 const FROM = Number(process.env.GUARD_FROM ?? 0)
 const NUMBERS = Array.from({ length: STATES }, (_, at) => FROM + at)
 /** 0.2 to 20.2 tokens, another one for each of a hundred states. */

@@ -5,7 +5,7 @@ import { incidents } from './incidents.js'
 import { FRIEND, OWNER, SLOTS, THIEF, traps } from './traps.js'
 
 /** `TRAPS_EVERY=1`: all. */
-const EVERY = Number(process.env.TRAPS_EVERY ?? 11)
+const EVERY = Number(process.env.TRAPS_EVERY ?? 24)
 const TARGET = '0x7000000000000000000000000000000000000001'
 const word = (value: bigint | number | string) => `0x${BigInt(value).toString(16).padStart(64, '0')}`
 

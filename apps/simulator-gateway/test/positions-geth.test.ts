@@ -17,7 +17,7 @@ import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 // Positions in random blocks, and the transactions at them, compared field by field with geth's own answers.
 // `npm run test:positions` asks at ten thousand.
-const POSITIONS = Number(process.env.POSITIONS ?? 150)
+const POSITIONS = Number(process.env.POSITIONS ?? 50)
 const SEED = Number(process.env.POSITION_SEED ?? 29)
 const BLOCKS = Math.min(400, 12 + Math.ceil(POSITIONS / 50))
 const path = findGeth()

@@ -13,7 +13,7 @@ import { BUILDS } from './builds.js'
 
 // The long form is `npm run test:traces`.
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
-const SEEDS = Number(process.env.TRACE_SEEDS ?? 24)
+const SEEDS = Number(process.env.TRACE_SEEDS ?? 8)
 const CANCELLATION = { signal: new AbortController().signal }
 
 describe('asset changes of random tokens, lying ones included', () => {

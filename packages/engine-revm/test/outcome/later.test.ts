@@ -4,7 +4,7 @@ import type { CallRecord, Recording, SimulationPlan } from '@upfront/simulation'
 import { createRevmEngine } from '../../src/index.js'
 
 /** `LATER_SEEDS=100000`: the long form. */
-const SEEDS = Number(process.env.LATER_SEEDS ?? 1_500)
+const SEEDS = Number(process.env.LATER_SEEDS ?? 500)
 const SECONDS = 60
 const CALLED = `0x${'c1'.repeat(20)}` as const
 const OTHER = `0x${'c2'.repeat(20)}` as const
