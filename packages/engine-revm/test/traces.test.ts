@@ -134,9 +134,9 @@ describeBoth('the builds trace as geth does', () => {
     600_000,
   )
 
-  it('on new state that is taken back and on words by number, of Amsterdam', async () => {
-    const takenBack = casesOf(HANDMADE_REQUESTS['new state that is taken back']!)
-    expect(await differencesIn(takenBack, TRACERS, ofAmsterdam)).toEqual([])
+  it('on new state that is taken back, storage that can not be paid for, and words by number, of Amsterdam', async () => {
+    for (const name of ['new state that is taken back', 'storage that is cleared for more gas than there is'])
+      expect(await differencesIn(casesOf(HANDMADE_REQUESTS[name]!), TRACERS, ofAmsterdam)).toEqual([])
     const byNumber = haltsOf('words by number', HALT_REQUESTS['words by number']!)
     expect(await differencesIn(byNumber, HALT_TRACERS, ofAmsterdam)).toEqual([])
   }, 600_000)

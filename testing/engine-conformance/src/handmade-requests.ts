@@ -210,6 +210,19 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
     ],
   },
   // Children that fill two slots and then revert, halt, or run out of gas; that create, or call the first, and then revert.
+  'storage that is cleared for more gas than there is': {
+    blockStateCalls: [
+      {
+        blockOverrides: OSAKA,
+        stateOverrides: { [SPARE]: { code: '0x5f600155', stateDiff: { [word(1n)]: word(2n) } } },
+        calls: [2_300, 2_301, 2_400, 2_401, 3_000, 4_999, 5_000, 12_000].map((gas) => ({
+          from,
+          to: SPARE,
+          gas: `0x${(21_005 + gas).toString(16)}`,
+        })),
+      },
+    ],
+  },
   'new state that is taken back': {
     blockStateCalls: [
       {

@@ -78,6 +78,7 @@ fn watched(spec: SpecId) -> (Table, GasTable) {
     replace(opcode::LOG2, log::<2>);
     replace(opcode::LOG3, log::<3>);
     replace(opcode::LOG4, log::<4>);
+    replace(opcode::SSTORE, store);
     replace(opcode::SELFDESTRUCT, self_destruct);
     replace(opcode::CALL, call);
     replace(opcode::CALLCODE, call_code);
@@ -285,6 +286,17 @@ fn refuse_log(step: Step<'_>, topics: u8) -> InstructionExecResult {
         step.interpreter.resize_memory(step.host.gas_params(), offset, length)?;
     }
     Err(InstructionResult::StateChangeDuringStaticCall)
+}
+
+/// geth notes the refund with the price, which the frame may not have: no frame that halts has refunds, but steps show them.
+fn store(step: Step<'_>) -> InstructionExecResult {
+    host::sstore_with_gas_accounting(step, |step, target, stored| {
+        host::sstore_default_gas_accounting(step, target, stored).inspect_err(|_| {
+            let is_istanbul = step.interpreter.runtime_flag.spec_id().is_enabled_in(SpecId::ISTANBUL);
+            let refund = step.host.gas_params().sstore_refund(is_istanbul, &stored.data);
+            step.interpreter.gas.record_refund(refund);
+        })
+    })
 }
 
 fn self_destruct(step: Step<'_>) -> InstructionExecResult {
