@@ -228,10 +228,22 @@ const CONNECTED: Attack[] = [
     title: '100 subscriptions to logs, three blocks of 2,000 logs every five seconds',
     isFollowing: true,
     run: async (url, nodeUrl) => {
-      await subscribe(url)
+      await subscribe(url, { connections: 10, each: 10 }, ['logs', {}])
       for (;;) {
         await requests.sealLogs(nodeUrl, 3)
         await sleep(5_000)
+      }
+    },
+  },
+  {
+    name: 'transaction-subscriptions',
+    title: '2,000 subscriptions to whole waiting transactions, 150 of them a second',
+    isFollowing: true,
+    run: async (url, nodeUrl) => {
+      await subscribe(url, { connections: 100, each: 20 }, ['newPendingTransactions', true])
+      for (;;) {
+        await requests.sealTransfers(nodeUrl, 50)
+        await sleep(333)
       }
     },
   },

@@ -149,12 +149,16 @@ export async function unreadMessages(url: string, call: Call): Promise<void> {
   }
 }
 
-/** Ten connections with ten subscriptions each, which read all that they are told. */
-export async function subscribe(url: string): Promise<void> {
-  for (const client of range(10)) {
-    const socket = new WebSocket(url.replace('http', 'ws'), { dispatcher: agentOf(client) })
+/** Connections of ten clients with so many subscriptions each, which read all that they are told. */
+export async function subscribe(
+  url: string,
+  { connections, each }: { connections: number; each: number },
+  params: unknown[],
+): Promise<void> {
+  for (const index of range(connections)) {
+    const socket = new WebSocket(url.replace('http', 'ws'), { dispatcher: agentOf(1 + (index % 10)) })
     await new Promise((resolve) => socket.addEventListener('open', resolve))
-    for (const _ of range(10)) socket.send(bodyOf({ method: 'eth_subscribe', params: ['logs', {}] }))
+    for (const _ of range(each)) socket.send(bodyOf({ method: 'eth_subscribe', params }))
   }
 }
 

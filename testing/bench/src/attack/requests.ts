@@ -125,6 +125,15 @@ export async function fillBlock(nodeUrl: string, transactions: number): Promise<
   await answerOf('evm_setAutomine', [true])
 }
 
+/** Sends so many transfers at once, each of which waits until it is sealed. */
+export async function sealTransfers(nodeUrl: string, transfers: number): Promise<void> {
+  const answerOf = asking(nodeUrl)
+  const [from] = (await answerOf('eth_accounts', [])) as string[]
+  await Promise.all(
+    range(transfers).map(() => answerOf('eth_sendTransaction', [{ from, to: from, value: '0x1', gas: '0x5208' }])),
+  )
+}
+
 function asking(nodeUrl: string): (method: string, params: unknown[]) => Promise<unknown> {
   const headers = { 'content-type': 'application/json' }
   const dispatcher = new Agent()
