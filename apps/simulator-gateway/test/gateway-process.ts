@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { builtProgram } from '@upfront/devnet'
 import type { FIXED } from '../src/environment/fixed.js'
 import type { Limits } from '../src/environment/limits.js'
@@ -39,9 +40,7 @@ export async function startGatewayProcess(
   environment: Variables,
   fixed: Partial<typeof FIXED> = {},
 ): Promise<GatewayProcess> {
-  const { LIMITS, ...rest } = environment
-  const limits = JSON.stringify({ callsPerSecond: 0, ...(LIMITS as object) })
-  const { child, output } = spawnGateway({ ...(rest as Record<string, string>), LIMITS: limits }, { fixed })
+  const { child, output } = spawnGateway(written(environment), { fixed })
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout?.on('data', () => {
       const match = /listens on (http:\/\/\S+)/.exec(output())
@@ -49,6 +48,20 @@ export async function startGatewayProcess(
     })
     child.once('close', (code) => reject(new Error(`the gateway ended with ${code}: ${output()}`)))
   })
+  return asked(url, child, output, async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGTERM')
+    await once(child, 'close')
+  })
+}
+
+/** Those of a process. */
+function written({ LIMITS, ...environment }: Variables): Record<string, string> {
+  const limits = JSON.stringify({ callsPerSecond: 0, ...(LIMITS as object) })
+  return { ...(environment as Record<string, string>), LIMITS: limits }
+}
+
+function asked(url: string, child: ChildProcess, output: () => string, stop: () => Promise<void>): GatewayProcess {
   const post = (body: string, headers: Record<string, string> = {}) =>
     fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
   const metric = async (name: string) => {
@@ -70,10 +83,47 @@ export async function startGatewayProcess(
       while ((await metric('upfront_requests_in_flight')) !== count)
         await new Promise((resolve) => setTimeout(resolve, 20))
     },
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      child.kill('SIGTERM')
-      await once(child, 'close')
+    stop,
+  }
+}
+
+/**
+ * Gateways of one process, for tests of what their settings and nodes make of them: a process of its own takes each a CPU-second. What
+ * `output` and the process's metrics show is of all of them.
+ */
+export function startGatewayHost() {
+  const { PATH = '', HOME = '' } = process.env
+  const script = fileURLToPath(new URL('./gateway-host.mjs', import.meta.url))
+  const child = fork(script, { env: { PATH, HOME }, execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  const output = () => text
+  let count = 0
+  const told = (message: { id: number; environment?: Record<string, string> }) =>
+    new Promise<string>((resolve, reject) => {
+      const ended = (code: number | null) => reject(new Error(`the gateways ended with ${code}: ${text}`))
+      const hear = ({ id, url, error }: { id: number; url?: string; error?: string }) => {
+        if (id !== message.id) return
+        child.off('message', hear).off('close', ended)
+        if (error === undefined) resolve(url ?? '')
+        else reject(new Error(error))
+      }
+      child.on('message', hear).once('close', ended).send(message)
+    })
+  return {
+    async start(environment: Variables): Promise<GatewayProcess> {
+      const id = ++count
+      const url = await told({ id, environment: { GATEWAY_PORT: '0', ...written(environment) } })
+      let stopped: Promise<unknown> | undefined
+      return asked(url, child, output, async () => {
+        stopped ??= told({ id })
+        await stopped
+      })
+    },
+    async stop(): Promise<void> {
+      const closed = once(child, 'close')
+      child.kill('SIGKILL')
+      await closed
     },
   }
 }

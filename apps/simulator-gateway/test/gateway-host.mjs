@@ -1,0 +1,20 @@
+// Starts gateways in this process, each from the environment in a message, and ends them: see `startGatewayHost`.
+import { readGatewayEnvironment } from '../dist/environment/environment.js'
+import { startGateway } from '../dist/gateway.js'
+
+const gateways = new Map()
+process.on('message', async ({ id, environment }) => {
+  try {
+    if (environment === undefined) {
+      await gateways.get(id).close()
+      return process.send({ id })
+    }
+    const gateway = await startGateway(readGatewayEnvironment(environment))
+    gateways.set(id, gateway)
+    process.send({ id, url: gateway.url })
+  } catch (error) {
+    process.send({ id, error: error.message })
+  }
+})
+// Who started it is gone.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
