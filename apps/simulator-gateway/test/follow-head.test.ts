@@ -11,13 +11,15 @@ import {
 } from '@upfront/devnet'
 import WebSocket from 'ws'
 import { answerStateFromHeader } from '../src/pending/answer-state.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGatewayHost, startGatewayProcess } from './gateway-process.js'
 import { connect } from './web-socket-client.js'
 
 let anvil: Anvil
 let node: FaultProxy
 let heads: SocketProxy
 let gateway: GatewayProcess
+const gateways = startGatewayHost()
+afterAll(() => gateways.stop())
 
 beforeEach(async () => {
   anvil = await startAnvil(['--port', '0'])
@@ -31,9 +33,11 @@ afterEach(async () => {
   await anvil?.stop()
 })
 
-const follow = async (environment: Record<string, string> = {}, fixed = {}) => {
+const follow = async (environment: Record<string, string> = {}, fixed?: { followIdleMs: number }) => {
   const urls = { UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url }
-  gateway = await startGatewayProcess({ ...urls, ...environment }, fixed)
+  const settings = { ...urls, ...environment }
+  // What is fixed is so for all gateways of a process.
+  gateway = await (fixed === undefined ? gateways.start(settings) : startGatewayProcess(settings, fixed))
 }
 const mine = () => rpc(anvil.rpcUrl, 'evm_mine', [])
 const headOf = async () => Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', []))

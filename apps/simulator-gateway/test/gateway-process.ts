@@ -49,11 +49,13 @@ export async function startGatewayProcess(
     child.once('close', (code) => reject(new Error(`the gateway ended with ${code}: ${output()}`)))
   })
   return asked(url, child, output, async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
+    if (hasEnded(child)) return
     child.kill('SIGTERM')
     await once(child, 'close')
   })
 }
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
 /** Those of a process. */
 function written({ LIMITS, ...environment }: Variables): Record<string, string> {
@@ -116,6 +118,7 @@ export function startGatewayHost() {
       const url = await told({ id, environment: { GATEWAY_PORT: '0', ...written(environment) } })
       let stopped: Promise<unknown> | undefined
       return asked(url, child, output, async () => {
+        if (hasEnded(child)) return
         stopped ??= told({ id })
         await stopped
       })
