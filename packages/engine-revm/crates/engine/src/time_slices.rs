@@ -13,8 +13,9 @@ use std::{
 pub const SLICE: Duration = Duration::from_millis(5);
 /// Slices that work has without a turn. The first one begins anywhere between two ticks.
 const FREE_SLICES: u32 = 2;
-/// Who used one slice more waits so many slices longer: work that has used little goes first, and none waits for ever.
-const WAIT_PER_SLICE: u32 = 4;
+/// Who used one slice more waits so many slices longer: work that has used little goes first, and none waits for ever. With few of them a
+/// hundred that began long ago would go before one that begins.
+const WAIT_PER_SLICE: u32 = 40;
 /// How often one that waits looks whether it is stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
