@@ -158,7 +158,7 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     await anvil().setAutomine(true)
     const data = encodeSettlement({ ...terms, signature }, 1n)
     const hash = await wallet.sendTransaction({ chain: null, to: UPTO_PROXY, data, gas: 300_000n })
-    expect(await rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
+    expect(await until(() => rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [hash]))).toMatchObject({ status: '0x1' })
   }
 
   // Last: its node tells of blocks that are not there.
