@@ -45,7 +45,7 @@ export interface RevmEngineOptions {
    * alone. Default 1 GiB.
    */
   memoryBytes?: number
-  /** Threads at most. Default: 256 natively, where they wait for state and share the cores, so more than there are cores; else 4. */
+  /** Threads at most. Default: 512 natively, where they wait for state and share the cores, so more than there are cores; else 4. */
   threads?: number
   /** Simulations that wait for a thread at most: one more is refused with HTTP 503. Default 1024. */
   queue?: number
@@ -61,7 +61,7 @@ export interface RevmEngine extends Engine, PreconfirmationExecutor, BlockCarrie
 export function createRevmEngine(options: RevmEngineOptions = {}): RevmEngine {
   const { addon, reason } = loadRevm()
   if (addon === undefined) throw new Error(reason)
-  const limits = limitsOf(options, 256)
+  const limits = limitsOf(options, 512)
   return new CoreEngine('native', (wake) => ({
     core: new addon.NativeEngine(limits, wake),
     version: addon.REVM_VERSION,

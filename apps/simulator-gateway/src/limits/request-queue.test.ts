@@ -88,6 +88,24 @@ describe('RequestQueue', () => {
     expect([order.length, queue.inFlight, queue.queued]).toEqual([5, 2, 2])
   })
 
+  it('takes nothing for first requests of what others may hold, and gives one client alone no more than all', async () => {
+    const queue = new RequestQueue(4, 100, 100)
+    const order: string[] = []
+    const enter = entering(queue, order)
+    for (const client of [alice, alice, alice]) enter(client)
+    expect(queue.inFlight).toBe(2)
+    for (let client = 0; client < 10; client += 1) enter({ name: `other ${client}`, pays: false })
+    expect(queue.inFlight).toBe(12)
+    enter(bob)
+    enter(bob)
+    expect(order.filter((name) => name === 'bob')).toHaveLength(2)
+    queue.leave(bob)
+    queue.leave(bob)
+    queue.leave(alice)
+    await settled()
+    expect(order.filter((name) => name === 'alice')).toHaveLength(3)
+  })
+
   it('gives turns to who holds the fewest, one client after another', async () => {
     const queue = new RequestQueue(1, 100)
     const order: string[] = []

@@ -21,17 +21,19 @@ type Line = Map<string, Set<Waiting>>
 
 /**
  * Shares a capacity (slots, bytes) among requests; `maxQueued` of them wait. A client may hold as much as is free beside it, so that
- * there is always something for others. One that holds nothing may take of `forFirst` too, which is beside the capacity. Turns go to who
- * holds the least and needs no more than is there; a client's own requests wait behind each other. Where too many wait, those of the
- * client with the most are refused.
+ * there is always something for others. The first requests of so many clients as `forFirst` says take nothing of what others may hold.
+ * Turns go to who holds the least and needs no more than is there; a client's own requests wait behind each other. Where too many wait,
+ * those of the client with the most are refused.
  */
 export class RequestQueue {
   #taken = 0
   #inFlight = 0
   #queued = 0
   #isHeld = false
-  /** Units of the capacity that each client holds. */
+  /** Units that each client holds. */
   readonly #held = new Map<string, number>()
+  /** Clients of which one request takes nothing of the capacity. */
+  readonly #firsts = new Set<string>()
   readonly #paid: Line = new Map()
   readonly #free: Line = new Map()
   readonly #capacity: number
@@ -100,10 +102,10 @@ export class RequestQueue {
 
   leave({ name }: Client, units = 1): void {
     this.#inFlight -= 1
-    this.#taken -= units
     const held = (this.#held.get(name) ?? 0) - units
     if (held > 0) this.#held.set(name, held)
     else this.#held.delete(name)
+    if (held > 0 || !this.#firsts.delete(name)) this.#taken -= units
     if (this.#queued > 0 && !this.#isHeld) this.#admit()
   }
 
@@ -126,18 +128,21 @@ export class RequestQueue {
 
   /** Held back, what there is room for waits too. */
   #mostQueued(): number {
-    return this.#maxQueued + (this.#isHeld ? Math.max(0, this.#capacity - this.#taken) : 0)
+    return this.#maxQueued + (this.#isHeld ? this.#capacity - this.#taken : 0)
   }
 
   #mayHold(name: string, units: number): boolean {
     const held = this.#held.get(name) ?? 0
-    return held + units <= this.#capacity - this.#taken + (held === 0 ? this.#forFirst : 0)
+    if (held === 0 && this.#firsts.size < this.#forFirst) return true
+    return held + units <= this.#capacity - this.#taken - (this.#firsts.has(name) ? 1 : 0)
   }
 
   #take(name: string, units: number): void {
     this.#inFlight += 1
-    this.#taken += units
-    this.#held.set(name, (this.#held.get(name) ?? 0) + units)
+    const held = this.#held.get(name) ?? 0
+    if (held === 0 && this.#firsts.size < this.#forFirst) this.#firsts.add(name)
+    else this.#taken += units
+    this.#held.set(name, held + units)
   }
 
   #admit(): void {

@@ -33,7 +33,6 @@ impl Answer {
     }
 
     fn wait(&self, stop: &Stop) -> Result<Vec<u8>, ReadError> {
-        stop.leave();
         let mut slot = self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         loop {
             if stop.is_raised() {
@@ -43,7 +42,7 @@ impl Answer {
                 return Ok(values);
             }
             // Raising the stop signals too. The time limit is for a stop that was raised just before this wait.
-            let waited = self.signal.wait_timeout(slot, Duration::from_millis(50));
+            let waited = stop.while_waiting(|| self.signal.wait_timeout(slot, Duration::from_millis(50)));
             slot = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
     }

@@ -71,12 +71,26 @@ impl Stop {
             let used = used.fetch_add(1, Relaxed) + 1;
             if used > FREE_SLICES {
                 has_turn.store(slices.take(used, has_turn.load(Relaxed), self), Relaxed);
+                self.begin_slice();
             }
         }
         self.is_raised()
     }
 
-    /// The work ends, or waits for something else than its turn: the turn is another's.
+    /// What ended while the work waited was no slice of its own.
+    fn begin_slice(&self) {
+        self.signals.fetch_and(!SLICE_ENDS, Relaxed);
+    }
+
+    /// Has the work wait for something else than its turn, which is another's meanwhile.
+    pub fn while_waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.leave();
+        let done = wait();
+        self.begin_slice();
+        done
+    }
+
+    /// Called when the work ends: the turn is another's.
     pub fn leave(&self) {
         if let Some(Share { slices, has_turn, .. }) = &self.share
             && has_turn.swap(false, Relaxed)
@@ -86,7 +100,7 @@ impl Stop {
     }
 }
 
-/// The turns of long work: as many at once as there are cores. Whoever has one waits for nothing else: see `Stop::leave`.
+/// The turns of long work: as many at once as there are cores. Whoever has one waits for nothing else: see `Stop::while_waiting`.
 #[derive(Debug)]
 pub struct TimeSlices {
     began: Instant,
@@ -223,6 +237,18 @@ mod tests {
         assert_eq!(long_told.recv(), Ok(false));
         slices.give(&mut slices.turns());
         assert!(!waits.join().unwrap());
+    }
+
+    #[test]
+    fn time_spent_waiting_ends_no_slice() {
+        let (slices, busy) = busy();
+        let (waited, told) = asks(&slices, FREE_SLICES);
+        waited.end_slice();
+        busy.leave();
+        assert_eq!(told.recv(), Ok(false));
+        assert_eq!(waited.signals.load(Relaxed), 0);
+        waited.while_waiting(|| waited.end_slice());
+        assert!(!has_turn(&waited) && waited.signals.load(Relaxed) == 0);
     }
 
     #[test]

@@ -73,8 +73,7 @@ impl MemoryGate {
                 return fits;
             }
             drop(turns);
-            stop.leave();
-            thread::park_timeout(LOOK_EVERY);
+            stop.while_waiting(|| thread::park_timeout(LOOK_EVERY));
             turns = self.turns();
         }
     }
