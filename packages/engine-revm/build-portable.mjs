@@ -1,10 +1,8 @@
-// Builds the engine as WebAssembly: portable.wasm, which is in the repository. `--check`: builds it where compiler and target are there,
-// and fails where what comes of it is another module. What it found equal it notes in this user's cache, and does not build again there.
-// The same sources and compiler give the same bytes wherever they are. A custom section has the hash of the sources: a test
-// compares it, so a module that is behind its sources does not pass.
+// Builds the engine as WebAssembly: portable.wasm, which is in the repository. `--check` fails where what comes of it is another module.
+// The same sources and compiler give the same bytes wherever they are. A custom section has the hash of the sources: a test compares it,
+// so a module that is behind its sources does not pass.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { compiler, SECTION, sourcesHash } from './portable-sources.mjs'
@@ -17,17 +15,7 @@ const isCheck = process.argv.includes('--check')
 const rustc = said('rustc', '--version')
 const sysroot = said('rustc', '--print', 'sysroot')
 const lacking = whatIsLacking()
-if (lacking !== undefined && isCheck) {
-  console.log(`build-portable: not compared: ${lacking}`)
-  process.exit(0)
-}
 if (lacking !== undefined) fail(lacking)
-const cache = `${process.env.XDG_CACHE_HOME || `${homedir()}/.cache`}/upfront-portable`
-const equal = isCheck && `${cache}/${hashOfAll()}`
-if (isCheck && existsSync(equal)) {
-  console.log('build-portable: equal, as it was when it was last built here')
-  process.exit(0)
-}
 // Neither this machine's folders nor its user's are in the module.
 const places = {
   [here.slice(0, -1)]: '/engine',
@@ -45,24 +33,12 @@ const module = withSection(readFileSync(`${here}target/${target}/portable/upfron
 if (!isCheck) writeFileSync(file, module)
 else if (!module.equals(readFileSync(file)))
   fail('portable.wasm is not what its sources give: `npm run build:portable`')
-else {
-  mkdirSync(cache, { recursive: true })
-  writeFileSync(equal, '')
-}
 console.log(`portable.wasm: ${module.length} bytes`)
 
 function whatIsLacking() {
   if (!rustc.startsWith(`rustc ${compiler} `))
     return `it is built by rustc ${compiler}, so that all get the same; here: ${rustc || 'none'}`
   return existsSync(`${sysroot}/lib/rustlib/${target}`) ? undefined : `it takes \`rustup target add ${target}\``
-}
-
-/** A hash of the module in the repository and of all that decides what its sources give. */
-function hashOfAll() {
-  const hash = createHash('sha256')
-  const parts = [readFileSync(file), sourcesHash(), said('rustc', '-vV'), readFileSync(new URL(import.meta.url))]
-  for (const part of parts) hash.update(part)
-  return hash.digest('hex')
 }
 
 function said(command, ...args) {
