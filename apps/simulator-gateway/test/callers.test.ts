@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { WebSocket } from 'ws'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 const NUMBER = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId' })
 const TRANSFER = JSON.stringify({
@@ -40,7 +40,7 @@ beforeAll(async () => {
   ]
   writeFileSync(file, JSON.stringify({ keys }))
   anvil = await startAnvil(['--port', '0'])
-  gateway = await startGatewayProcess({
+  gateway = await startGateway({
     UPSTREAM_RPC_URL: anvil.rpcUrl,
     LIMITS: { callsPerSecond: 10 },
     API_KEYS_FILE: file,

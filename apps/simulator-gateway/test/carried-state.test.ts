@@ -17,7 +17,7 @@ import {
 import { type Address, encodeFunctionData, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { answerStateFromHeader } from '../src/pending/answer-state.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway, startGatewayProcess } from './gateway-process.js'
 
 const payer = privateKeyToAccount(GETH_DEVELOPER.privateKey)
 const bob = DEVNET_ACCOUNTS[1]!.address
@@ -141,7 +141,7 @@ describeWithGeth('state that is carried from block to block', () => {
 
   it('is carried from the second block on where nobody has asked anything', async () => {
     const urls = { UPSTREAM_RPC_URL: geth.rpcUrl, UPSTREAM_WS_URL: geth.wsUrl }
-    const unasked = await startGatewayProcess({ ...urls, FOLLOW_HEAD: 'always' })
+    const unasked = await startGateway({ ...urls, FOLLOW_HEAD: 'always' })
     const blocks = (outcome: string) => unasked.metric(`upfront_carry_blocks_total{outcome="${outcome}"}`)
     try {
       await until(async () => (await unasked.metric('upfront_head_trusted')) === 1)

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { AbiCoder, type BlockTag, JsonRpcProvider } from 'ethers'
 import { concatHex, encodeErrorResult, parseAbi } from 'viem'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 // `pnpm --filter @upfront/simulator-gateway test:alloy`: alloy's provider takes minutes to build, so `npm test` leaves it out.
 const withoutAlloy =
@@ -47,7 +47,7 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
 
   beforeAll(async () => {
     anvil = await startAnvil(['--port', '0'])
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl })
   })
   afterAll(async () => {
     await gateway?.stop()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 const recordings = fileURLToPath(new URL('../../../testing/recordings', import.meta.url))
 
@@ -29,13 +29,13 @@ describe('the recorded conformance cases', () => {
   })
 
   it.each(['auto', 'portable'])('all match on engine %s', async (engine) => {
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: `http://127.0.0.1:${port}`, EVM_ENGINE: engine })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: `http://127.0.0.1:${port}`, EVM_ENGINE: engine })
     expect(await runCases(gateway.url)).toMatch(/^(\d+) of \1 cases match$/m)
   })
 
   it('all match with the chain told by its genesis file', async () => {
     const genesis = `${recordings}/conformance/chain/genesis.json`
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: `http://127.0.0.1:${port}`, CHAIN_GENESIS_FILE: genesis })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: `http://127.0.0.1:${port}`, CHAIN_GENESIS_FILE: genesis })
     expect(await runCases(gateway.url)).toMatch(/^(\d+) of \1 cases match$/m)
   })
 })

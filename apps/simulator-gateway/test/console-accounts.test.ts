@@ -1,7 +1,7 @@
 import { encodeFunctionData, type Hex, parseEther, toHex } from 'viem'
 import { inBrowser } from './chromium.js'
 import { consolePages, expectAccessible, LOOKS, paste, result } from './console-page.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { ACCOUNT_ABI, type ChainStand, deployEntryPoint, startChain } from './user-operation-stand.js'
 
 // What people paste of accounts that are contracts, and links that keep what was seen.
@@ -20,7 +20,7 @@ describe('/console', () => {
     entryPoint = stand.entryPoint
     sender = await stand.create(0n)
     const { rpcUrl, wsUrl } = chain.anvil
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: rpcUrl, UPSTREAM_WS_URL: wsUrl })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: rpcUrl, UPSTREAM_WS_URL: wsUrl })
     return gateway.url
   }
   const pages = consolePages(start, async () => {

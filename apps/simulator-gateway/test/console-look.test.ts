@@ -5,7 +5,7 @@ import { encodeErrorResult, encodeFunctionData, parseAbi, toEventSelector } from
 import { assemble } from './assemble.js'
 import { inBrowser } from './chromium.js'
 import { consoleOnDevnet, expectAccessible, LOOKS, paste, result, tabTo } from './console-page.js'
-import { startGatewayProcess } from './gateway-process.js'
+import { startGateway } from './gateway-process.js'
 import { until } from './preconfirmed-stand.js'
 
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
@@ -38,7 +38,7 @@ describe('/console', () => {
   })
 
   it('can be switched off', async () => {
-    const without = await startGatewayProcess({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, CONSOLE: 'off' })
+    const without = await startGateway({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, CONSOLE: 'off' })
     expect((await fetch(`${without.url}/console/`)).status).toBe(404)
     await without.stop()
   })

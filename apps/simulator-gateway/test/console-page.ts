@@ -1,7 +1,7 @@
 import { type Devnet, startDevnet } from '@upfront/devnet'
 import type { Browser, Page } from 'playwright-core'
 import { axeViolations, launchBrowser } from './chromium.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { until } from './preconfirmed-stand.js'
 
 export type PageOptions = NonNullable<Parameters<Browser['newPage']>[0]>
@@ -60,7 +60,7 @@ export function consoleOnDevnet() {
     stand.devnet = await startDevnet()
     const { rpcUrl } = stand.devnet
     const upstream = { UPSTREAM_RPC_URL: rpcUrl, UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws') }
-    stand.gateway = await startGatewayProcess(upstream)
+    stand.gateway = await startGateway(upstream)
     return stand.gateway.url
   }
   const stop = async () => {

@@ -12,7 +12,7 @@ import { foundry } from 'viem/chains'
 import { STATE_HEADER } from '../src/pending/answer-state.js'
 import { inBrowser } from './chromium.js'
 import { consolePages, expectAccessible, LOOKS, paste, result, titled } from './console-page.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { until } from './preconfirmed-stand.js'
 
 const VIEWS = [
@@ -33,7 +33,7 @@ describe('/console, where pending is not latest', () => {
     devnet = await startDevnet()
     stream = await startStreamServer({ port: 0, encoding: 'json' })
     const construction = await allowing()
-    gateway = await startGatewayProcess({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: devnet.rpcUrl,
       UPSTREAM_WS_URL: devnet.rpcUrl.replace('http', 'ws'),
       FLASHBLOCKS_WS_URL: stream.url,

@@ -1,6 +1,6 @@
 import { encodeErrorResult, encodeEventTopics, encodeFunctionData, erc20Abi, type Hex, parseAbi } from 'viem'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 
 // What calls, errors and logs say, without an ABI: `decode: true` of upfront_simulate.
@@ -14,7 +14,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   upstream = await startGenesisUpstream()
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum' })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum' })
 })
 
 afterAll(async () => {

@@ -13,7 +13,7 @@ import {
   startDenimBlocks,
 } from '@upfront/devnet'
 import { answerStateFromHeader } from '../src/pending/answer-state.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 interface Block {
   number: string
@@ -40,7 +40,7 @@ describe('a chain that makes a block every 200 ms', () => {
       file,
       JSON.stringify({ timestamp: since, config: { ...genesis.config, azulTime: since, denimTime: since } }),
     )
-    gateway = await startGatewayProcess({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: anvil.rpcUrl,
       UPSTREAM_WS_URL: anvil.wsUrl,
       CHAIN_GENESIS_FILE: file,

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { HOSTILE_PROGRAMS } from './programs.js'
 import { type BlockResult, callOf, TARGET } from './simulate-params.js'
 
@@ -13,8 +13,8 @@ let hurried: GatewayProcess
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
   const LIMITS = { gas: 1_000_000_000_000, inFlight: 1 }
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS })
-  hurried = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { ...LIMITS, timeoutMs: 1_000 } })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS })
+  hurried = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { ...LIMITS, timeoutMs: 1_000 } })
 })
 afterAll(async () => {
   await hurried?.stop()
@@ -90,7 +90,7 @@ it.each([
 )
 
 it('takes connections that are reset for what they are', async () => {
-  const limited = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { callsPerSecond: 50 } })
+  const limited = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { callsPerSecond: 50 } })
   const { hostname, port } = new URL(limited.url)
   const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
   const head = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n'

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BuiltGeth, findGeth, startBuiltGeth } from '@upfront/devnet'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 // A node that gives blocks under their right hash with a field that is wrong.
 const path = findGeth()
@@ -48,7 +48,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       response.writeHead(200, headers).end(JSON.stringify(answers))
     })
     await new Promise<void>((resolve) => liar.listen(0, '127.0.0.1', resolve))
-    gateway = await startGatewayProcess({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: `http://127.0.0.1:${(liar.address() as AddressInfo).port}`,
       UPSTREAM_WS_URL: geth.wsUrl,
       FOLLOW_HEAD: 'always',

@@ -4,7 +4,7 @@ import { Contract, JsonRpcProvider } from 'ethers'
 import { createPublicClient, createWalletClient, http, parseAbi, parseAbiItem, toEventSelector } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 /** When called: emits `Touched()`. */
 const EVENT = 'event Touched()'
@@ -26,7 +26,7 @@ describe('filters over HTTP', () => {
   beforeAll(async () => {
     anvil = await startAnvil(['--port', '0'])
     await rpc(anvil.rpcUrl, 'anvil_setCode', [emitter, EMITTER])
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: anvil.wsUrl })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: anvil.wsUrl })
   })
   afterAll(async () => {
     await gateway?.stop()

@@ -11,15 +11,13 @@ import {
 } from '@upfront/devnet'
 import WebSocket from 'ws'
 import { answerStateFromHeader } from '../src/pending/answer-state.js'
-import { type GatewayProcess, startGatewayHost, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway, startGatewayProcess } from './gateway-process.js'
 import { connect } from './web-socket-client.js'
 
 let anvil: Anvil
 let node: FaultProxy
 let heads: SocketProxy
 let gateway: GatewayProcess
-const gateways = startGatewayHost()
-afterAll(() => gateways.stop())
 
 beforeEach(async () => {
   anvil = await startAnvil(['--port', '0'])
@@ -37,7 +35,7 @@ const follow = async (environment: Record<string, string> = {}, fixed?: { follow
   const urls = { UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url }
   const settings = { ...urls, ...environment }
   // What is fixed is so for all gateways of a process.
-  gateway = await (fixed === undefined ? gateways.start(settings) : startGatewayProcess(settings, fixed))
+  gateway = await (fixed === undefined ? startGateway(settings) : startGatewayProcess(settings, fixed))
 }
 const mine = () => rpc(anvil.rpcUrl, 'evm_mine', [])
 const headOf = async () => Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', []))

@@ -1,5 +1,5 @@
 import { numberToHex } from 'viem'
-import { type GatewayProcess, startGatewayHost } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { startGenesisUpstream } from './genesis-upstream.js'
 
 const CODE = '0x00000000000000000000000000000000000c0de5'
@@ -26,9 +26,6 @@ interface Stand {
   stop(): Promise<void>
 }
 
-const gateways = startGatewayHost()
-afterAll(() => gateways.stop())
-
 /** A gateway on a node that says it serves this chain, whose head has this time. */
 async function startStand(
   chainId: number,
@@ -41,7 +38,7 @@ async function startStand(
     head: { number: numberToHex(200_000_000), timestamp: numberToHex(timestamp), ...head },
     answers,
   })
-  const gateway = await gateways.start({
+  const gateway = await startGateway({
     UPSTREAM_RPC_URL: upstream.url,
     EVM_ENGINE: 'native',
     HEAD_MAX_AGE_SECONDS: 'off',

@@ -1,4 +1,4 @@
-// Starts gateways in this process, each from the environment in a message, and ends them: see `startGatewayHost`.
+// Starts gateways in this process, each from the environment in a message, and ends them: see `startGateway` in gateway-process.ts.
 import { readGatewayEnvironment } from '../dist/environment/environment.js'
 import { startGateway } from '../dist/gateway.js'
 

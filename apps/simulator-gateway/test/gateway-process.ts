@@ -1,5 +1,8 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import childProcess, { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtProgram } from '@upfront/devnet'
 import type { FIXED } from '../src/environment/fixed.js'
@@ -89,21 +92,35 @@ function asked(url: string, child: ChildProcess, output: () => string, stop: () 
   }
 }
 
+/** A process of gateways, with the file that it writes to. */
+interface GatewayHost {
+  child: ChildProcess
+  log: number
+  asked: number
+}
+
+/** What outlives a test file in a worker of jest's: of all that a file has, only Node's own modules are the same in the next. */
+const kept = childProcess as typeof childProcess & { gatewayHost?: GatewayHost }
+const shared = new Set<GatewayProcess>()
+afterAll(() => Promise.all([...shared].map((gateway) => gateway.stop())))
+
 /**
- * Gateways of one process, for tests of what their settings and nodes make of them: a process of its own takes each a CPU-second. What
- * `output` and the process's metrics show is of all of them.
+ * Starts the built gateway in a process that one worker of jest's has for all of its files: a process of its own takes each a CPU-second.
+ * For tests that ask nothing about the process. What `output` shows is of all gateways since this one started, and `process` too is theirs.
  */
-export function startGatewayHost() {
-  const { PATH = '', HOME = '' } = process.env
-  const script = fileURLToPath(new URL('./gateway-host.mjs', import.meta.url))
-  const child = fork(script, { env: { PATH, HOME }, execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  const output = () => text
-  let count = 0
-  const told = (message: { id: number; environment?: Record<string, string> }) =>
+export async function startGateway(environment: Variables): Promise<GatewayProcess> {
+  if (kept.gatewayHost === undefined || hasEnded(kept.gatewayHost.child)) kept.gatewayHost = startHost()
+  const host = kept.gatewayHost
+  const { child, log } = host
+  const from = fstatSync(log).size
+  const output = () => {
+    const text = Buffer.alloc(fstatSync(log).size - from)
+    readSync(log, text, 0, text.length, from)
+    return text.toString()
+  }
+  const tell = (message: { id: number; environment?: Record<string, string> }) =>
     new Promise<string>((resolve, reject) => {
-      const ended = (code: number | null) => reject(new Error(`the gateways ended with ${code}: ${text}`))
+      const ended = (code: number | null) => reject(new Error(`the gateways ended with ${code}: ${output()}`))
       const hear = ({ id, url, error }: { id: number; url?: string; error?: string }) => {
         if (id !== message.id) return
         child.off('message', hear).off('close', ended)
@@ -112,23 +129,34 @@ export function startGatewayHost() {
       }
       child.on('message', hear).once('close', ended).send(message)
     })
-  return {
-    async start(environment: Variables): Promise<GatewayProcess> {
-      const id = ++count
-      const url = await told({ id, environment: { GATEWAY_PORT: '0', ...written(environment) } })
-      let stopped: Promise<unknown> | undefined
-      return asked(url, child, output, async () => {
-        if (hasEnded(child)) return
-        stopped ??= told({ id })
-        await stopped
-      })
-    },
-    async stop(): Promise<void> {
-      const closed = once(child, 'close')
-      child.kill('SIGKILL')
-      await closed
-    },
-  }
+  const id = ++host.asked
+  const url = await tell({ id, environment: { GATEWAY_PORT: '0', ...written(environment) } })
+  let stopped: Promise<unknown> | undefined
+  const gateway = asked(url, child, output, async () => {
+    shared.delete(gateway)
+    if (hasEnded(child)) return
+    stopped ??= tell({ id })
+    await stopped
+  })
+  shared.add(gateway)
+  return gateway
+}
+
+function startHost(): GatewayHost {
+  const { PATH = '', HOME = '' } = process.env
+  const script = process.env.BUNDLED === undefined ? './gateway-host.mjs' : '../dist/gateway-host.js'
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-host-'))
+  const log = openSync(join(folder, 'log'), 'a+')
+  rmSync(folder, { recursive: true })
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
+    env: { PATH, HOME },
+    execArgv: [],
+    stdio: ['ignore', log, log, 'ipc'],
+  })
+  // It ends with the worker.
+  child.unref()
+  child.channel?.unref()
+  return { child, log, asked: 0 }
 }
 
 /** The built gateway with this environment and nothing else of ours. */

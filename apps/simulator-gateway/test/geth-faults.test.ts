@@ -1,7 +1,7 @@
 import { findGeth, type Geth, startGeth } from '@upfront/devnet'
 import { numberToHex } from 'viem'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, type RpcReply, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, type RpcReply, startGateway } from './gateway-process.js'
 
 const path = findGeth()
 if (!path) console.log('what geth takes and refuses is not compared: there is no geth in $GETH, PATH or ~/go/bin')
@@ -19,7 +19,7 @@ describeIf('beside a real geth', () => {
     geth = await startGeth(path as string, { blockTimeSeconds: 1 })
     gateways = await Promise.all(
       ['auto', 'portable'].map((engine) =>
-        startGatewayProcess({ UPSTREAM_RPC_URL: geth.rpcUrl, DIALECT: 'ethereum', EVM_ENGINE: engine }),
+        startGateway({ UPSTREAM_RPC_URL: geth.rpcUrl, DIALECT: 'ethereum', EVM_ENGINE: engine }),
       ),
     )
   })

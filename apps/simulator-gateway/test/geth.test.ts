@@ -23,7 +23,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { connect } from './web-socket-client.js'
 
 /** `GETH`, or a geth on the path, or where `go install` puts it. */
@@ -105,7 +105,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     }
     gateways = await Promise.all(
       ['auto', 'portable'].map((engine) =>
-        startGatewayProcess({
+        startGateway({
           UPSTREAM_RPC_URL: nodeUrl,
           UPSTREAM_WS_URL: nodeUrl.replace('http', 'ws'),
           DIALECT: 'ethereum',

@@ -22,7 +22,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 /** `GUARD_STATES=1000`: the long form; in pieces, each goes on from the state that `GUARD_FROM` names. */
 const STATES = Number(process.env.GUARD_STATES ?? 8)
@@ -44,7 +44,7 @@ const wallet = (account = owner) => createWalletClient({ account, transport: htt
 beforeAll(async () => {
   devnet = await startDevnet({ uniswap: true, payments: false })
   uniswap = devnet.uniswap!
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl, LIMITS: { callsPerSecond: 0 } })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: devnet.rpcUrl, LIMITS: { callsPerSecond: 0 } })
   const { abi, bytecode } = readArtifact('BatchAccount')
   const hash = await wallet(trader).deployContract({ chain: null, abi, bytecode })
   const { contractAddress } = await node().waitForTransactionReceipt({ hash })

@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
-import { type GatewayProcess, startGatewayHost } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 let anvil: Anvil
 let upstream: FaultProxy
 let gateway: GatewayProcess
-const gateways = startGatewayHost()
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
@@ -14,7 +13,6 @@ beforeAll(async () => {
 })
 afterEach(() => gateway?.stop())
 afterAll(async () => {
-  await gateways.stop()
   await upstream?.stop()
   await anvil?.stop()
 })
@@ -26,7 +24,7 @@ const ready = async (path = '/health/ready') => {
 
 describe('health', () => {
   it('is ready on a fresh head, and says on what it stands', async () => {
-    gateway = await gateways.start({ UPSTREAM_RPC_URL: upstream.url, EVM_ENGINE: 'portable' })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url, EVM_ENGINE: 'portable' })
     expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200)
     expect(await ready()).toEqual({
       status: 200,
@@ -43,7 +41,7 @@ describe('health', () => {
 
   it('is ready on an OP-stack chain whichever build serves', async () => {
     const CHAIN_GENESIS_FILE = fileURLToPath(new URL('../../../testing/devnet/op-genesis.json', import.meta.url))
-    gateway = await gateways.start({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: upstream.url,
       EVM_ENGINE: 'portable',
       CHAIN_GENESIS_FILE,
@@ -53,7 +51,7 @@ describe('health', () => {
 
   it('starts without the upstream, is not ready, and gets ready with it', async () => {
     upstream.fault = 'http-500'
-    gateway = await gateways.start({ UPSTREAM_RPC_URL: upstream.url })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url })
     expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200)
     const down = await ready()
     expect(down.status).toBe(503)
@@ -63,7 +61,7 @@ describe('health', () => {
   })
 
   it('is not ready on a stale head', async () => {
-    gateway = await gateways.start({ UPSTREAM_RPC_URL: upstream.url, HEAD_MAX_AGE_SECONDS: '1' })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url, HEAD_MAX_AGE_SECONDS: '1' })
     let stale = await ready()
     while (stale.status !== 503) {
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -75,7 +73,7 @@ describe('health', () => {
 
 describe('metrics', () => {
   it('show what alerts wait for before it has happened', async () => {
-    gateway = await gateways.start({ UPSTREAM_RPC_URL: upstream.url })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url })
     for (const sample of [
       'upfront_refused_requests_total{status="500"}',
       'upfront_refused_requests_total{status="503"}',
@@ -88,7 +86,7 @@ describe('metrics', () => {
   })
 
   it('count calls by method and outcome, gas, cache hits and upstream calls, and are what the dashboard shows', async () => {
-    gateway = await gateways.start({ UPSTREAM_RPC_URL: upstream.url })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url })
     const params = [{ blockStateCalls: [{ calls: [{ to: '0x0000000000000000000000000000000000c0ffee' }] }] }, 'latest']
     await gateway.call('eth_simulateV1', params)
     await gateway.call('eth_simulateV1', params)

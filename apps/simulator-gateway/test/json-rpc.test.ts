@@ -1,12 +1,12 @@
 import { type Anvil, startAnvil } from '@upfront/devnet'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 let anvil: Anvil
 let gateway: GatewayProcess
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { batchLength: 5 } })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { batchLength: 5 } })
 })
 afterAll(async () => {
   await gateway?.stop()

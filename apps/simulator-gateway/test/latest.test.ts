@@ -1,5 +1,5 @@
 import { type Anvil, startAnvil } from '@upfront/devnet'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 // While the node is asked for its head, work begins on the head that was seen last. Nobody must ever notice.
 let anvil: Anvil
@@ -7,7 +7,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl })
 })
 afterAll(async () => {
   await gateway?.stop()

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type Anvil, startAnvil, startFaultProxy } from '@upfront/devnet'
+import type { FIXED } from '../src/environment/fixed.js'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
+import { type GatewayProcess, startGateway, startGatewayProcess, type Variables } from './gateway-process.js'
 import { HOSTILE_PROGRAMS } from './programs.js'
 import { type BlockResult, callOf } from './simulate-params.js'
 
@@ -40,8 +41,11 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-async function start(environment: Variables, fixed = {}): Promise<GatewayProcess> {
-  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, ...environment }, fixed)
+/** One with a limit of memory or of what is fixed has a process of its own. */
+async function start(environment: Variables, fixed?: Partial<typeof FIXED>): Promise<GatewayProcess> {
+  const settings = { UPSTREAM_RPC_URL: anvil.rpcUrl, ...environment }
+  const isAlone = fixed !== undefined || 'MEMORY_LIMIT_BYTES' in environment
+  const gateway = await (isAlone ? startGatewayProcess(settings, fixed) : startGateway(settings))
   gateways.push(gateway)
   return gateway
 }

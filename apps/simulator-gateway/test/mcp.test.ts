@@ -11,7 +11,7 @@ import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { encodeFunctionData, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { startGatewayProcess } from './gateway-process.js'
+import { startGateway } from './gateway-process.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
 const PAYMENT = 'x402/payment'
@@ -289,7 +289,7 @@ describe('over HTTP', () => {
 })
 
 it('serves for free where nothing is sold', async () => {
-  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, LOG_LEVEL: 'warn' })
+  const gateway = await startGateway({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, LOG_LEVEL: 'warn' })
   try {
     const client = await connect(gateway.url)
     expect((await call('preview', transfer(), undefined, client)).answer).toMatchObject({ status: 'success' })

@@ -23,7 +23,7 @@ import {
   toHex,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 /** Nobody may do this as it is asked. */
 const FAILING = new Set(['burn', "setting the L1 block, which is not the sender's to do"])
@@ -71,7 +71,7 @@ beforeAll(async () => {
       data: encodeFunctionData({ abi: lendingAbi, functionName, args: [parseEther(amount)] }),
     })
   for (const to of [fee, rebasing]) await mined({ to, data: call('mint', [account.address, parseEther('1000')]) })
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: devnet.rpcUrl })
 })
 afterAll(async () => {
   await gateway?.stop()

@@ -3,7 +3,7 @@ import { type Devnet, startDevnet, swapRouterAbi } from '@upfront/devnet'
 import type { Outcome } from '@upfront/simulation'
 import { encodeFunctionData, type Hex, parseEther } from 'viem'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 const DOCUMENT = readFileSync(new URL('../../../docs/outcome.md', import.meta.url), 'utf8')
 const OWNER = '0xa000000000000000000000000000000000000000'
@@ -19,7 +19,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   devnet = await startDevnet({ uniswap: true, payments: false })
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: devnet.rpcUrl })
 })
 afterAll(async () => {
   await gateway?.stop()

@@ -11,7 +11,7 @@ import {
 import type { Outcome, ShownDependencies } from '@upfront/simulation'
 import { createPublicClient, createWalletClient, encodeFunctionData, type Hex, http, parseEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 const trader = privateKeyToAccount(GETH_DEVELOPER.privateKey)
 // State is not carried from block to block on anvil.
@@ -31,7 +31,7 @@ beforeAll(async () => {
   uniswap = await deployUniswap(geth.rpcUrl, GETH_DEVELOPER.privateKey)
   isDeployed = true
   await building
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: geth.rpcUrl, UPSTREAM_WS_URL: geth.wsUrl })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: geth.rpcUrl, UPSTREAM_WS_URL: geth.wsUrl })
 })
 afterAll(async () => {
   await gateway?.stop()

@@ -1,5 +1,5 @@
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { startGenesisUpstream } from './genesis-upstream.js'
 
 const OWNER = '0xa000000000000000000000000000000000000000'
@@ -20,7 +20,7 @@ beforeAll(async () => {
     return `0x${'0'.repeat(64)}`
   }
   upstream = await startGenesisUpstream({ answers: { eth_getStorageAt } })
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum' })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum' })
 })
 afterAll(async () => {
   await gateway?.stop()

@@ -1,6 +1,6 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { startGenesisUpstream } from './genesis-upstream.js'
 
 const OWNER = '0xa000000000000000000000000000000000000000'
@@ -24,7 +24,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   upstream = await startGenesisUpstream()
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum' })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum' })
 })
 afterAll(async () => {
   await gateway?.stop()

@@ -1,5 +1,5 @@
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { startGenesisUpstream } from './genesis-upstream.js'
 import { incidents } from './incidents.js'
 import { FRIEND, OWNER, SLOTS, THIEF, traps } from './traps.js'
@@ -14,7 +14,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   upstream = await startGenesisUpstream()
-  gateway = await startGatewayProcess({
+  gateway = await startGateway({
     UPSTREAM_RPC_URL: upstream.url,
     DIALECT: 'ethereum',
     LIMITS: { callsPerSecond: 0 },

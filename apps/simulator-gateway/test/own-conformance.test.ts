@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { startGenesisUpstream } from './genesis-upstream.js'
 
 interface Recorded {
@@ -31,7 +31,7 @@ describe.each(['auto', 'portable'])('answers recorded from geth, on engine %s', 
 
   beforeAll(async () => {
     upstream = await startGenesisUpstream()
-    gateway = await startGatewayProcess({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: upstream.url,
       CHAIN_GENESIS_FILE: genesis,
       DIALECT: 'ethereum',

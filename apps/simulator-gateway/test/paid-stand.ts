@@ -11,7 +11,7 @@ import { wrapFetchWithPayment } from '@x402/fetch'
 import { type Address, createPublicClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { freePort } from './free-port.js'
-import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
+import { type GatewayProcess, startGateway, startGatewayProcess, type Variables } from './gateway-process.js'
 
 const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
@@ -82,8 +82,10 @@ export async function startPaidStand(
     if (billing.exitCode !== null) throw new Error(`billing ended with ${billing.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  const startGateway = (settings: Variables) =>
-    startGatewayProcess({
+  // Spans are a whole process's.
+  const start = 'OTEL_EXPORTER_OTLP_ENDPOINT' in environment ? startGatewayProcess : startGateway
+  const startSeller = (settings: Variables) =>
+    start({
       UPSTREAM_RPC_URL: rpcUrl,
       LOG_LEVEL: 'warn',
       BILLING_URL: url,
@@ -93,7 +95,7 @@ export async function startPaidStand(
       PAY_TO: accounts.seller.address,
       ...settings,
     })
-  const gateway = await startGateway(typeof environment === 'function' ? environment(rpcUrl) : environment)
+  const gateway = await startSeller(typeof environment === 'function' ? environment(rpcUrl) : environment)
   const client = new x402Client()
     .register(NETWORK, new UptoEvmScheme(privateKeyToAccount(accounts.buyer.privateKey)))
     .setSpendControls({ allowedAssets: true })
@@ -109,7 +111,7 @@ export async function startPaidStand(
     gateway,
     token: TOKEN,
     readToken: READ_TOKEN,
-    startGateway,
+    startGateway: startSeller,
     pay: wrapFetchWithPayment(send as typeof fetch, client) as typeof fetch,
     payment: () => payment,
     usdcOf: (account) =>

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { type Anvil, startAnvil } from '@upfront/devnet'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 // `POST /` is answered before Fastify sees it, `POST /?` by Fastify: whoever asks must not be able to tell.
 let anvil: Anvil
@@ -10,9 +10,9 @@ let limited: GatewayProcess
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
-  forWallets = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, CORS_ORIGINS: 'https://wallet.example' })
-  limited = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { callsPerSecond: 2, inFlight: 1 } })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl })
+  forWallets = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, CORS_ORIGINS: 'https://wallet.example' })
+  limited = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { callsPerSecond: 2, inFlight: 1 } })
 })
 afterAll(async () => {
   await gateway?.stop()

@@ -13,7 +13,7 @@ import {
 import { withAmsterdam } from '@upfront/engine-conformance'
 import { type Hex, numberToHex, zeroAddress } from 'viem'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 // Positions in random blocks, and the transactions at them, compared field by field with geth's own answers.
 // `npm run test:positions` asks at ten thousand.
@@ -62,7 +62,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
         blocks.push(await geth.rpc('eth_getBlockByNumber', ['latest', false]))
         await traffic.send()
       }
-      gateway = await startGatewayProcess({
+      gateway = await startGateway({
         UPSTREAM_RPC_URL: geth.rpcUrl,
         CHAIN_GENESIS_FILE: genesisFile,
         DIALECT: 'ethereum',

@@ -28,7 +28,7 @@ import {
   stringToHex,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { until } from './preconfirmed-stand.js'
 
 const path = findGeth()
@@ -78,7 +78,7 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
     node = await startFaultProxy(geth.rpcUrl)
     node.cap = sealed - 1n
     stream = await startStreamServer({ port: 0, encoding: 'brotli' })
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, FLASHBLOCKS_WS_URL: stream.url })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: node.url, FLASHBLOCKS_WS_URL: stream.url })
     await until(async () => (await gateway.metric('upfront_preconfirmed_connected')) === 1)
     for (const message of await flashblocksOf(geth.rpcUrl, sealed)) stream.send(JSON.stringify(message))
     const { transactions } = await rpc<{ transactions: Hex[] }>(geth.rpcUrl, 'eth_getBlockByNumber', [at(), false])

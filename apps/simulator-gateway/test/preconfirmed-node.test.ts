@@ -13,15 +13,12 @@ import {
 import { createWalletClient, type Hex, http, numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
-import { type GatewayProcess, startGatewayHost } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { until } from './preconfirmed-stand.js'
 
 const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
 const BOB = numberToHex(0xb0b, { size: 20 })
 const START = 5n
-
-const gateways = startGatewayHost()
-afterAll(() => gateways.stop())
 
 /** Blocks 1 to 12 hold four transfers of 1 wei each: after block n Bob has 4n. The stream is sent by hand. */
 describe('a node behind the stream, ahead of it, slow, or on another fork', () => {
@@ -45,7 +42,7 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
     node.cap = START
     node.latencyMs = 0
     stream = await startStreamServer({ port: 0, encoding: 'json' })
-    gateway = await gateways.start({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: node.url,
       FLASHBLOCKS_WS_URL: stream.url,
       FLASHBLOCKS_SILENCE_MS: '60000',

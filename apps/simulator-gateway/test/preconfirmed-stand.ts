@@ -3,7 +3,7 @@ import { createPublicClient, createWalletClient, type Hex, http, type PublicClie
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { type AnswerState, answerStateFromHeader, STATE_HEADER } from '../src/pending/answer-state.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 /** viem asks every four seconds for a receipt, unless told otherwise. */
 const POLLING_MS = 100
@@ -28,7 +28,7 @@ export async function startStand(
 ): Promise<PreconfirmedStand> {
   const devnet = await startDevnet({ flashblocksPort: 0, blockTimeSeconds: 2, payments: false, ...options })
   const stream = devnet.flashblocksUrl as string
-  const gateway = await startGatewayProcess({
+  const gateway = await startGateway({
     UPSTREAM_RPC_URL: devnet.rpcUrl,
     FLASHBLOCKS_WS_URL: stream,
     EVM_ENGINE: 'native',

@@ -25,7 +25,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 // Reads of blocks that the gateway holds, compared field by field with geth's own answers, both asked at the same block.
 // `npm run test:reads` asks thousands of random questions.
@@ -100,7 +100,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
         })
     }
     node = await startFaultProxy(geth.rpcUrl)
-    gateway = await startGatewayProcess({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: node.url,
       UPSTREAM_WS_URL: geth.wsUrl,
       FOLLOW_HEAD: 'always',

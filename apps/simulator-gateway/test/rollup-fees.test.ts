@@ -1,7 +1,7 @@
 import { type Devnet, OP_GENESIS_FILE, startDevnet } from '@upfront/devnet'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 // What calls pay to an OP-stack chain beside gas: `fees: true` of upfront_simulate.
 
@@ -19,7 +19,7 @@ describe('on an OP-stack chain', () => {
 
   beforeAll(async () => {
     devnet = await startDevnet({ payments: false, optimism: true })
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl, CHAIN_GENESIS_FILE: OP_GENESIS_FILE })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: devnet.rpcUrl, CHAIN_GENESIS_FILE: OP_GENESIS_FILE })
   })
   afterAll(async () => {
     await gateway?.stop()
@@ -108,7 +108,7 @@ describe('on an OP-stack chain', () => {
 
 it('elsewhere there are none', async () => {
   const devnet = await startDevnet({ payments: false })
-  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl })
+  const gateway = await startGateway({ UPSTREAM_RPC_URL: devnet.rpcUrl })
   try {
     const { result } = await gateway.call('upfront_simulate', [
       { blockStateCalls: [{ calls: [{ to: TO }] }], fees: true },

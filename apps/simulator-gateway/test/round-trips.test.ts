@@ -27,7 +27,7 @@ import {
   pad,
   parseAbi,
 } from 'viem'
-import { type GatewayProcess, startGatewayHost, type Variables } from './gateway-process.js'
+import { type GatewayProcess, startGateway, type Variables } from './gateway-process.js'
 import { type BlockResult, callOf } from './simulate-params.js'
 
 const factoryAbi = parseAbi([
@@ -52,14 +52,12 @@ interface Call {
 
 let anvil: Anvil
 let uniswap: UniswapContracts
-const gateways = startGatewayHost()
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0', '--order', 'fifo'])
   uniswap = await deployUniswap(anvil.rpcUrl, DEVNET_ROLES.deployer.privateKey)
 }, 120_000)
 afterAll(async () => {
-  await gateways.stop()
   await anvil?.stop()
 })
 
@@ -181,7 +179,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
 
   async function start(environment: Variables = { CARRY_STATE: 'on' }): Promise<void> {
     const following = { UPSTREAM_WS_URL: anvil.wsUrl, FOLLOW_HEAD: 'always', LIMITS: { timeoutMs: 60_000 } }
-    gateway = await gateways.start({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: node.url,
       EVM_ENGINE: engine,
       ...following,

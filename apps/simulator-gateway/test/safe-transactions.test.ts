@@ -1,6 +1,6 @@
 import { type Address, encodeFunctionData, erc20Abi, type Hex, type TransactionReceipt, toHex, zeroAddress } from 'viem'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { deploySafe, EXECUTE_ABI, SAFE_VERSIONS, safeOwners } from './safe-stand.js'
 import { type ChainStand, startChain } from './user-operation-stand.js'
 
@@ -19,7 +19,7 @@ let safe: Hex
 beforeAll(async () => {
   chain = await startChain()
   // A block is asked about as soon as it is mined: no guess at the next one's time will do.
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: chain.anvil.rpcUrl, DIALECT: 'ethereum', FOLLOW_HEAD: 'off' })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: chain.anvil.rpcUrl, DIALECT: 'ethereum', FOLLOW_HEAD: 'off' })
 })
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { type Anvil, DEVNET_ACCOUNTS, type FaultProxy, rpc, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { type Hex, keccak256, numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { startStand, until } from './preconfirmed-stand.js'
 
 const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
@@ -21,7 +21,7 @@ describe('with SENDING=on', () => {
   beforeAll(async () => {
     anvil = await startAnvil(['--port', '0', '--no-mining'])
     node = await startFaultProxy(anvil.rpcUrl)
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, SENDING: 'on' })
+    gateway = await startGateway({ UPSTREAM_RPC_URL: node.url, SENDING: 'on' })
   })
   afterAll(async () => {
     await gateway?.stop()
@@ -116,7 +116,7 @@ describe('with SENDING=on and a stream', () => {
 
 it('does not send without it', async () => {
   const anvil = await startAnvil(['--port', '0'])
-  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
+  const gateway = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl })
   try {
     for (const method of ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']) {
       const { error } = await gateway.call(method, [await sign(0)])

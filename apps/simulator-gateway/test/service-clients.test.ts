@@ -9,7 +9,7 @@ import { entryPoint07Abi } from 'viem/account-abstraction'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
 import { freePort } from './free-port.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { ACCOUNT_ABI, type ChainStand, deployEntryPoint, startChain } from './user-operation-stand.js'
 
 // `pnpm --filter @upfront/simulator-gateway test:service-clients`: Alchemy's SDK and Pimlico's bundler, as npm has them, with our URL. They bring
@@ -38,7 +38,7 @@ suite(isWanted ? 'clients of other services' : 'clients of other services (skipp
     install()
     chain = await startChain()
     // A block is asked about as soon as it is mined: no guess at the next one's time will do.
-    gateway = await startGatewayProcess({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: chain.anvil.rpcUrl,
       DIALECT: 'ethereum',
       SENDING: 'on',

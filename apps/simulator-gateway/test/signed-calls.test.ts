@@ -1,7 +1,7 @@
 import { type Hex, parseTransaction, serializeTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 
 // Signed transactions in place of calls, and authorizations that nobody has signed yet.
@@ -19,7 +19,7 @@ const gateways: GatewayProcess[] = []
 beforeAll(async () => {
   upstream = await startGenesisUpstream()
   for (const EVM_ENGINE of ['auto', 'portable'])
-    gateways.push(await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum', EVM_ENGINE }))
+    gateways.push(await startGateway({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum', EVM_ENGINE }))
 })
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { readArtifact } from '@upfront/devnet'
 import { encodeAbiParameters, encodeFunctionData, erc20Abi, type Hex, keccak256 } from 'viem'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { startGenesisUpstream } from './genesis-upstream.js'
 
 const CODE = readArtifact('TokenLayouts').deployedBytecode
@@ -17,7 +17,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   upstream = await startGenesisUpstream()
-  gateway = await startGatewayProcess({
+  gateway = await startGateway({
     UPSTREAM_RPC_URL: upstream.url,
     DIALECT: 'ethereum',
     LIMITS: { callsPerSecond: 1_000 },

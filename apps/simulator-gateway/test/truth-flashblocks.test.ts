@@ -2,7 +2,7 @@ import { type Devnet, startDevnet } from '@upfront/devnet'
 import { createWalletClient, http, parseEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import type { Summary } from './truth-stand.js'
 
 let devnet: Devnet
@@ -10,7 +10,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   devnet = await startDevnet({ flashblocksPort: 0, blockTimeSeconds: 2, payments: false })
-  gateway = await startGatewayProcess({
+  gateway = await startGateway({
     UPSTREAM_RPC_URL: devnet.rpcUrl,
     FLASHBLOCKS_WS_URL: devnet.flashblocksUrl!,
     TRUTH_SCORE: 'on',

@@ -8,7 +8,7 @@ import {
 } from '@upfront/devnet'
 import { createTestClient, http } from 'viem'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayHost } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import type { BlockResult } from './simulate-params.js'
 
 const CONTRACT = '0x00000000000000000000000000000000000c0de0'
@@ -28,8 +28,6 @@ interface Lane {
   gateway: GatewayProcess
   upstream: FaultProxy
 }
-
-const gateways = startGatewayHost()
 
 let devnet: Devnet
 let lanes: Lane[] = []
@@ -65,7 +63,7 @@ afterAll(async () => {
 
 async function start(): Promise<Lane> {
   const upstream = await startFaultProxy(devnet.rpcUrl)
-  return { upstream, gateway: await gateways.start({ UPSTREAM_RPC_URL: upstream.url }) }
+  return { upstream, gateway: await startGateway({ UPSTREAM_RPC_URL: upstream.url }) }
 }
 
 /** Simulates while the node has a fault, and once it has none any more. */
@@ -128,7 +126,7 @@ describe('a provider some of whose nodes lack state', () => {
 
   beforeAll(async () => {
     const upstream = await startFaultProxy(devnet.rpcUrl)
-    lane = { upstream, gateway: await gateways.start({ UPSTREAM_RPC_URL: upstream.url, HINTS: 'off' }) }
+    lane = { upstream, gateway: await startGateway({ UPSTREAM_RPC_URL: upstream.url, HINTS: 'off' }) }
   })
   afterAll(async () => {
     await lane?.gateway.stop()
@@ -165,7 +163,7 @@ it('one of two URLs fails: answers are right, and /health/ready and /metrics say
   const broken = await startFaultProxy(devnet.rpcUrl)
   broken.fault = 'reset'
   const urls = `http://user:secret-key@${broken.host}/v1/secret-key,${devnet.rpcUrl}`
-  const gateway = await gateways.start({ UPSTREAM_RPC_URL: urls })
+  const gateway = await startGateway({ UPSTREAM_RPC_URL: urls })
   try {
     for (let count = 0; count < 3; count += 1) expect(await outcome(gateway, broken)).toBe('right')
     const { upstreams } = (await (await fetch(`${gateway.url}/health/ready`)).json()) as { upstreams: object[] }
@@ -181,5 +179,3 @@ it('one of two URLs fails: answers are right, and /health/ready and /metrics say
     await broken.stop()
   }
 })
-
-afterAll(() => gateways.stop())

@@ -1,7 +1,7 @@
 import { encodeFunctionData, erc20Abi, type Hex, parseAbi, parseEther, parseEventLogs, toHex } from 'viem'
 import { entryPoint07Abi } from 'viem/account-abstraction'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import {
   ACCOUNT_ABI,
   accountArtifact,
@@ -22,7 +22,7 @@ let gateway: GatewayProcess
 beforeAll(async () => {
   chain = await startChain()
   // A block is asked about as soon as it is mined: no guess at the next one's time will do.
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: chain.anvil.rpcUrl, DIALECT: 'ethereum', FOLLOW_HEAD: 'off' })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: chain.anvil.rpcUrl, DIALECT: 'ethereum', FOLLOW_HEAD: 'off' })
 })
 
 afterAll(async () => {

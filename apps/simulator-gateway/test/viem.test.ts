@@ -1,7 +1,7 @@
 import { type Devnet, startDevnet, swapRouterAbi, testTokenAbi, type UniswapContracts } from '@upfront/devnet'
 import { createPublicClient, http, parseEther } from 'viem'
 import { foundry } from 'viem/chains'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 let devnet: Devnet
 let uniswap: UniswapContracts
@@ -10,7 +10,7 @@ let gateway: GatewayProcess
 beforeAll(async () => {
   devnet = await startDevnet({ payments: false, uniswap: true })
   uniswap = devnet.uniswap!
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl })
+  gateway = await startGateway({ UPSTREAM_RPC_URL: devnet.rpcUrl })
 })
 afterAll(async () => {
   await gateway?.stop()

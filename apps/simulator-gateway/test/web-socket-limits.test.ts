@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
+import { type GatewayProcess, startGateway, startGatewayProcess, type Variables } from './gateway-process.js'
 import { TARGET } from './simulate-params.js'
 import { connect } from './web-socket-client.js'
 
@@ -18,7 +18,7 @@ describe('what a WebSocket client may hold', () => {
   beforeAll(async () => {
     anvil = await startAnvil(['--port', '0'])
     environment = { UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: anvil.rpcUrl.replace('http', 'ws') }
-    gateway = await startGatewayProcess(environment)
+    gateway = await startGateway(environment)
   })
   afterAll(async () => {
     await gateway?.stop()
@@ -162,7 +162,7 @@ describe('what a WebSocket client may hold', () => {
   })
 
   it('ends the connection of a client whose notifications use up its budget', async () => {
-    const poor = await startGatewayProcess({
+    const poor = await startGateway({
       ...environment,
       LIMITS: { callsPerSecond: 100, bytesPerMinute: 20_000 },
     })

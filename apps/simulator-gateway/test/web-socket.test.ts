@@ -7,7 +7,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import WebSocket from 'ws'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { callOf, TARGET } from './simulate-params.js'
 import { connect } from './web-socket-client.js'
 
@@ -28,7 +28,7 @@ describe('JSON-RPC over WebSocket', () => {
   }
   beforeAll(async () => {
     anvil = await startAnvil(['--port', '0'])
-    gateway = await startGatewayProcess({
+    gateway = await startGateway({
       UPSTREAM_RPC_URL: anvil.rpcUrl,
       UPSTREAM_WS_URL: anvil.rpcUrl.replace('http', 'ws'),
       CORS_ORIGINS: 'https://wallet.example',
@@ -104,7 +104,7 @@ describe('JSON-RPC over WebSocket', () => {
 
   it('ends the connection where more heads come at once than can be told', async () => {
     const heads = await startSocketProxy(anvil.wsUrl)
-    const own = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: heads.url })
+    const own = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: heads.url })
     try {
       const client = await connect(own.url)
       const { result: id } = await client.call('eth_subscribe', ['newHeads'])
@@ -201,7 +201,7 @@ describe('JSON-RPC over WebSocket', () => {
     }
 
     // A gateway that never followed those blocks reads them from the node; of a branch that is gone it says so.
-    const other = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
+    const other = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl })
     const client = await connect(other.url)
     const resumed = (await client.call('eth_subscribe', ['logs', { address: TARGET }, { resume: log[0] }])).result
     expect(await client.notifications(resumed, 1)).toEqual([log[3]])
