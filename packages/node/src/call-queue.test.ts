@@ -1,6 +1,7 @@
 import { CallQueue } from './call-queue.js'
 import type { CallOutcome, UpstreamCall } from './upstream-call.js'
 import type { UpstreamClient } from './upstream-client.js'
+import { UpstreamError, UpstreamFault } from './upstream-fault.js'
 
 /** Notes which methods went out together, and answers each call, the last first, with its first parameter. */
 function queue() {
@@ -14,7 +15,7 @@ function queue() {
     await new Promise(setImmediate)
     for (let index = calls.length - 1; index >= 0; index -= 1) onOutcome(index, { value: calls[index]?.params[0] })
   }
-  return { sent, queue: new CallQueue({ batch } as unknown as UpstreamClient) }
+  return { sent, queue: new CallQueue({ batch } as Pick<UpstreamClient, 'batch'>) }
 }
 
 const call = (method: string, more: Partial<UpstreamCall<unknown>> = {}): UpstreamCall<unknown> => ({
@@ -59,6 +60,27 @@ describe('a queue of calls', () => {
     await expect(left).rejects.toThrow('nobody waits')
     await wanted
     expect(sent).toEqual([['head']])
+  })
+
+  it('sends those of one request within its limits, and gives each the value or the error', async () => {
+    const limits = { deadline: 7 }
+    const given: unknown[] = []
+    const failed = new UpstreamError(new UpstreamFault('timeout', 'late'), 'node', 'read 1', 1)
+    const batch = async (
+      calls: readonly unknown[],
+      asked: unknown,
+      onOutcome: (at: number, outcome: object) => void,
+    ) => {
+      given.push([calls.length, asked])
+      onOutcome(1, { error: failed })
+      onOutcome(0, { value: 'first' })
+      return []
+    }
+    const calls = new CallQueue({ batch } as unknown as Pick<UpstreamClient, 'batch'>, limits)
+    const [first, second] = reads(2).map((each) => calls.call(each))
+    await expect(second).rejects.toBe(failed)
+    expect(await first).toBe('first')
+    expect(given).toEqual([[2, limits]])
   })
 
   it('sends at most a thousand at once', async () => {

@@ -1,4 +1,4 @@
-import type { CallOutcome, UpstreamCall } from './upstream-call.js'
+import { type CallLimits, type CallOutcome, settled, type UpstreamCall } from './upstream-call.js'
 import type { UpstreamClient } from './upstream-client.js'
 
 const MOST_IN_FLIGHT = 32
@@ -6,49 +6,45 @@ const MOST_CALLS = 1_000
 /** A `prompt` call does not share an HTTP request with more calls than these, nor with a `slow` one. */
 const PROMPT_COMPANIONS = 64
 
-/** Calls of one `sendAll`, and their outcomes so far. */
-interface Group {
-  outcomes: CallOutcome<unknown>[]
-  open: number
-  settle: (outcomes: CallOutcome<unknown>[]) => void
+interface Entry {
+  call: UpstreamCall<unknown>
+  settle: (outcome: CallOutcome<unknown>) => void
   fail: (reason: unknown) => void
 }
 
-interface Entry {
-  call: UpstreamCall<unknown>
-  group: Group
-  index: number
-}
-
 /**
- * Sends the calls of all requests together: those of one turn of the event loop share one HTTP request. While the most HTTP
- * requests are under way, further calls wait and are sent together afterwards.
+ * Sends calls together: those of one turn of the event loop share one HTTP request. While the most HTTP requests are under way, further calls
+ * wait and are sent together afterwards. One queue serves all requests; another may serve the calls of one request, within its limits.
  */
-export class CallQueue {
-  readonly #client: UpstreamClient
+export class CallQueue implements Pick<UpstreamClient, 'call'> {
+  readonly #client: Pick<UpstreamClient, 'batch'>
+  readonly #limits: CallLimits
   #waiting: Entry[] = []
   readonly #unsent = new Map<string, Promise<CallOutcome<unknown>>>()
   #scheduled = false
   #inFlight = 0
 
-  constructor(client: UpstreamClient) {
+  /** @param limits of all calls */
+  constructor(client: Pick<UpstreamClient, 'batch'>, limits: CallLimits = {}) {
     this.#client = client
+    this.#limits = limits
   }
 
-  async send<T>(call: UpstreamCall<T>): Promise<CallOutcome<T>> {
-    const [outcome] = await this.sendAll([call])
-    return outcome!
+  /** As `UpstreamClient.call`. */
+  async call<T>(call: UpstreamCall<T>): Promise<T> {
+    return settled(await this.send(call))
+  }
+
+  send<T>(call: UpstreamCall<T>): Promise<CallOutcome<T>> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, settle: resolve as Entry['settle'], fail: reject })
+      this.#schedule()
+    })
   }
 
   /** Outcomes in the order of the calls, once all are there. */
   sendAll<T>(calls: readonly UpstreamCall<T>[]): Promise<CallOutcome<T>[]> {
-    return new Promise((resolve, reject) => {
-      const settle = resolve as (outcomes: CallOutcome<unknown>[]) => void
-      const group: Group = { outcomes: new Array(calls.length), open: calls.length, settle, fail: reject }
-      for (let index = 0; index < calls.length; index += 1)
-        this.#waiting.push({ call: calls[index] as UpstreamCall<unknown>, group, index })
-      this.#schedule()
-    })
+    return Promise.all(calls.map((call) => this.send(call)))
   }
 
   /** Like `send`, but one call for all who give the same key before the next HTTP request leaves: no answer is older than asked for. */
@@ -74,10 +70,10 @@ export class CallQueue {
     const wanted: Entry[] = []
     for (const entry of this.#waiting) {
       if (entry.call.isWanted?.() !== false) wanted.push(entry)
-      else entry.group.fail(new Error('nobody waits for this call any more'))
+      else entry.fail(new Error('nobody waits for this call any more'))
     }
-    const entries = wanted.length > MOST_CALLS ? wanted.slice(0, MOST_CALLS) : wanted
-    this.#waiting = wanted.length > MOST_CALLS ? wanted.slice(MOST_CALLS) : []
+    const entries = wanted.splice(0, MOST_CALLS)
+    this.#waiting = wanted
     this.#unsent.clear()
     if (entries.length > PROMPT_COMPANIONS || entries.some(({ call }) => call.pace === 'slow')) {
       this.#send(entries.filter(({ call }) => call.pace === 'prompt'))
@@ -91,19 +87,13 @@ export class CallQueue {
     this.#inFlight += 1
     const calls = entries.map((entry) => entry.call)
     this.#client
-      .batch(calls, {}, (index, outcome) => note(entries[index]!, outcome))
+      .batch(calls, this.#limits, (index, outcome) => entries[index]!.settle(outcome))
       .catch((reason) => {
-        for (const { group } of entries) group.fail(reason)
+        for (const { fail } of entries) fail(reason)
       })
       .finally(() => {
         this.#inFlight -= 1
         if (this.#waiting.length > 0) this.#schedule()
       })
   }
-}
-
-function note({ group, index }: Entry, outcome: CallOutcome<unknown>): void {
-  group.outcomes[index] = outcome
-  group.open -= 1
-  if (group.open === 0) group.settle(group.outcomes)
 }

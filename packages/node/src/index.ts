@@ -1,6 +1,5 @@
 export * from './awaitable.js'
 export * from './call-queue.js'
-export * from './calls-together.js'
 export * from './cancellation.js'
 export type { CircuitState } from './circuit.js'
 export * from './decode-result.js'

@@ -1,6 +1,5 @@
 import type { Dispatcher, Pool } from 'undici'
 import { type CancelSignal, onAbort } from './cancellation.js'
-import { deadline, met } from './deadline.js'
 import { UpstreamFault } from './upstream-fault.js'
 
 const LEADING_WHITESPACE_LIMIT = 65_536
@@ -35,15 +34,14 @@ export async function post(
 ): Promise<Response> {
   signal?.throwIfAborted()
   const exchange = new Exchange(maxBytes, reserve)
-  const patience = deadline(performance.now() + timeoutMs, () =>
-    exchange.end(new UpstreamFault('timeout', `no answer within ${timeoutMs} ms`)),
-  )
+  const late = () => exchange.end(new UpstreamFault('timeout', `no answer within ${timeoutMs} ms`))
+  const timer = setTimeout(late, timeoutMs)
   const takeOff = onAbort(signal, () => exchange.end(signal?.reason))
   try {
     pool.dispatch({ method: 'POST', path, headers, body, headersTimeout: 0, bodyTimeout: 0 }, exchange)
     return await exchange.response
   } finally {
-    met(patience)
+    clearTimeout(timer)
     takeOff()
   }
 }

@@ -1,6 +1,5 @@
 import type { Awaitable } from './awaitable.js'
 import { type CancelSignal, onAbort } from './cancellation.js'
-import { deadline, met } from './deadline.js'
 import type { CallLimits } from './upstream-call.js'
 
 /**
@@ -13,9 +12,9 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
   if (signal === undefined && at === undefined) return shared
   return new Promise<T>((resolve, reject) => {
     let takeOff = () => {}
-    const set = at === undefined ? undefined : deadline(at, () => end(reject, late()))
+    const timer = at === undefined ? undefined : setTimeout(() => end(reject, late()), at - performance.now())
     const end = <V>(settle: (value: V) => void, value: V) => {
-      if (set !== undefined) met(set)
+      clearTimeout(timer)
       takeOff()
       settle(value)
     }

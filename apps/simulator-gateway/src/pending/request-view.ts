@@ -1,5 +1,5 @@
 import type { PreconfirmedSnapshot } from '@upfront/chain'
-import type { Awaitable, CallsTogether } from '@upfront/node'
+import type { Awaitable, CallQueue } from '@upfront/node'
 import type { BlockParameter } from '@upfront/protocol'
 import type { PinnedBlock } from '@upfront/simulation'
 import { type AnswerState, answerStateToHeader } from './answer-state.js'
@@ -16,7 +16,7 @@ export class RequestView {
   /** The request holds several calls: they stand on one head, whoever answers them. */
   holdsSeveral = false
   /** Sends what several calls ask of the node, once one of them does. */
-  together: CallsTogether | undefined
+  together: CallQueue | undefined
   /** `none` where `pending` was the canonical head when the request first asked. */
   snapshot: PreconfirmedSnapshot | 'none' | undefined
   /** What the answer stands on; of a batch, its last call. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { Chain, Preconfirmed } from '@upfront/chain'
-import { CallsTogether, passThrough, UpstreamClient } from '@upfront/node'
+import { CallQueue, passThrough, UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import { Driver } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
@@ -94,7 +94,7 @@ export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMetho
 function senderOf(client: UpstreamClient, name: string, context: RpcContext): Pick<UpstreamClient, 'call'> {
   const { view } = context
   if (!view.holdsSeveral || !SHORT_READS.has(name)) return client
-  view.together ??= new CallsTogether(client, context)
+  view.together ??= new CallQueue(client, context)
   return view.together
 }
 

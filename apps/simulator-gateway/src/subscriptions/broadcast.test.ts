@@ -55,6 +55,16 @@ describe('Broadcast', () => {
     expect(await listenTo(broadcast, [], 2)).toBeDefined()
   })
 
+  it('keeps less to resume from than may wait to be told', async () => {
+    const broadcast = new Broadcast({ ...source, mostKept: 0 })
+    const seen: number[] = []
+    await listenTo(broadcast, seen)
+    for (const event of [1, 2, 3]) publish(event)
+    while (seen.length < 3) await told()
+    expect(seen).toEqual([1, 2, 3])
+    expect(await listenTo(broadcast, [], 3)).toBeUndefined()
+  })
+
   it('tells a new listener first what is current', async () => {
     const broadcast = new Broadcast({ ...source, current: () => [7, 8] })
     const seen: number[] = []

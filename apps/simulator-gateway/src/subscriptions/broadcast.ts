@@ -12,10 +12,12 @@ export interface BroadcastSource<T> {
   begin(publish: (event: T) => void, end: (reason: string) => void): Promise<() => void>
   /** What a new listener is told first; nothing where absent. */
   current?(): readonly T[]
-  /** What an event adds to the journal's size. */
+  /** The size of an event; 1 where absent. */
   weigh?(event: T): number
-  /** The journal's size at most; older events are dropped. Where more wait to be told, whoever listens has to begin anew. */
+  /** Of the events that wait to be told: where more do, whoever listens has to begin anew. */
   most: number
+  /** Of the journal, from whose events listeners resume; older ones are dropped. As `most` where absent. */
+  mostKept?: number
   /** How long the source runs on after the last listener left, so that it can resume. */
   lingerMs: number
 }
@@ -91,11 +93,12 @@ export class Broadcast<T> {
   #publish(event: T): void {
     this.#journal.push(event)
     this.#size += this.#weight(event)
-    while (this.#size > this.#source.most) this.#size -= this.#weight(this.#journal.shift()!)
+    const { most, mostKept = most } = this.#source
+    while (this.#size > mostKept) this.#size -= this.#weight(this.#journal.shift()!)
     this.#waiting.push(event)
     this.#waitingSize += this.#weight(event)
     if (!this.#isTelling) void this.#tellWaiting()
-    else if (this.#waitingSize > this.#source.most) this.#end('more came at once than can be told: subscribe again')
+    else if (this.#waitingSize > most) this.#end('more came at once than can be told: subscribe again')
   }
 
   async #tellWaiting(): Promise<void> {

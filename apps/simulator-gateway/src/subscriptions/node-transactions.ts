@@ -17,6 +17,7 @@ export function nodeTransactions(urls: readonly string[], params: unknown[]): Br
     most: MOST_LENGTH,
     weigh: (transaction) => transaction.length,
     // A node has no positions to resume from.
+    mostKept: 0,
     lingerMs: 0,
     begin: async (publish) => {
       let refusal = ''
