@@ -36,4 +36,6 @@ export interface FrontOptions {
   memoryOf(socket: Socket): MemoryShare
   /** Answers a request, at once or later. Must not throw. */
   serve(request: FastRequest): void
+  /** Answers at once a request for whose body `memoryOf` threw `error`; it is the connection's last. Must not throw. */
+  refuse(error: unknown, request: Omit<FastRequest, 'body'>): void
 }

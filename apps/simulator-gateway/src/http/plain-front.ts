@@ -59,6 +59,7 @@ export class PlainFront implements OnApplicationBootstrap {
       longBodyTurn: () => LONG_BODIES.next(),
       memoryOf: ({ remoteAddress }) => this.memory.bodiesOf(clientOf(remoteAddress ?? '')),
       serve: (request) => this.serve(request),
+      refuse: (error, request) => this.refuse(error, acceptedRequestId(request.requestId), request),
     })
     // After the front, which takes over the listeners that are there.
     limitConnections(server, {
@@ -113,7 +114,7 @@ export class PlainFront implements OnApplicationBootstrap {
     request.respond(status, headers, body, this.sender.hold(lengthOf(body), request.socket))
   }
 
-  private refuse(thrown: unknown, id: string, request: FastRequest): void {
+  private refuse(thrown: unknown, id: string, request: Pick<FastRequest, 'respond'>): void {
     const refusal = this.refusals.of(thrown, { id, url: '/' })
     if (refusal === undefined) return
     const { status, headers, body } = refusal

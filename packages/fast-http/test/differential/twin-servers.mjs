@@ -56,6 +56,7 @@ async function startServer(withFront) {
       bodyTimeoutMs: 3_600_000,
       longBodyTurn: () => new Promise(setImmediate),
       memoryOf: () => ({ take: () => undefined, give: () => undefined }),
+      refuse: () => undefined,
       serve: ({ requestId, body, socket, respond }) => {
         accepted.get(socket.remotePort).fast += 1
         const text = String(body)
