@@ -26,6 +26,8 @@ const block: Record<string, unknown> = {
   excessBlobGas: '0x0',
   parentBeaconBlockRoot: hash('a'),
   requestsHash: hash('b'),
+  blockAccessListHash: hash('c'),
+  slotNumber: '0x7',
 }
 
 describe('blockHeaderFromRpc', () => {
@@ -39,10 +41,6 @@ describe('blockHeaderFromRpc', () => {
     expect(header).not.toHaveProperty('requestsHash')
     expect(header).not.toHaveProperty('excessBlobGas')
     expect([requestsHash, parentBeaconBlockRoot]).not.toContain(undefined)
-  })
-
-  it('recognizes a block of a fork that is not implemented', () => {
-    expect(blockHeaderFromRpc({ ...block, blockAccessListHash: hash('c') }).blockAccessListHash).toBe(hash('c'))
   })
 
   it.each([
