@@ -1,4 +1,4 @@
-import { CallQueue, type UpstreamCall, UpstreamClient, UpstreamError } from '@upfront/node'
+import { CallQueue, type UpstreamCall, UpstreamClient, UpstreamError, UpstreamFault } from '@upfront/node'
 import { NodeBusy, NodeFault, readNodeError, WrongChain } from './node-error.js'
 
 const ATTEMPTS = 5
@@ -12,6 +12,13 @@ const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 /** Slow calls would hold back the answers beside them. */
 const ALONE = new Set(['eth_estimateGas', 'eth_getLogs'])
 const SEND = 'eth_sendRawTransaction'
+/** Null says here that there is no such thing. Of all else, the newest block too, a node that answers null has lost it. */
+const MAY_BE_NULL = new Set([
+  'eth_getBlockByNumber',
+  'eth_getBlockReceipts',
+  'eth_getTransactionByHash',
+  'eth_getTransactionReceipt',
+])
 
 /**
  * JSON-RPC to one node of one chain. Nothing that a node of another chain answers is believed. Every request has a time limit,
@@ -52,7 +59,11 @@ export class Node {
     const call: UpstreamCall<T> = {
       method,
       params,
-      decode: (result) => result as T,
+      decode: (result) => {
+        const mayBeNull = MAY_BE_NULL.has(method) && params[0] !== 'latest'
+        if (result === null && !mayBeNull) throw new UpstreamFault('null', 'expected a result, got null')
+        return result as T
+      },
       maxBytes: LARGEST_ANSWER_BYTES,
       attempts: ATTEMPTS,
       retriesError: ({ detail }) => readNodeError(detail.rpc, method) instanceof NodeFault,
