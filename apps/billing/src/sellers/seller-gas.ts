@@ -22,7 +22,10 @@ export async function isSellerGasSpent(
   return spent + (await sumPromisedGas(db, isOpen, price)) + further * price.maxFeePerGas > dailyGas
 }
 
-/** Until the end of the database transaction no other charge of the seller is counted. */
+/**
+ * Until the end of the database transaction no other charge of the seller is counted. Other transactions that have written a payment of the
+ * seller hold a key share of its row: a lock that waited for those could wait for ever.
+ */
 export async function lockSeller(tx: Transaction, id: string): Promise<void> {
-  await tx.select({ id: sellerAccounts.id }).from(sellerAccounts).where(eq(sellerAccounts.id, id)).for('update')
+  await tx.select({ id: sellerAccounts.id }).from(sellerAccounts).where(eq(sellerAccounts.id, id)).for('no key update')
 }
