@@ -8,8 +8,8 @@ import type { PaymentRow } from '../../ledger/schema.js'
 import { type OwnTransaction, readTransactions } from '../../ledger/signed-transactions.js'
 
 /**
- * The payment's part of the receipt of the transaction that succeeded; else of the newest where that failed, as an older one was
- * followed by it. Throws `NodeFault`.
+ * The payment's part of the receipt of the transaction that succeeded; else of one that failed with the newest nonce, as older ones were
+ * followed by others. Throws `NodeFault`.
  */
 export async function findReceipt(chain: Chain, transactions: readonly OwnTransaction[]): Promise<Receipt | null> {
   let failed: Receipt | null = null
@@ -17,9 +17,9 @@ export async function findReceipt(chain: Chain, transactions: readonly OwnTransa
     const whole = await chain.receipt(transaction.hash)
     const receipt = whole === null ? null : ownPart(whole, transaction)
     if (receipt?.succeeded) return receipt
-    failed ??= receipt
+    if (transaction.nonce === transactions[0]?.nonce) failed ??= receipt
   }
-  return failed?.hash === transactions[0]?.hash ? failed : null
+  return failed
 }
 
 /** The payment's part of the receipt of the transaction that it names; `null`: that has none. Throws `NodeFault`. */
