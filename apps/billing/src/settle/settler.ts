@@ -112,9 +112,9 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   async waitUntilKnown(payment: PaymentRow, milliseconds: number): Promise<PaymentRow> {
     const until = Date.now() + milliseconds
     let current = payment
-    while (standingOf(current) === 'pending' && Date.now() < until) {
+    for (let left = milliseconds; standingOf(current) === 'pending' && left > 0; left = until - Date.now()) {
       // What was not heard is looked up as often as payments are.
-      const longest = Math.min(this.environment.LIMITS.recoveryMs, until - Date.now())
+      const longest = Math.min(this.environment.LIMITS.recoveryMs, left)
       const heard = once(this.progress, payment.id, { signal: AbortSignal.timeout(longest) })
       const [seen] = (await heard.catch(() => [])) as [PaymentRow?]
       current = seen ?? (await findPaymentById(this.ledger.db, payment.id)) ?? current

@@ -1,5 +1,5 @@
 import type { Address, Hash, Network } from '@upfront/protocol'
-import type { SQL } from 'drizzle-orm'
+import { DrizzleQueryError, type SQL } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import { NodeFault } from '../../chain/node-error.js'
 import type { Log, Receipt } from '../../chain/receipt.js'
@@ -149,7 +149,8 @@ export async function explain(db: Database, chain: Chain, log: Log): Promise<Fin
       ? null
       : differs('moved but not settled')
   } catch (error) {
-    if (error instanceof NodeFault) throw error
+    // Of an answer that did not come nothing follows.
+    if (error instanceof NodeFault || error instanceof DrizzleQueryError) throw error
     return differenceOf(chain, 'unexplained', movedBy(log))
   }
 }

@@ -12,7 +12,7 @@ import { readRecorded, readTransfers } from './read-facts.js'
 export const RANGE_BLOCKS = 2_000n
 /** So many of the newest blocks are looked at in each round; deeper ones once, when they are final. */
 const WATCHED_BLOCKS = 64n
-/** More are looked at in the next round. */
+/** Others are looked at when their blocks are final. */
 const MOST_FAILURES = 200
 
 /** What the ledger made of the chain's facts. */
