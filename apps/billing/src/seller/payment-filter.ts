@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common'
 import { type Address, type Network, PAYMENT_STATES, type PaymentState } from '@upfront/protocol'
 import { Transform } from 'class-transformer'
-import { IsIn, IsInt, IsISO8601, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator'
+import { IsIn, IsInt, IsOptional, IsString, isISO8601, Matches, Max, MaxLength, Min, MinDate } from 'class-validator'
 import { and, eq, gte, inArray, lt, type SQL } from 'drizzle-orm'
 import { payments } from '../ledger/schema.js'
 
@@ -17,8 +17,13 @@ export const IsNetwork = () =>
     IsOptional(),
     Matches(/^eip155:[1-9][0-9]{0,15}$/, { message: 'network: must be a CAIP-2 network such as eip155:8453' }),
   )
+/** Neither a form of ISO 8601 that JavaScript does not read, nor a year that Postgres does not know. */
 const IsTimeOf = (name: string) =>
-  applyDecorators(IsOptional(), IsISO8601({ strict: true }, { message: `${name}: must be an ISO 8601 date or time` }))
+  applyDecorators(
+    IsOptional(),
+    Transform(({ value }) => (isISO8601(value, { strict: true }) ? new Date(value) : value)),
+    MinDate(new Date(0), { message: `${name}: must be an ISO 8601 date or time from 1970 on` }),
+  )
 
 /** Which payments: the query parameters that list, totals, CSV and reconciliation have in common. */
 export class PaymentFilter {
@@ -53,11 +58,11 @@ export class PaymentFilter {
 
   /** Created at or after. */
   @IsTimeOf('from')
-  from?: string
+  from?: Date
 
   /** Created before. */
   @IsTimeOf('to')
-  to?: string
+  to?: Date
 }
 
 /** A filter with a page. */
@@ -84,7 +89,7 @@ export function whereOf(filter: PaymentFilter & { seller?: string }): SQL | unde
     filter.payer === undefined ? undefined : eq(payments.payer, filter.payer),
     filter.payTo === undefined ? undefined : eq(payments.payTo, filter.payTo),
     filter.route === undefined ? undefined : eq(payments.route, filter.route),
-    filter.from === undefined ? undefined : gte(payments.createdAt, new Date(filter.from)),
-    filter.to === undefined ? undefined : lt(payments.createdAt, new Date(filter.to)),
+    filter.from === undefined ? undefined : gte(payments.createdAt, filter.from),
+    filter.to === undefined ? undefined : lt(payments.createdAt, filter.to),
   )
 }
