@@ -4,19 +4,25 @@ import { oneStore } from '../../../test/support/stores.js'
 import type { Chain } from '../../chain/chain.js'
 import type { Log, Receipt } from '../../chain/receipt.js'
 import { batchPart } from '../../chain/settlement-batch.js'
+import { transferTopics } from '../../chain/settlement-call.js'
 import { type Ledger, openLedger } from '../../ledger/ledger.js'
 import { gas, paymentEvents, payments, signedTransactions } from '../../ledger/schema.js'
 import { storeTransaction } from '../../ledger/signed-transactions.js'
 import { mendNonces } from '../signers/signer-nonces.js'
-import { concludeFailed, concludeReorged, concludeSettled } from './conclude.js'
+import { concludeFailed, concludeReorged, concludeSettled, reopen } from './conclude.js'
+import { track } from './track.js'
 
 const NETWORK = 'eip155:31337'
 const SIGNER = `0x${'51'.repeat(20)}` as const
+const ASSET = `0x${'a5'.repeat(20)}` as const
+const SELLER = `0x${'5e'.repeat(20)}` as const
 const HASH = `0x${'ba'.repeat(32)}` as const
 const BLOCK = { blockNumber: 8n, blockHash: `0x${'b8'.repeat(32)}` } as const
 const IDS = ['pay_0', 'pay_1', 'pay_2'] as const
 const DOOMED = 1
 const logger = createLogger({ level: 'silent' })
+
+const payerOf = (item: number) => `0x${String(item).repeat(40)}` as const
 
 /** What the batch contract logs behind each item: whether it succeeded. */
 const mark = (item: number): Log => ({
@@ -60,9 +66,9 @@ describe.each(oneStore())('what a batch costs, on $name', (store) => {
   /** Under way in the batch. */
   const insertPayment = async (id: string, nonce: number) => {
     const row = {
-      ...{ id, state: 'submitted', kind: 'upto-permit2', network: NETWORK, asset: '0xa5', payer: `0x${nonce}` },
-      ...{ pay_to: '0x5e', facilitator: SIGNER, nonce, maximum: 5, charge: 5, valid_after: 0, deadline: 1 },
-      ...{ signature: '0x', authorized_block: 0, settlement_gas: 0, transaction: HASH },
+      ...{ id, state: 'submitted', kind: 'upto-permit2', network: NETWORK, asset: ASSET, payer: payerOf(nonce) },
+      ...{ pay_to: SELLER, facilitator: SIGNER, nonce, maximum: 5, charge: 5, valid_after: 0, deadline: 1 },
+      ...{ signature: `0x${'11'.repeat(65)}`, authorized_block: 0, settlement_gas: 0, transaction: HASH },
       ...{ created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' },
     }
     const payment = sql`jsonb_populate_record(null::payments, ${JSON.stringify(row)}::jsonb)`
@@ -115,6 +121,35 @@ describe.each(oneStore())('what a batch costs, on $name', (store) => {
     await settle(2)
     await mendNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
     expect(await costs()).toEqual(all)
+  })
+
+  test('is recorded whole where one payment had failed before, and one reverts in it and is to be signed anew', async () => {
+    await concludeFailed(ledger.db, await payment(0), 'permit2_nonce_invalidated', { number: 7n, hash: '0x7' }, null)
+    const block = {
+      ...{ number: BLOCK.blockNumber, timestamp: 1n, isNonceUsed: async () => false, wouldSettle: async () => true },
+      ...{ balanceOf: async () => 5n, permit2Allowance: async () => 5n },
+    }
+    const chain = {
+      ...chainWith(2, 1),
+      blockBelowHead: async () => block,
+      hadCode: async () => false,
+    } as unknown as Chain
+    expect(await track(ledger.db, chain, await payment(DOOMED), 1_000)).toEqual({ outcome: 'resubmit' })
+    await concludeSettled(ledger.db, chain, await payment(2), part(2), { logIndex: 2, amount: 5n })
+    await mendNonces(ledger.db, chain, SIGNER, logger)
+    expect(await costs()).toEqual(all)
+    expect(await status()).toBe('mined')
+  })
+
+  test('is what the newer block says where the chain has moved it there', async () => {
+    await settle(2)
+    const topics = transferTopics({ payer: payerOf(0), payTo: SELLER })
+    const transfer: Log = { ...mark(0), logIndex: 9, address: ASSET, topics, data: '0x5' }
+    const moved = { ...receipt, blockHash: `0x${'b9'.repeat(32)}`, blockNumber: 9n, fee: 900_000n } as const
+    const chain = { ...chainWith(2, 1), receipt: async () => ({ ...moved, logs: [transfer, ...receipt.logs] }) }
+    expect(await reopen(ledger.db, chain as unknown as Chain, await payment(0))).toBeNull()
+    expect(await payment(0)).toMatchObject({ state: 'settled', blockNumber: 9n, feePaid: 300_000n })
+    expect((await costs()).filter(({ item }) => item === 0).reduce((sum, { fee }) => sum + fee, 0n)).toBe(300_000n)
   })
 
   test('is taken back whole with its block, and its transaction stays as it was signed', async () => {

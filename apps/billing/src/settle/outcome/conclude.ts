@@ -67,7 +67,7 @@ function describeMined(
 }
 
 /** A transaction that somebody else sent costs us nothing. */
-export function ownGas(receipt: Receipt): SQL[] {
+function ownGas(receipt: Receipt): SQL[] {
   return receipt.gasUsed === 0n ? [] : [recordPaymentGas(receipt)]
 }
 
@@ -153,15 +153,8 @@ export async function reopen(db: Database, chain: Chain, payment: PaymentRow): P
   if (!receipt || receipt.blockHash === payment.blockHash || transfer?.amount !== payment.charge) {
     return concludeReorged(db, payment)
   }
-  await changePayment(db, payment, {
-    kind: 'mined',
-    set: { blockNumber: receipt.blockNumber, blockHash: receipt.blockHash },
-    data: { transaction: receipt.hash, block: receipt.blockNumber.toString() },
-    along: [
-      ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
-      ...ownGas(receipt),
-      recordTransfer(receipt, transfer),
-    ],
-  })
+  const mined = describeMined(receipt, transfer)
+  const along = [...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)), ...mined.along]
+  await changePayment(db, payment, { kind: 'mined', ...mined, along })
   return null
 }

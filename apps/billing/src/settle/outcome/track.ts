@@ -6,9 +6,10 @@ import type { Receipt } from '../../chain/receipt.js'
 import type { Fees } from '../../chain/state.js'
 import { changePayment } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
-import { isClaimed, recordGas } from '../../ledger/record-receipt.js'
+import { isClaimed } from '../../ledger/record-receipt.js'
 import { type PaymentRow, payments, type SignedTransactionRow, signedTransactions } from '../../ledger/schema.js'
 import { readPaymentIds, readTransactions, storeTransaction } from '../../ledger/signed-transactions.js'
+import { recordCost } from '../signers/record-cost.js'
 import { raisedFees, signTransaction } from '../signers/sign.js'
 import { concludeFailed, concludeSettled, confirmationsOf } from './conclude.js'
 import { findReceipt, findTransfer, readReceipt } from './find-receipt.js'
@@ -116,7 +117,7 @@ async function reverted(
   const verdict = await judge(chain, noted, hashesOf(transactions), receipt.blockNumber)
   // Somebody else's transaction was faster with an authorization that is for anybody: ours reverted, and cost what it cost.
   if (verdict.kind === 'settled' && verdict.receipt.hash !== receipt.hash)
-    await recordReverted(db, chain, noted, receipt)
+    await recordReverted(db, chain, transactions, receipt)
   if (verdict.kind === 'settled' || verdict.kind === 'unclear') return follow(db, chain, noted, verdict, receipt)
   // Its code ran at the signer's expense, and said no where the simulation had said yes.
   const isContract = receipt.tried && (await chain.hadCode(payment.payer, receipt.blockNumber))
@@ -125,16 +126,22 @@ async function reverted(
     const reason = verdict.kind === 'impossible' ? verdict.reason : RefusalReason.transactionFailed
     return final(await concludeFailed(db, noted, reason, verdict.block, receipt, null, isContract))
   }
-  await recordReverted(db, chain, payment, receipt)
-  return { outcome: 'resubmit' }
+  const isRecorded = await recordReverted(db, chain, transactions, receipt)
+  return isRecorded ? { outcome: 'resubmit' } : { outcome: 'waiting', payment: noted }
 }
 
-/** What a transaction that settled nothing cost. */
-async function recordReverted(db: Database, chain: Chain, payment: PaymentRow, receipt: Receipt): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
-    await tx.execute(recordGas(receipt, { network: chain.network, signer: payment.facilitator, paymentId: payment.id }))
-  })
+/** Records what a transaction that did not settle the payment cost, all of a batch. `false`: the chain has dropped it meanwhile. */
+async function recordReverted(
+  db: Database,
+  chain: Chain,
+  transactions: readonly SignedTransactionRow[],
+  { hash }: Receipt,
+): Promise<boolean> {
+  const transaction = transactions.find((one) => one.hash === hash)
+  const whole = await chain.receipt(hash)
+  if (transaction === undefined || whole === null) return false
+  await recordCost(db, whole, transaction)
+  return true
 }
 
 /** The nonces of all its transactions are used up, and there is no receipt: by others, or the node has none yet. */

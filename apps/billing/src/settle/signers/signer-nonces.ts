@@ -1,14 +1,12 @@
 import type { Address } from '@upfront/protocol'
 import type { Logger } from '@upfront/service'
-import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
-import type { Receipt } from '../../chain/receipt.js'
-import { batchPart } from '../../chain/settlement-batch.js'
 import type { Database } from '../../ledger/ledger.js'
-import { recordGas } from '../../ledger/record-receipt.js'
 import { type SignedTransactionRow, signedTransactions, signers } from '../../ledger/schema.js'
 import { readPaymentIds, storeTransaction } from '../../ledger/signed-transactions.js'
 import { broadcast } from '../submit/broadcasts.js'
+import { recordCost } from './record-cost.js'
 import { raisedFees, signTransaction } from './sign.js'
 
 /** A nonce that nobody fills keeps every later one from being mined; it is taken for lost after this long. */
@@ -106,26 +104,13 @@ async function recordPast(db: Database, chain: Chain, past: readonly SignedTrans
       continue
     }
     mined.add(transaction.nonce)
-    const paymentIds = await readPaymentIds(db, transaction.hash)
-    await db.transaction(async (tx) => {
-      for (const part of partsOf(receipt, transaction, paymentIds)) await tx.execute(part)
-      await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, transaction.hash))
-    })
+    await recordCost(db, receipt, transaction)
   }
   const displaced = missing
     .filter((transaction) => mined.has(transaction.nonce) || isOlderThan([transaction], GIVEN_UP_MILLISECONDS))
     .map(({ hash }) => hash)
   if (displaced.length === 0) return
   await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, displaced))
-}
-
-/** Each payment's share of what the transaction cost, or all of it where that settled nothing. */
-function partsOf(receipt: Receipt, { network, signer }: SignedTransactionRow, paymentIds: readonly string[]): SQL[] {
-  const items = paymentIds.length
-  if (items <= 1) return [recordGas(receipt, { network, signer, paymentId: paymentIds[0] ?? null })]
-  return paymentIds.map((paymentId, item) => {
-    return recordGas(batchPart(receipt, { to: signer, item, items }), { network, signer, paymentId })
-  })
 }
 
 function isOlderThan(transactions: readonly SignedTransactionRow[], milliseconds: number): boolean {
