@@ -57,7 +57,7 @@ export class Batches {
 
   /** Whether a payment waits to be signed anew. */
   hasPutBack(signer: Address): boolean {
-    return this.#again.has(signer)
+    return (this.#again.get(signer)?.length ?? 0) > 0
   }
 
   /** Milliseconds until the signer may send its next batch. */
@@ -71,14 +71,16 @@ export class Batches {
    * one turn of a signer before they ask for its next. Throws `NodeFault`.
    */
   async take(signer: Address, claimant: Claimant): Promise<BatchTurn> {
-    const again = this.#again.get(signer) ?? []
     const nonce = await this.#readFreeNonce(signer)
     if (nonce === null) return NOTHING
     const delegation = await this.#delegation.ensure(signer, nonce)
     if (delegation === null) return NOTHING
     if (delegation !== 'delegated') return { ...NOTHING, transaction: delegation }
-    this.#again.delete(signer)
-    const charges = [...again, ...(await this.#claim(signer, claimant, again.length))]
+    const { batchSize } = this.#settling.environment.LIMITS
+    const waiting = this.#again.get(signer) ?? []
+    this.#again.set(signer, waiting.slice(batchSize))
+    const again = waiting.slice(0, batchSize)
+    const charges = [...again, ...(await this.#claim(signer, claimant, batchSize - again.length))]
     const { settlements, doubtful } = await this.#prepare(charges)
     const signed = settlements.length === 0 ? NOTHING : await this.#sign(signer, settlements, nonce)
     return { ...signed, doubtful }
@@ -95,9 +97,8 @@ export class Batches {
     return lease.nextNonce === count ? count : null
   }
 
-  /** What expires first, as much as a batch holds. */
-  async #claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
-    const count = this.#settling.environment.LIMITS.batchSize - taken
+  /** What expires first. */
+  async #claim(signer: Address, claimant: Claimant, count: number): Promise<PaymentRow[]> {
     return count > 0 ? claimCharges(this.#settling.db, claimant, [{ signer, count }]) : []
   }
 
