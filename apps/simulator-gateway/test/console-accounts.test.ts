@@ -50,14 +50,12 @@ describe('/console', () => {
     await result(page)
       .getByText(/✗ Fails: execution reverted/)
       .waitFor()
-    await page.close()
   })
 
   inBrowser('says why an entry point refuses an operation', async () => {
     const page = await pages.open()
     await paste(page, { method: 'eth_sendUserOperation', params: [{ ...operation(1n), nonce: 9 }, entryPoint] })
     await result(page).getByText('✗ Fails: AA25 invalid account nonce').waitFor()
-    await page.close()
   })
 
   inBrowser('gives a link that says the same later', async () => {
@@ -67,7 +65,6 @@ describe('/console', () => {
     await result(page).getByRole('button', { name: 'Copy a link that says the same later' }).click()
     const link = (await page.evaluate('navigator.clipboard.readText()')) as string
     expect(link.startsWith(`${gateway.url}/console/#`)).toBe(true)
-    await page.close()
 
     const seen = await chain.node.getBlockNumber()
     await chain.node.request({ method: 'anvil_setBalance' as never, params: [sender, '0x0'] as never })
@@ -77,7 +74,6 @@ describe('/console', () => {
     await result(later)
       .getByText(new RegExp(`^As block ${seen + 1n}, on`))
       .waitFor()
-    await later.close()
     await chain.node.request({ method: 'anvil_setBalance' as never, params: [sender, toHex(parseEther('2'))] as never })
     await chain.node.request({ method: 'anvil_mine' as never, params: ['0x1'] as never })
   })
@@ -89,7 +85,6 @@ describe('/console', () => {
       await result(page).getByText('Nobody has signed it yet').waitFor()
       await expectAccessible(page)
       if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${_look}.png`, fullPage: true })
-      await page.close()
     })
   })
 })

@@ -31,7 +31,6 @@ describe('/console/check', () => {
     // Where the reader is.
     const signedAt = page.getByRole('row', { name: /^signature/ }).locator('time')
     expect(await signedAt.textContent()).not.toMatch(/\dT\d/)
-    await page.close()
   })
 
   inBrowser('says where a bill is wrong, what is missing, and what is no bill', async () => {
@@ -51,7 +50,6 @@ describe('/console/check', () => {
     await check(page, '{')
     await page.getByRole('alert').getByText('not JSON').waitFor()
     expect(await page.getByText('The bill is').count()).toBe(0)
-    await page.close()
   })
 
   inBrowser.each(LOOKS)('has nothing that axe finds, %s', async (_, options) => {
@@ -59,6 +57,5 @@ describe('/console/check', () => {
     await check(page, JSON.stringify(example()))
     await page.getByText('The bill is right').waitFor()
     await expectAccessible(page)
-    await page.close()
   })
 })

@@ -25,7 +25,6 @@ describe('/console/live', () => {
     await page.getByRole('button', { name: new RegExp(`copy ${hash}`) }).waitFor()
     await page.locator('.chain').getByText(`#${number}`).waitFor()
     await page.locator('.notice.good').getByText('No gap and no reorganisation lately').waitFor()
-    await page.close()
   })
 
   inBrowser('names what is wrong in the order of heads', async () => {
@@ -36,13 +35,11 @@ describe('/console/live', () => {
     await chain().request({ method: 'anvil_reorg', params: [1, []] } as never)
     await chain().mine({ blocks: 1 })
     await page.getByText(/^reorganisation: the chain is another one from block \d+ on$/).waitFor()
-    await page.close()
   })
 
   inBrowser.each(LOOKS)('has nothing that axe finds, %s', async (_, options) => {
     const page = await pages.open('live', { ...options, bypassCSP: true })
     await mineUntilShown(page, 2)
     await expectAccessible(page)
-    await page.close()
   })
 })

@@ -87,7 +87,6 @@ describe('/console', () => {
     expect(await doubted.locator('.arrow.approval').count()).toBe(1)
     const table = lying!.getByRole('table', { name: 'What changes hands' })
     expect(await table.getByRole('row', { name: /⚠ contradicted by the token’s balances/ }).count()).toBe(2)
-    await page.close()
   })
 
   inBrowser('says under the sentence whether it would hold', async () => {
@@ -106,7 +105,6 @@ describe('/console', () => {
       await paste(page, { blockStateCalls: [{ stateOverrides, calls: [{ to: LIAR }] }] })
       await result(page).locator('.holding').getByText(said).waitFor()
     }
-    await page.close()
   })
 
   inBrowser('bounds the picture and the table of hundreds of transfers', async () => {
@@ -120,7 +118,6 @@ describe('/console', () => {
     expect(await rows.count()).toBe(101)
     await result(page).getByRole('button', { name: 'Show more: 100 of 300 rows are shown' }).press('Enter')
     expect(await rows.count()).toBe(301)
-    await page.close()
   })
 
   inBrowser('shows an example, what it lacks, and the request that Back returns to', async () => {
@@ -144,7 +141,6 @@ describe('/console', () => {
     await page.getByRole('button', { name: 'Clear' }).click()
     await result(page).getByRole('button', { name: 'A swap', exact: true }).click()
     await result(page).getByText('You send 1.5 WETH and receive 4485.6 TUSD. Nobody gains an allowance.').waitFor()
-    await page.close()
   })
 
   inBrowser('counts only what of an allowance the calls leave', async () => {
@@ -154,7 +150,6 @@ describe('/console', () => {
     await result(page)
       .getByRole('heading', { name: /^1\. approve\(spender .*, value 1\.5 WETH\)$/ })
       .waitFor()
-    await page.close()
   })
 
   inBrowser.each([
@@ -166,7 +161,6 @@ describe('/console', () => {
     await page.getByRole('button', { name, exact: true }).click()
     await result(page).getByText(sentence).waitFor()
     await result(page).getByText(warning).waitFor()
-    await page.close()
   })
 
   inBrowser.each([
@@ -183,7 +177,6 @@ describe('/console', () => {
     await result(page).getByText(failure).first().waitFor()
     await result(page).getByRole('button', { name: remedy }).click()
     await result(page).getByText(/^✓/).first().waitFor()
-    await page.close()
   })
 
   inBrowser('says why a call fails and where, and a link brings it all back', async () => {
@@ -199,8 +192,6 @@ describe('/console', () => {
       .waitFor()
     const linked = await pages.open(new URL(page.url()).hash)
     await result(linked).getByText('✗ Fails: not today').waitFor()
-    await page.close()
-    await linked.close()
   })
 
   inBrowser('keeps the form through another view', async () => {
@@ -214,7 +205,6 @@ describe('/console', () => {
     expect(await page.getByLabel('From').inputValue()).toBe(NOBODY)
     expect(await page.getByLabel(/^To/).inputValue()).toBe(LIAR)
     await result(page).getByText('The form has changed since').waitFor()
-    await page.close()
   })
 
   inBrowser('says beside the field what is wrong with it', async () => {
@@ -229,7 +219,6 @@ describe('/console', () => {
     await page.getByLabel('Gas limit').fill('much')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('Call 1, gas: not a whole number').waitFor()
-    await page.close()
   })
 
   inBrowser('warns of ownership that is given away, but not of a first owner', async () => {
@@ -248,7 +237,6 @@ describe('/console', () => {
       await result(page).getByText('✓ Succeeds').waitFor()
       await until(async () => (await result(page).getByText('Ownership is given away').count()) === count)
     }
-    await page.close()
   })
 
   inBrowser('shows functions, state changes, gas and logs by name', async () => {
@@ -268,7 +256,6 @@ describe('/console', () => {
     await flames.waitFor()
     await expectFlames(flames)
     await (await open(/logs$/)).getByText('Transfer').first().waitFor()
-    await page.close()
   })
 
   /** Frames stand below the one that called them, side by side, as wide as their share of its gas. */
@@ -312,7 +299,6 @@ describe('/console', () => {
     await result(page)
       .getByText(/^As block \d+, 100/)
       .waitFor()
-    await page.close()
   })
 
   inBrowser('fills in the account of a wallet that announces itself', async () => {
@@ -324,7 +310,6 @@ describe('/console', () => {
     )
     await page.getByRole('button', { name: 'As my account in Tried' }).click()
     await until(async () => (await page.getByLabel('From').inputValue()) === NOBODY)
-    await page.close()
   })
 
   inBrowser('is worked by keyboard', async () => {
@@ -335,7 +320,6 @@ describe('/console', () => {
     await tabTo(page, 'Call tree')
     await page.keyboard.press('Enter')
     await result(page).getByText('transferFrom', { exact: true }).waitFor()
-    await page.close()
   })
 
   inBrowser.each(LOOKS)(
@@ -357,7 +341,6 @@ describe('/console', () => {
         .getByRole('button', { name: /^Allow/ })
         .waitFor()
       await expectAccessible(page)
-      await page.close()
     },
   )
 })

@@ -18,12 +18,15 @@ export const LOOKS = process.env.CONSOLE_LOOKS === 'all' ? ALL_LOOKS : ALL_LOOKS
 
 /**
  * Pages of `/console`, for the tests of the `describe` that calls this: starts what they need, and a browser where there is one, and
- * ends them. A test fails whose pages complain: blocked by the security policy, thrown, not found.
+ * ends them. A test fails whose pages complain: blocked by the security policy, thrown, not found. One page goes from test to test, for a
+ * new one takes a CPU-second: it comes from an empty one, and nothing of the console's is stored. Those with options are closed.
  * @param start starts a gateway, and what stands behind it. @returns the gateway's URL
  * @param stop ends what was started, which may be a part
  */
 export function consolePages(start: () => Promise<string>, stop: () => Promise<unknown>) {
   const complaints: string[] = []
+  const opened: Page[] = []
+  let kept: Page | undefined
   let browser: Browser | undefined
   let url: string
   beforeAll(async () => {
@@ -34,20 +37,34 @@ export function consolePages(start: () => Promise<string>, stop: () => Promise<u
     await browser?.close()
     await stop()
   })
-  afterEach(() => expect(complaints.splice(0)).toEqual([]))
+  afterEach(async () => {
+    const complained = complaints.splice(0)
+    for (const page of opened.splice(0)) await (page === kept ? page.goto('about:blank') : page.close())
+    // As it is left, a page may tell of connections that were not open yet.
+    complaints.length = 0
+    expect(complained).toEqual([])
+  })
 
-  async function open(path = '', options: PageOptions = {}, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+  async function open(path = '', options?: PageOptions, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+    const isPlain = options === undefined && kept !== undefined && !opened.includes(kept)
+    const page = isPlain ? kept! : await makePage(options)
+    if (options === undefined) kept ??= page
+    opened.push(page)
+    await prepare?.(page)
+    await page.goto(`${url}/console/${path}`)
+    await page.locator('.chain').getByText(/^#\d+/).waitFor()
+    // Set once the gateway has named its chain.
+    await titled(page, /^.+ · .+ · Upfront$/)
+    return page
+  }
+
+  async function makePage(options: PageOptions = {}): Promise<Page> {
     const page = await browser!.newPage(options)
     page.on('console', (message) => {
       // Asking for a price is answered with 402, which Chromium calls an error.
       if (message.type() === 'error' && !/status of 402/.test(message.text())) complaints.push(message.text())
     })
     page.on('pageerror', (error) => complaints.push(error.message))
-    await prepare?.(page)
-    await page.goto(`${url}/console/${path}`)
-    await page.locator('.chain').getByText(/^#\d+/).waitFor()
-    // Set once the gateway has named its chain.
-    await titled(page, /^.+ · .+ · Upfront$/)
     return page
   }
   return { open }

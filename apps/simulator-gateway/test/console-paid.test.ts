@@ -51,7 +51,6 @@ describe('/console, where something is sold', () => {
       await page.getByRole('button', { name: 'Check this bill' }).click()
       await page.getByText(/^(The bill is right|Nothing is wrong)/).waitFor()
       await page.getByRole('row', { name: /^execution ✓ right/ }).waitFor()
-      await page.close()
     },
   )
 
@@ -79,7 +78,6 @@ describe('/console, where something is sold', () => {
     refuses = false
     await sign.click()
     await page.getByRole('heading', { name: /^After: charged [\d.]+ USDC$/ }).waitFor()
-    await page.close()
   })
 
   inBrowser('shows the seller, by keyboard, what was earned, each payment, and that the chain agrees', async () => {
@@ -108,7 +106,6 @@ describe('/console, where something is sold', () => {
     await tabTo(page, 'Compare with the chain')
     await page.keyboard.press('Enter')
     await page.getByText(/^No differences: \d+ settled payments compared/).waitFor()
-    await page.close()
   })
 
   it('refuses the ledger to whoever has no token', async () => {
@@ -145,6 +142,5 @@ describe('/console, where something is sold', () => {
     await page.getByRole('button', { name: 'Compare with the chain' }).click()
     await page.getByText(/^No differences/).waitFor()
     await expectAccessible(page)
-    await page.close()
   })
 })

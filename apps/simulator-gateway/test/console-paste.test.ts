@@ -76,7 +76,6 @@ describe('what is pasted on /console', () => {
       await page.getByRole('alert').getByText(problem).waitFor()
       expect(await page.getByRole('status').getByText('Address').count()).toBe(0)
     }
-    await page.close()
   })
 
   inBrowser('says in a sentence what a pasted transaction does, and names the chain in the title', async () => {
@@ -90,7 +89,6 @@ describe('what is pasted on /console', () => {
     await result(page).getByText('✓ Succeeds').waitFor()
     await result(page).getByText('The same on latest.').waitFor()
     await result(page).getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' }).waitFor()
-    await page.close()
   })
 
   inBrowser('counts a signed transaction’s nonce, refuses another chain by name, and shows nothing stale', async () => {
@@ -116,7 +114,6 @@ describe('what is pasted on /console', () => {
       .getByText('it is for OP Mainnet (10); this page looks at Local chain (31337)')
       .waitFor()
     expect(await page.getByText('✓ Succeeds').count()).toBe(0)
-    await page.close()
   })
 
   inBrowser('replays a mined transaction where it stood', async () => {
@@ -137,7 +134,6 @@ describe('what is pasted on /console', () => {
       .getByRole('alert')
       .getByText(/no transaction of this hash/)
       .waitFor()
-    await page.close()
   })
 
   inBrowser('puts calldata into the form, asks to whom it goes, and says where nothing runs', async () => {
@@ -148,6 +144,5 @@ describe('what is pasted on /console', () => {
     await page.keyboard.type(LIAR)
     await page.keyboard.press('Enter')
     await result(page).getByText('There is no contract').waitFor()
-    await page.close()
   })
 })

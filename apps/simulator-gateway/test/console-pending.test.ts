@@ -105,6 +105,5 @@ describe('/console, where pending is not latest', () => {
       await titled(page, new RegExp(`^${title} · Local chain · Upfront$`))
       await page.locator('.chain').getByText('Local chain').waitFor()
     }
-    await page.close()
   })
 })
