@@ -1,13 +1,15 @@
 // Brings the dependencies that the lockfile names, through the pinned pnpm, and only when something changed.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { run } from './processes.mjs'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const stamp = join(root, 'node_modules', '.upfront-installed')
+/** Names the folder in which npx keeps the pnpm that it fetched: asking npx again takes two CPU-seconds. */
+const fetched = join(root, '.data', 'pnpm-folder')
 const [, pnpmVersion] = /^pnpm@([\d.]+)/.exec(
   JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager,
 )
@@ -23,10 +25,23 @@ export function packageFolders() {
 
 /** Runs a shell line with the pinned pnpm on the PATH: the installed one where it is that version, else npx fetches it. */
 export async function withPnpm(line) {
+  const { PATH } = process.env
+  const use = () => {
+    process.env.PATH = `${readFileSync(fetched, 'utf8').trim()}${delimiter}${PATH}`
+  }
+  if (existsSync(fetched)) use()
+  const { stdout } = spawnSync('pnpm', ['--version'], { cwd: root, encoding: 'utf8' })
+  if (stdout?.trim() !== pnpmVersion) {
+    mkdirSync(dirname(fetched), { recursive: true })
+    const note = `dirname "$(command -v pnpm)" > '${fetched}'`
+    await run('npx', ['--yes', `--package=pnpm@${pnpmVersion}`, '-c', note], {
+      cwd: root,
+      env: { ...process.env, PATH },
+    })
+    use()
+  }
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' }
-  const installed = spawnSync('pnpm', ['--version'], { cwd: root, encoding: 'utf8' })
-  if (installed.stdout?.trim() === pnpmVersion) return run('sh', ['-c', line], { cwd: root, env })
-  return run('npx', ['--yes', `--package=pnpm@${pnpmVersion}`, '-c', line], { cwd: root, env })
+  return run('sh', ['-c', line], { cwd: root, env })
 }
 
 /** Installs unless node_modules already is what the lockfile and this Node ask for. */

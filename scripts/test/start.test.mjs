@@ -85,7 +85,8 @@ const onLinux = process.platform === 'linux' ? test : test.skip // Reads /proc t
 onLinux(
   'ends with a curl that answers; what the documents say to run on it works; Ctrl-C ends everything within five seconds',
   async () => {
-    const stand = await npmStart({ GATEWAY_WORKRS: '1', DEVNET_PROT: '1' })
+    // As users have it: the others start bundles.
+    const stand = await npmStart({ GATEWAY_WORKRS: '1', DEVNET_PROT: '1', BUNDLED: undefined })
     const [curl] = await stand.until(/^curl .*$/m)
     expect(stand.output).toContain('GATEWAY_WORKRS is no setting: did you mean GATEWAY_WORKERS?')
     expect(stand.output).toContain('DEVNET_PROT is no setting: did you mean DEVNET_PORT?')
