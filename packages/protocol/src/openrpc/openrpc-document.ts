@@ -1,7 +1,7 @@
 import { ErrorCode } from '../rpc-error.js'
-import type { OpenRpcMethod } from './openrpc-method.js'
+import { method, type OpenRpcMethod, required, STATE } from './openrpc-method.js'
 import { OTHER_SERVICES } from './other-services.js'
-import { type JsonSchema, SCHEMAS } from './schemas.js'
+import { type JsonSchema, list, ref, SCHEMAS } from './schemas.js'
 import { TRACING } from './tracing-methods.js'
 
 /** https://spec.open-rpc.org, the fields that are used here. */
@@ -43,23 +43,7 @@ const EXECUTION_APIS = {
   description: 'Ethereum JSON-RPC',
 }
 
-const quantity = (name: string): OpenRpcMethod['result'] => ({
-  name,
-  schema: { $ref: '#/components/schemas/Quantity' },
-})
-
-const SIMULATE: OpenRpcMethod = {
-  name: 'eth_simulateV1',
-  summary: 'Simulates blocks of calls on the state of a block, the pre-confirmed one included. Commits nothing.',
-  paramStructure: 'by-position',
-  params: [
-    { name: 'payload', required: true, schema: { $ref: '#/components/schemas/SimulationPayload' } },
-    { name: 'block', required: false, schema: { $ref: '#/components/schemas/StateParameter' } },
-  ],
-  result: {
-    name: 'blocks',
-    schema: { type: 'array', items: { $ref: '#/components/schemas/SimulatedBlock' } },
-  },
+const SIMULATE_FURTHER: Pick<OpenRpcMethod, 'errors' | 'examples' | 'externalDocs'> = {
   errors: [
     { code: ErrorCode.invalidParams, message: 'A field is missing, malformed or unknown; the message names its place' },
     { code: ErrorCode.serverError, message: 'The block is unknown, or a call is no transaction' },
@@ -109,50 +93,29 @@ const SIMULATE: OpenRpcMethod = {
 }
 
 const OWN: OpenRpcMethod[] = [
-  SIMULATE,
+  method(
+    'eth_simulateV1',
+    'Simulates blocks of calls on the state of a block, the pre-confirmed one included. Commits nothing.',
+    [required('payload', ref('SimulationPayload')), STATE],
+    ['blocks', list('SimulatedBlock')],
+    SIMULATE_FURTHER,
+  ),
   ...TRACING,
   ...OTHER_SERVICES,
-  {
-    name: 'eth_chainId',
-    summary: 'The chain id',
-    paramStructure: 'by-position',
-    params: [],
-    result: quantity('chainId'),
-  },
-  {
-    name: 'eth_blockNumber',
-    summary: 'The number of the newest block',
-    paramStructure: 'by-position',
-    params: [],
-    result: quantity('number'),
-  },
-  {
-    name: 'net_listening',
-    summary: 'Whether this server takes requests: always',
-    paramStructure: 'by-position',
-    params: [],
-    result: { name: 'listening', schema: { type: 'boolean' } },
-  },
-  {
-    name: 'web3_clientVersion',
-    summary: 'This server and its EVM',
-    paramStructure: 'by-position',
-    params: [],
-    result: { name: 'version', schema: { type: 'string' } },
-  },
-  {
-    name: 'rpc.discover',
-    summary: 'This document',
-    paramStructure: 'by-position',
-    params: [],
-    result: { name: 'document', schema: { type: 'object' } },
-  },
+  method('eth_chainId', 'The chain id', [], ['chainId', ref('Quantity')]),
+  method('eth_blockNumber', 'The number of the newest block', [], ['number', ref('Quantity')]),
+  method('net_listening', 'Whether this server takes requests: always', [], ['listening', { type: 'boolean' }]),
+  method('web3_clientVersion', 'This server and its EVM', [], ['version', { type: 'string' }]),
+  method('rpc.discover', 'This document', [], ['document', { type: 'object' }]),
 ]
 
 /** What `rpc.discover` answers: every method that is served. */
 export function openRpcDocument({ version, passedUpstream }: OpenRpcOptions): OpenRpcDocument {
   const own = new Set(OWN.map(({ name }) => name))
-  const passed = passedUpstream.filter((name) => !own.has(name)).map(passedMethod)
+  // Params and result are the node's own.
+  const passed = passedUpstream
+    .filter((name) => !own.has(name))
+    .map((name) => method(name, 'Answered by the upstream node', [], ['result', {}], { externalDocs: EXECUTION_APIS }))
   return {
     openrpc: '1.3.2',
     info: {
@@ -164,17 +127,5 @@ export function openRpcDocument({ version, passedUpstream }: OpenRpcOptions): Op
     servers: SERVERS,
     methods: [...OWN, ...passed],
     components: { schemas: SCHEMAS },
-  }
-}
-
-/** Params and result are the node's own. */
-function passedMethod(name: string): OpenRpcMethod {
-  return {
-    name,
-    summary: 'Answered by the upstream node',
-    paramStructure: 'by-position',
-    params: [],
-    result: { name: 'result', schema: {} },
-    externalDocs: EXECUTION_APIS,
   }
 }

@@ -1,8 +1,8 @@
-import type { OpenRpcMethod } from './openrpc-method.js'
-import type { JsonSchema } from './schemas.js'
+import { method, type OpenRpcMethod, optional, required } from './openrpc-method.js'
+import { type JsonSchema, list, ref } from './schemas.js'
 
-const CALL: JsonSchema = { $ref: '#/components/schemas/Call' }
-const CALLS: JsonSchema = { type: 'array', items: CALL }
+const CALL = ref('Call')
+const CALLS = list('Call')
 const OBJECT: JsonSchema = { type: 'object' }
 const OBJECTS: JsonSchema = { type: 'array', items: OBJECT }
 const BUNDLES: JsonSchema = {
@@ -15,7 +15,7 @@ const TRANSACTION = {
   to: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
   data: '0xa9059cbb000000000000000000000000fc43f5f9dd45258b3aff31bdbe6561d97e8b71de00000000000000000000000000000000000000000000000000000000000f4240',
 }
-const BLOCK = ['block', { $ref: '#/components/schemas/BlockParameter' }, 'latest'] as const
+const BLOCK = ['block', ref('BlockParameter'), 'latest'] as const
 const OVERRIDES = ['stateOverrides', { type: 'object' }] as const
 const WORD = `0x${'1'.padStart(64, '0')}`
 
@@ -41,7 +41,7 @@ const FLASHBOTS = {
 
 /** Methods of other services and nodes: see docs/other-services.md. */
 export const OTHER_SERVICES: OpenRpcMethod[] = [
-  method(
+  shown(
     'tenderly_simulateTransaction',
     'Decoded logs, calls, asset, balance and state changes of a transaction',
     [['transaction', CALL, TRANSACTION], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
@@ -49,7 +49,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     { status: true, gasUsed: '0xb415' },
     TENDERLY,
   ),
-  method(
+  shown(
     'tenderly_simulateBundle',
     'The same of several, one after the other',
     [['transactions', CALLS, [TRANSACTION]], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
@@ -57,7 +57,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     [{ status: true, gasUsed: '0xb415' }],
     TENDERLY,
   ),
-  method(
+  shown(
     'tenderly_estimateGas',
     'The smallest gas limit with which a transaction does what it does',
     [['transaction', CALL, TRANSACTION], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
@@ -65,7 +65,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     { gas: '0xcb1d', gasUsed: '0xb415' },
     TENDERLY,
   ),
-  method(
+  shown(
     'tenderly_estimateGasBundle',
     'The same of several, one after the other',
     [['transactions', CALLS, [TRANSACTION]], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
@@ -73,7 +73,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     [{ gas: '0xcb1d', gasUsed: '0xb415' }],
     TENDERLY,
   ),
-  method(
+  shown(
     'alchemy_simulateAssetChanges',
     'What a transaction moves and approves',
     [['transaction', CALL, TRANSACTION], BLOCK],
@@ -81,7 +81,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     { changes: [{ assetType: 'ERC20', changeType: 'TRANSFER' }], gasUsed: '0xb415', error: null },
     ALCHEMY,
   ),
-  method(
+  shown(
     'alchemy_simulateAssetChangesBundle',
     'The same of several, one after the other',
     [['transactions', CALLS, [TRANSACTION]], BLOCK],
@@ -89,7 +89,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     [{ changes: [], gasUsed: '0xb415', error: null }],
     ALCHEMY,
   ),
-  method(
+  shown(
     'alchemy_simulateExecution',
     'Calls and logs of a transaction, decoded',
     [['format', { type: 'string', enum: ['FLAT', 'NESTED'] }, 'FLAT'], ['transaction', CALL, TRANSACTION], BLOCK],
@@ -97,7 +97,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     { calls: [{ type: 'CALL' }], logs: [] },
     ALCHEMY,
   ),
-  method(
+  shown(
     'alchemy_simulateExecutionBundle',
     'The same of several, one after the other',
     [['transactions', CALLS, [TRANSACTION]], BLOCK],
@@ -105,7 +105,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     [{ calls: [{ type: 'CALL' }], logs: [] }],
     ALCHEMY,
   ),
-  method(
+  shown(
     'eth_callMany',
     'Bundles of calls, each in a block of its own, after a block or, where `transactionIndex` says so, in it after so many of its transactions',
     [
@@ -118,7 +118,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     [[{ value: WORD }]],
     ERIGON,
   ),
-  method(
+  shown(
     'debug_traceCallMany',
     'The same, each call as a tracer of geth shows it',
     [
@@ -130,7 +130,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     [[{ type: 'CALL' }]],
     ERIGON,
   ),
-  method(
+  shown(
     'trace_call',
     'Actions and state changes of a call; `vmTrace` is refused',
     [['call', CALL, TRANSACTION], ['types', TYPES, ['trace']], BLOCK],
@@ -138,7 +138,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     { output: WORD, stateDiff: null, trace: [{ type: 'call' }], vmTrace: null },
     OPEN_ETHEREUM,
   ),
-  method(
+  shown(
     'trace_callMany',
     'The same of several, one after the other',
     [['calls', { type: 'array', items: { type: 'array' } }, [[TRANSACTION, ['trace', 'stateDiff']]]], BLOCK],
@@ -146,7 +146,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     [{ output: WORD, stateDiff: {}, trace: [{ type: 'call' }], vmTrace: null }],
     OPEN_ETHEREUM,
   ),
-  method(
+  shown(
     'eth_callBundle',
     'What signed transactions pay to the block, one after the other',
     [
@@ -162,22 +162,16 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
 ]
 
-function method(
+function shown(
   name: string,
   summary: string,
   params: readonly Parameter[],
   schema: JsonSchema,
   example: unknown,
-  externalDocs: OpenRpcMethod['externalDocs'],
+  externalDocs: NonNullable<OpenRpcMethod['externalDocs']>,
 ): OpenRpcMethod {
-  const shown = params.flatMap(([param, , value]) => (value === undefined ? [] : [{ name: param, value }]))
-  return {
-    name,
-    summary,
-    paramStructure: 'by-position',
-    params: params.map(([param, of], index) => ({ name: param, required: index === 0, schema: of })),
-    result: { name: 'result', schema },
-    examples: [{ name: 'A transfer of USDC', params: shown, result: { name: 'result', value: example } }],
-    ...(externalDocs && { externalDocs }),
-  }
+  const given = params.flatMap(([param, , value]) => (value === undefined ? [] : [{ name: param, value }]))
+  const examples = [{ name: 'A transfer of USDC', params: given, result: { name: 'result', value: example } }]
+  const all = params.map(([param, of], index) => (index === 0 ? required(param, of) : optional(param, of)))
+  return method(name, summary, all, ['result', schema], { examples, externalDocs })
 }

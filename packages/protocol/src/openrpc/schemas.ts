@@ -20,11 +20,12 @@ export interface JsonSchema {
   not?: JsonSchema
 }
 
-const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 const described = (name: string, description: string): JsonSchema => ({ ...ref(name), description })
-const list = (name: string): JsonSchema => ({ type: 'array', items: ref(name) })
+export const list = (name: string): JsonSchema => ({ type: 'array', items: ref(name) })
+export const flag = (description: string): JsonSchema => ({ type: 'boolean', description })
 /** Other fields are ignored, save those that look like one of these mistyped. */
-const object = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
+export const object = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
   type: 'object',
   properties,
   ...(required && { required }),
@@ -84,21 +85,9 @@ export const SCHEMAS: Record<string, JsonSchema> = {
         maxItems: 256,
         description: 'One entry per simulated block; gaps between their numbers are filled with empty blocks',
       },
-      traceTransfers: {
-        type: 'boolean',
-        default: false,
-        description: 'Native-currency transfers appear as logs of 0xeeee…eeee (ERC-7528)',
-      },
-      validation: {
-        type: 'boolean',
-        default: false,
-        description: 'Nonces, balances and fees are enforced as in a real block',
-      },
-      returnFullTransactions: {
-        type: 'boolean',
-        default: false,
-        description: '`transactions` holds objects, not hashes',
-      },
+      traceTransfers: { ...flag('Native-currency transfers appear as logs of 0xeeee…eeee (ERC-7528)'), default: false },
+      validation: { ...flag('Nonces, balances and fees are enforced as in a real block'), default: false },
+      returnFullTransactions: { ...flag('`transactions` holds objects, not hashes'), default: false },
     },
     ['blockStateCalls'],
   ),
