@@ -1,17 +1,12 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { createHmac, randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Hex, parseTransaction } from 'viem'
+import { GETH_GENESIS, GETH_START_TIMEOUT_MS, runGeth } from './geth-process.js'
+import { freePort } from './postgres.js'
+import { rpc } from './rpc.js'
 
-/** Osaka's rules from its first block on. */
-export const GETH_GENESIS: { config: Record<string, unknown> } = JSON.parse(
-  readFileSync(fileURLToPath(new URL('../geth-genesis.json', import.meta.url)), 'utf8'),
-)
-const START_TIMEOUT_MS = 30_000
 const BUILDING_MS = 60
 
 /** What the consensus layer says of a block. Quantities in hex. */
@@ -45,65 +40,36 @@ interface Payload {
  * @throws an `Error` where it does not start
  */
 export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Promise<BuiltGeth> {
-  const folder = mkdtempSync(join(tmpdir(), 'upfront-built-geth-'))
-  const secret = randomBytes(32)
-  const secretFile = join(folder, 'jwt')
-  writeFileSync(secretFile, secret.toString('hex'))
-  const genesisFile = join(folder, 'genesis.json')
-  writeFileSync(genesisFile, JSON.stringify(genesis))
-  execFileSync(path, ['--datadir', folder, '--state.scheme=hash', 'init', genesisFile], { stdio: 'ignore' })
   const [http, ws, auth] = [await freePort(), await freePort(), await freePort()]
-  const child = spawn(
-    path,
-    [
-      ...['--datadir', folder, '--networkid=1337', '--gcmode=archive', '--state.scheme=hash', '--syncmode=full'],
-      ...[
-        '--http',
-        `--http.port=${http}`,
-        '--http.api=eth,debug',
-        '--rpc.gascap=50000000',
-        '--rpc.batch-request-limit=5000',
-      ],
-      ...['--ws', `--ws.port=${ws}`, '--ws.api=eth'],
-      ...[`--authrpc.port=${auth}`, `--authrpc.jwtsecret=${secretFile}`, '--miner.recommit=10s', '--miner.gasprice=1'],
-      ...['--port=0', '--nodiscover', '--maxpeers=0', '--ipcdisable', '--verbosity=1', '--txpool.pricelimit=1'],
-      ...['--txpool.accountslots=1000', '--txpool.globalslots=100000', '--txpool.accountqueue=1000'],
-    ],
-    { stdio: 'ignore' },
-  )
-  const exited = new Promise((resolve) => child.once('close', resolve))
-  const killNow = () => child.kill('SIGKILL')
-  process.once('exit', killNow)
-  void exited.then(() => {
-    process.off('exit', killNow)
-    if (existsSync(folder)) rmSync(folder, { recursive: true, force: true })
-  })
+  const { child, folder, stop } = runGeth(path, genesis, [
+    ...['--networkid=1337', '--syncmode=full', `--authrpc.port=${auth}`, '--verbosity=1'],
+    ...['--http', `--http.port=${http}`, '--http.api=eth,debug', '--rpc.batch-request-limit=5000'],
+    ...['--ws', `--ws.port=${ws}`, '--ws.api=eth', '--miner.recommit=10s', '--miner.gasprice=1'],
+    ...['--txpool.pricelimit=1', '--txpool.accountslots=1000', '--txpool.globalslots=100000'],
+    '--txpool.accountqueue=1000',
+  ])
   const rpcUrl = `http://127.0.0.1:${http}`
-  const rpc = <T>(method: string, params: readonly unknown[]) => call<T>(rpcUrl, {}, method, params)
+  const ask: BuiltGeth['rpc'] = (method, params) => rpc(rpcUrl, method, params)
   const engine = <T>(method: string, params: readonly unknown[]) =>
-    call<T>(`http://127.0.0.1:${auth}`, { authorization: `Bearer ${token(secret)}` }, method, params)
-  const stop = async () => {
-    killNow()
-    await exited
-  }
-  const until = Date.now() + START_TIMEOUT_MS
+    rpc<T>(`http://127.0.0.1:${auth}`, method, params, { authorization: `Bearer ${tokenOf(folder)}` })
+  const until = Date.now() + GETH_START_TIMEOUT_MS
   for (;;) {
-    const chainId = await rpc<string>('eth_chainId', []).catch(() => undefined)
+    const chainId = await ask<string>('eth_chainId', []).catch(() => undefined)
     if (chainId !== undefined) break
     if (Date.now() > until || child.exitCode !== null) {
       await stop()
       throw new Error('geth did not start')
     }
-    await pause(50)
+    await sleep(50)
   }
   let made = 0
   const accessLists = new Map<string, Hex>()
   return {
-    ...{ rpcUrl, rpc, stop },
+    ...{ rpcUrl, rpc: ask, stop },
     wsUrl: `ws://127.0.0.1:${ws}`,
     accessList: (block) => accessLists.get(block),
     async build({ feeRecipient, withdrawals }) {
-      const head = await rpc<{ hash: string; timestamp: string }>('eth_getBlockByNumber', ['latest', false])
+      const head = await ask<{ hash: string; timestamp: string }>('eth_getBlockByNumber', ['latest', false])
       // Another each time: two blocks on one parent differ.
       const word = `0x${(++made).toString(16).padStart(64, '0')}`
       const timestamp = Number(head.timestamp) + 1 + (made % 3)
@@ -156,44 +122,14 @@ function blobHashes(transaction: Hex): readonly Hex[] {
 
 /** geth builds an empty block first, then one with what the pool has: asked too soon, it gives the empty one. */
 async function built(get: () => Promise<{ executionPayload: Payload; executionRequests: string[] }>) {
-  await pause(BUILDING_MS)
+  await sleep(BUILDING_MS)
   return get()
 }
 
-async function call<T>(
-  url: string,
-  headers: Record<string, string>,
-  method: string,
-  params: readonly unknown[],
-): Promise<T> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body,
-  })
-  const { result, error } = (await response.json()) as { result: T; error?: { message: string } }
-  if (error !== undefined) throw new Error(`${method}: ${error.message}`)
-  return result
-}
-
-function token(secret: Buffer): string {
+/** Of the Engine API, by the secret that geth has made in its folder. */
+function tokenOf(folder: string): string {
+  const secret = Buffer.from(readFileSync(join(folder, 'geth/jwtsecret'), 'utf8').trim().slice(2), 'hex')
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ iat: Math.floor(Date.now() / 1000) })}`
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestClient, type Hex, http, numberToHex, publicActions } from 'viem'
 import { L1_BLOCK } from './optimism.js'
 import { rawTransaction } from './sequencer/node-block.js'
@@ -66,7 +67,7 @@ export async function startDenimBlocks(
     await leaveDeposits(1n)
     for (let number = 1n; !stopped; number++) {
       await make(number)
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, begun + Number(BLOCK_MS * number) - Date.now())))
+      await sleep(begun + Number(BLOCK_MS * number) - Date.now())
     }
   })().catch(onError)
   return {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Hex, numberToHex } from 'viem'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -113,7 +114,7 @@ export async function startRecordedNode(
 
   const server = createServer(async (request, response) => {
     requests += 1
-    const calls = JSON.parse(await bodyOf(request)) as Call | Call[]
+    const calls = JSON.parse(await textOf(request)) as Call | Call[]
     const text = JSON.stringify(Array.isArray(calls) ? calls.map(answer) : answer(calls))
     await sleep(latencyMs)
     response.writeHead(200, { 'content-type': 'application/json' }).end(text)
@@ -156,9 +157,3 @@ const READS = {
   eth_getCode: 'code',
   eth_getStorageAt: 'storage',
 } as const
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part as Buffer)
-  return Buffer.concat(parts).toString()
-}

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { rpc } from '../rpc.js'
 import type { NodeFault } from './fault.js'
 import { asIndexed, failure, type RpcAnswer, type RpcCall, spoilAnswers, stateMissing } from './spoil-answers.js'
 
@@ -94,7 +96,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return proxy
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const text = await readAll(request)
+    const text = await textOf(request)
     const body = JSON.parse(text) as RpcCall | RpcCall[]
     const calls = Array.isArray(body) ? body : [body]
     count(calls)
@@ -220,17 +222,10 @@ function upTo(head: bigint, call: RpcCall): RpcCall {
 }
 
 async function headNumber(target: string): Promise<bigint> {
-  const { text } = await post(target, '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}')
-  return BigInt(JSON.parse(text).result)
+  return BigInt(await rpc<string>(target, 'eth_blockNumber', []))
 }
 
 async function post(target: string, body: string): Promise<{ status: number; text: string }> {
   const answer = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   return { status: answer.status, text: await answer.text() }
-}
-
-async function readAll(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString()
 }

@@ -1,9 +1,6 @@
 import { rpc } from '../rpc.js'
 import type { FlashblockMessage } from './flashblock-message.js'
-import { baseOf, type NodeBlock, rawTransaction } from './node-block.js'
-
-const ZERO_HASH = `0x${'0'.repeat(64)}`
-const NO_BLOOM = `0x${'0'.repeat(512)}`
+import { flashblockOf, type NodeBlock } from './node-block.js'
 
 /**
  * A sealed block of a node as flashblocks: index 0 without transactions, then `perFlashblock` in each. Gas is that of the
@@ -23,24 +20,10 @@ export async function flashblocksOf(
     const added = from < 0 ? [] : block.transactions.slice(from, from + perFlashblock)
     const count = Math.max(0, from) + added.length
     const last = count === block.transactions.length
-    messages.push({
-      payload_id: payloadId,
-      index: messages.length,
-      ...(from < 0 && {
-        base: baseOf(block),
-      }),
-      diff: {
-        state_root: ZERO_HASH,
-        receipts_root: last ? block.receiptsRoot : ZERO_HASH,
-        logs_bloom: last ? block.logsBloom : NO_BLOOM,
-        gas_used: count === 0 ? '0x0' : (receipts[count - 1]?.cumulativeGasUsed ?? '0x0'),
-        block_hash: last ? block.hash : ZERO_HASH,
-        transactions: added.map(rawTransaction),
-        withdrawals: [],
-        withdrawals_root: block.withdrawalsRoot ?? ZERO_HASH,
-      },
-      metadata: { block_number: Number(blockNumber) },
-    })
+    const gasUsed = receipts[count - 1]?.cumulativeGasUsed
+    const whole = { receipts_root: block.receiptsRoot, logs_bloom: block.logsBloom, block_hash: block.hash }
+    const claims = { ...(gasUsed !== undefined && { gas_used: gasUsed }), ...(last && whole) }
+    messages.push(flashblockOf(payloadId, messages.length, block, added, claims))
   }
   return messages
 }

@@ -54,9 +54,36 @@ export function rawTransaction(transaction: NodeTransaction): Hex {
 }
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
+const NO_BLOOM = `0x${'0'.repeat(512)}`
 
-/** The environment of a block, as a flashblock's index 0 tells it. */
-export function baseOf(block: NodeBlock): NonNullable<FlashblockMessage['base']> {
+/** What a flashblock adds to a block; index 0 brings its environment. @param claims of the block so far; zero where not given */
+export function flashblockOf(
+  payloadId: string,
+  index: number,
+  block: NodeBlock,
+  added: readonly NodeTransaction[],
+  claims: Partial<FlashblockMessage['diff']>,
+): FlashblockMessage {
+  return {
+    payload_id: payloadId,
+    index,
+    ...(index === 0 && { base: baseOf(block) }),
+    diff: {
+      state_root: ZERO_HASH,
+      receipts_root: ZERO_HASH,
+      logs_bloom: NO_BLOOM,
+      gas_used: '0x0',
+      block_hash: ZERO_HASH,
+      ...claims,
+      transactions: added.map(rawTransaction),
+      withdrawals: [],
+      withdrawals_root: block.withdrawalsRoot ?? ZERO_HASH,
+    },
+    metadata: { block_number: Number(block.number) },
+  }
+}
+
+function baseOf(block: NodeBlock): NonNullable<FlashblockMessage['base']> {
   return {
     parent_beacon_block_root: block.parentBeaconBlockRoot ?? ZERO_HASH,
     parent_hash: block.parentHash,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FlashblockMessage } from './flashblock-message.js'
 import { startStreamServer } from './stream-server.js'
 
@@ -17,7 +18,7 @@ export async function replayStream(options: {
     for (const message of options.messages) {
       if (stopped) return
       server.send(JSON.stringify(message))
-      await new Promise((resolve) => setTimeout(resolve, options.intervalMs ?? 200))
+      await sleep(options.intervalMs ?? 200)
     }
   })()
   return {

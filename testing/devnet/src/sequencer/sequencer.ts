@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { createPublicClient, type Hex, http, keccak256, numberToHex, type PublicClient } from 'viem'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Hex, keccak256, numberToHex } from 'viem'
 import { L1_BLOCK } from '../optimism.js'
+import { rpc } from '../rpc.js'
 import { nextSlot } from './block-schedule.js'
 import { FaultyStream, isStreamFault, type StreamFault } from './faults.js'
 import type { FlashblockMessage } from './flashblock-message.js'
-import { baseOf, type NodeBlock, rawTransaction } from './node-block.js'
+import { flashblockOf, type NodeBlock, rawTransaction } from './node-block.js'
 import { startStreamServer } from './stream-server.js'
 
 export interface SequencerOptions {
@@ -42,7 +44,7 @@ const DEPOSITORS = ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', '0xdeaddeaddea
  * every `blockTimeMs` it has the node seal the block, at the time of the wall clock. Until then the node's head stays where it was.
  */
 export async function startSequencer(options: SequencerOptions): Promise<Sequencer> {
-  const { blockTimeMs = 2_000, flashblockMs = 200, encoding = 'json', optimism = false } = options
+  const { rpcUrl, blockTimeMs = 2_000, flashblockMs = 200, encoding = 'json', optimism = false } = options
   const server = await startStreamServer({ port: options.port ?? 0, encoding })
   const stream = new FaultyStream(server)
   server.onControl((path) => {
@@ -51,10 +53,9 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
     stream.inject(fault)
     return `injecting ${fault}`
   })
-  const client = createPublicClient({ transport: http(options.rpcUrl, { retryCount: 0 }) })
-  await request(client, 'evm_setAutomine', [false])
-  await request(client, 'evm_setIntervalMining', [0])
-  if (optimism) await leaveDeposit(client, await blockAt(client, 'pending'))
+  await rpc(rpcUrl, 'evm_setAutomine', [false])
+  await rpc(rpcUrl, 'evm_setIntervalMining', [0])
+  if (optimism) await leaveDeposit(rpcUrl, await blockAt(rpcUrl, 'pending'))
   const sent: FlashblockMessage[] = []
   let stopped = false
   const building = buildBlocks().catch((error: Error) => options.onError?.(error))
@@ -72,9 +73,9 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
   }
 
   async function buildBlock(): Promise<void> {
-    const head = await blockAt(client, 'latest')
+    const head = await blockAt(rpcUrl, 'latest')
     const { timestamp, sealAt } = nextSlot(BigInt(head.timestamp), Date.now(), blockTimeMs)
-    await request(client, 'evm_setNextBlockTimestamp', [numberToHex(timestamp)])
+    await rpc(rpcUrl, 'evm_setNextBlockTimestamp', [numberToHex(timestamp)])
     let payload = new Payload(optimism)
     const show = (block: NodeBlock) => {
       if (!payload.continuedBy(block)) payload = new Payload(optimism)
@@ -83,15 +84,15 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
     for (let flashblockAt = Date.now(); flashblockAt < sealAt; flashblockAt += flashblockMs) {
       await sleep(flashblockAt - Date.now())
       if (stopped) return
-      show(await blockAt(client, 'pending'))
+      show(await blockAt(rpcUrl, 'pending'))
     }
     await sleep(sealAt - Date.now())
     if (stopped) return
-    const last = await blockAt(client, 'pending')
+    const last = await blockAt(rpcUrl, 'pending')
     if (last.transactions.length > payload.count) show(last)
-    if (optimism) await leaveDeposit(client, await blockAt(client, 'pending'))
-    await request(client, 'evm_mine', [])
-    const sealed = await blockAt(client, 'latest')
+    if (optimism) await leaveDeposit(rpcUrl, await blockAt(rpcUrl, 'pending'))
+    await rpc(rpcUrl, 'evm_mine', [])
+    const sealed = await blockAt(rpcUrl, 'latest')
     if (payload.continuedBy(sealed) && sealed.transactions.length > payload.count) emit(payload.next(sealed))
   }
 
@@ -136,25 +137,11 @@ class Payload {
   next(block: NodeBlock): FlashblockMessage {
     const added = block.transactions.slice(this.#hashes.length)
     this.#hashes.push(...added.map((transaction) => transaction.hash))
-    const index = this.#index++
-    return {
-      payload_id: this.#payloadId,
-      index,
-      ...(index === 0 && {
-        base: baseOf(block),
-      }),
-      diff: {
-        state_root: ZERO_HASH,
-        receipts_root: this.#optimism ? ZERO_HASH : block.receiptsRoot,
-        logs_bloom: block.logsBloom,
-        gas_used: block.gasUsed,
-        block_hash: block.hash,
-        transactions: added.map(rawTransaction),
-        withdrawals: [],
-        withdrawals_root: block.withdrawalsRoot ?? ZERO_HASH,
-      },
-      metadata: { block_number: Number(block.number) },
-    }
+    const { receiptsRoot, logsBloom, gasUsed, hash } = block
+    return flashblockOf(this.#payloadId, this.#index++, block, added, {
+      ...(!this.#optimism && { receipts_root: receiptsRoot }),
+      ...{ logs_bloom: logsBloom, gas_used: gasUsed, block_hash: hash },
+    })
   }
 }
 
@@ -163,7 +150,7 @@ class Payload {
  * that in a pool ordered by arrival nothing comes before it, and asks for the gas of a whole block, so that it fits into
  * none but as the first. A pending block that no deposit opens waits for its own: one at most is left.
  */
-async function leaveDeposit(client: PublicClient, pending: NodeBlock): Promise<void> {
+async function leaveDeposit(rpcUrl: string, pending: NodeBlock): Promise<void> {
   const opening = pending.transactions.find((transaction) => transaction.type === '0x7e')
   const sequence = opening ? BigInt(opening.sourceHash as Hex) + 1n : BigInt(pending.number)
   const raw = rawTransaction({
@@ -177,21 +164,12 @@ async function leaveDeposit(client: PublicClient, pending: NodeBlock): Promise<v
     mint: '0x0',
     input: '0x',
   })
-  const known = await request(client, 'eth_getTransactionByHash', [keccak256(raw)])
-  if (!known) await request(client, 'eth_sendRawTransaction', [raw])
+  const known = await rpc(rpcUrl, 'eth_getTransactionByHash', [keccak256(raw)])
+  if (!known) await rpc(rpcUrl, 'eth_sendRawTransaction', [raw])
 }
 
-async function blockAt(client: PublicClient, tag: 'latest' | 'pending'): Promise<NodeBlock> {
-  const block = await request<NodeBlock | null>(client, 'eth_getBlockByNumber', [tag, true])
+async function blockAt(rpcUrl: string, tag: 'latest' | 'pending'): Promise<NodeBlock> {
+  const block = await rpc<NodeBlock | null>(rpcUrl, 'eth_getBlockByNumber', [tag, true])
   if (!block) throw new Error(`the node has no ${tag} block`)
   return block
-}
-
-function request<T = unknown>(client: PublicClient, method: string, params: unknown[]): Promise<T> {
-  const ask = client.request as (call: { method: string; params: unknown[] }) => Promise<unknown>
-  return ask({ method, params }) as Promise<T>
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))
 }
