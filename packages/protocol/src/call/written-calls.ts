@@ -1,6 +1,6 @@
 import { decodeAddress, decodeBytes } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
-import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
+import { decodeArray, decodeObject, onlyKnown } from '../decode/structure.js'
 import { type Address, type Hex, ZERO_ADDRESS } from '../hex.js'
 import { decodeCall } from '../simulate/decode-call.js'
 import type { Call } from '../simulate/simulation-request.js'
@@ -105,18 +105,14 @@ function isWritten(call: unknown): call is string | object {
 function accountCallOf(entry: object, place: Place) {
   const fields = decodeObject(entry, 'a call', place)
   if ('safeTransaction' in fields) {
-    onlyFields(fields, ['safeTransaction'], place)
+    onlyKnown(fields, ['safeTransaction'], {}, place)
     const transaction = decodeSafeTransaction(fields.safeTransaction, new Place(place, 'safeTransaction'))
     return { kind: 'safe' as const, transaction }
   }
-  onlyFields(fields, ['userOperation', 'entryPoint'], place)
+  onlyKnown(fields, ['userOperation', 'entryPoint'], {}, place)
   return {
     kind: 'userOperation' as const,
     operation: decodeUserOperation(fields.userOperation, new Place(place, 'userOperation')),
     entryPoint: decodeAddress(fields.entryPoint, place, 'entryPoint'),
   }
-}
-
-function onlyFields(fields: object, known: readonly string[], place: Place): void {
-  for (const name of Object.keys(fields)) if (!known.includes(name)) throw unknownField(name, known, {}, place)
 }

@@ -44,6 +44,26 @@ function isMistyped(name: string, known: string): boolean {
   return isSwapped || far <= (known.length < 6 ? 1 : 2)
 }
 
+/** Every field has to be known. @throws DecodeError, see {@link unknownField} */
+export function onlyKnown(
+  fields: object,
+  known: readonly string[],
+  aliases: Readonly<Record<string, string>>,
+  place: Place | undefined,
+): void {
+  for (const name of Object.keys(fields)) if (!known.includes(name)) throw unknownField(name, known, aliases, place)
+}
+
+/** As {@link ignoreUnlessMistyped}, of all fields that are not known. @throws DecodeError */
+export function noneMistyped(
+  fields: object,
+  known: readonly string[],
+  aliases: Readonly<Record<string, string>>,
+  place: Place | undefined,
+): void {
+  for (const name of Object.keys(fields)) if (!known.includes(name)) ignoreUnlessMistyped(name, known, aliases, place)
+}
+
 /**
  * A field that nobody knows, with the nearest known name where one is near. geth refuses these in overrides from 1.17.10 on.
  * @param aliases names that other APIs use for a known field

@@ -7,6 +7,12 @@ import { parseInParts } from './parse-in-parts.js'
 
 export type RpcId = string | number | null
 
+export interface RpcFailure {
+  jsonrpc: '2.0'
+  id: RpcId
+  error: { code: number; message: string; data?: unknown }
+}
+
 /** One entry of a body: what to call, or why it is no request. */
 export type EnvelopeEntry =
   | { kind: 'request'; id: RpcId; method: string; params: unknown }

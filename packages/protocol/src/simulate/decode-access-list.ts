@@ -1,6 +1,6 @@
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { mismatch, Place } from '../decode/decode-error.js'
-import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
+import { decodeArray, decodeObject, noneMistyped } from '../decode/structure.js'
 import { type Later, mapped } from '../parts.js'
 import type { AccessListEntry } from './simulation-request.js'
 
@@ -14,9 +14,7 @@ export function decodeAccessList(value: unknown, parent: Place, key: string, lat
   const decodeEntry = (entry: unknown, index: number): AccessListEntry => {
     const place = new Place(list, index)
     const fields = decodeObject(entry, 'an object with `address` and `storageKeys`', place)
-    for (const name of Object.keys(fields)) {
-      if (name !== 'address' && name !== 'storageKeys') ignoreUnlessMistyped(name, FIELDS, ALIASES, place)
-    }
+    noneMistyped(fields, FIELDS, ALIASES, place)
     const keys = fields.storageKeys
     if (!Array.isArray(keys)) throw mismatch(new Place(place, 'storageKeys'), 'an array of storage keys', keys)
     const slots = new Place(place, 'storageKeys')

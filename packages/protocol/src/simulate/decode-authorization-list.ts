@@ -1,7 +1,7 @@
 import { decodeAddress } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
+import { decodeArray, decodeObject, noneMistyped } from '../decode/structure.js'
 import { type Later, mapped } from '../parts.js'
 import type { Authorization } from './simulation-request.js'
 
@@ -19,9 +19,7 @@ export function decodeAuthorizationList(value: unknown, parent: Place, key: stri
 /** @throws DecodeError with the place */
 export function decodeAuthorization(entry: unknown, place: Place): Authorization {
   const fields = decodeObject(entry, 'a signed authorization', place)
-  for (const name of Object.keys(fields)) {
-    if (!FIELDS.includes(name as (typeof FIELDS)[number])) ignoreUnlessMistyped(name, FIELDS, ALIASES, place)
-  }
+  noneMistyped(fields, FIELDS, ALIASES, place)
   const authority = fields.authority ?? undefined
   const signed = SIGNATURE.find((name) => (fields[name] ?? undefined) !== undefined)
   if (authority !== undefined && signed !== undefined)

@@ -1,7 +1,7 @@
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
+import { decodeArray, decodeObject, onlyKnown, unknownField } from '../decode/structure.js'
 import type { BlockOverrides, Withdrawal } from './simulation-request.js'
 
 const FIELDS = [
@@ -82,11 +82,7 @@ function decodeWithdrawals(value: unknown, parent: Place, key: string): Withdraw
   return decodeArray(value, 'an array of withdrawals', parent, key).map((entry, position) => {
     const place = new Place(list, position)
     const fields = decodeObject(entry, 'a withdrawal', place)
-    for (const name of Object.keys(fields)) {
-      if (!WITHDRAWAL_FIELDS.includes(name as (typeof WITHDRAWAL_FIELDS)[number])) {
-        throw unknownField(name, WITHDRAWAL_FIELDS, WITHDRAWAL_ALIASES, place)
-      }
-    }
+    onlyKnown(fields, WITHDRAWAL_FIELDS, WITHDRAWAL_ALIASES, place)
     return {
       index: decodeQuantity(fields.index, 64, place, 'index'),
       validatorIndex: decodeQuantity(fields.validatorIndex, 64, place, 'validatorIndex'),

@@ -47,6 +47,7 @@ export interface Inspection {
 }
 
 const MOST_ABI_ENTRIES = 1_000
+const OPTIONAL_FLAGS = ['decode', 'fees', 'depends', 'outcome', 'guard'] as const
 
 export const INSPECTION_FIELDS = [
   'trace',
@@ -88,11 +89,7 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
     accessLists: flag('accessLists'),
     assetChanges: flag('assetChanges'),
     gasLimits: flag('gasLimits'),
-    ...(flag('decode') && { decode: true }),
-    ...(flag('fees') && { fees: true }),
-    ...(flag('depends') && { depends: true }),
-    ...(flag('outcome') && { outcome: true }),
-    ...(flag('guard') && { guard: true }),
+    ...Object.fromEntries(OPTIONAL_FLAGS.filter(flag).map((name) => [name, true])),
     ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
   }
   if (waiting !== undefined && waiting !== null) {
