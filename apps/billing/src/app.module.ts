@@ -1,14 +1,13 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { APP_FILTER } from '@nestjs/core'
 import {
-  ConfigurationModule,
   HealthController,
   LOGGER,
   type Logger,
-  LoggerModule,
   Metrics,
   MetricsController,
   Readiness,
+  ServiceModule,
 } from '@upfront/service'
 import { Chains } from './chain/chains.js'
 import { Catalogue } from './discovery/catalogue.js'
@@ -37,7 +36,7 @@ export class AppModule {
   static forRoot(environment: Environment, logger: Logger): DynamicModule {
     return {
       module: AppModule,
-      imports: [ConfigurationModule.forRoot(Environment, () => environment), LoggerModule.forRoot(logger)],
+      imports: [ServiceModule.forRoot(environment, logger)],
       controllers: [
         InternalController,
         FacilitatorController,

@@ -1,15 +1,7 @@
 import cluster from 'node:cluster'
 import { type DynamicModule, Module } from '@nestjs/common'
 import { APP_FILTER } from '@nestjs/core'
-import {
-  ConfigurationModule,
-  HealthController,
-  type Logger,
-  LoggerModule,
-  Metrics,
-  MetricsController,
-  Readiness,
-} from '@upfront/service'
+import { HealthController, type Logger, Metrics, MetricsController, Readiness, ServiceModule } from '@upfront/service'
 import { ConsoleModule } from './console/console.module.js'
 import { Environment } from './environment/environment.js'
 import { Draining } from './http/draining.js'
@@ -39,7 +31,7 @@ import { WebSockets } from './web-socket/web-sockets.js'
 })
 class ProcessModule {
   static forRoot(environment: Environment, logger: Logger): DynamicModule {
-    const modules = [ConfigurationModule.forRoot(Environment, () => environment), LoggerModule.forRoot(logger)]
+    const modules = [ServiceModule.forRoot(environment, logger)]
     return { module: ProcessModule, imports: modules, exports: modules }
   }
 }

@@ -10,10 +10,10 @@ import {
 } from '@nestjs/common'
 import { ModuleRef } from '@nestjs/core'
 import { Admission } from './admit/admission.js'
-import type { HttpAnswer } from './admit/payment-required.js'
 import { Completion } from './charge/completion.js'
 import { PaidRequest, rawResponse, rememberPayment } from './charge/paid-request.js'
 import { HeldResponse } from './hold/held-response.js'
+import type { HttpAnswer } from './hold/http-answer.js'
 import { ConfiguredFacilitator } from './routes/facilitator.js'
 import type { IncomingRequest } from './routes/incoming-request.js'
 import { isUpfront } from './routes/offers.js'
@@ -78,14 +78,15 @@ export class PaymentGuard implements CanActivate {
     if (route.settings.free?.(incoming)) return
     const raw = rawResponse(response)
     const admission = await this.admission.admit(route, incoming, (used) => this.completion.recall(route, used))
-    const answerInstead = (held: HeldResponse, { status, headers, body }: HttpAnswer) => {
+    const answerInstead = (held: HeldResponse, answer: HttpAnswer) => {
       response.hijack?.()
-      held.replace(status, headers, body)
+      held.replace(answer)
     }
-    if ('answer' in admission) {
-      answerInstead(new HeldResponse(raw, 0, response.getHeaders()), admission.answer)
-      throw new Answered(admission.answer.status)
+    const refuse = (answer: HttpAnswer): never => {
+      answerInstead(new HeldResponse(raw, 0, response.getHeaders()), answer)
+      throw new Answered(answer.status)
     }
+    if ('answer' in admission) return refuse(admission.answer)
     const { payload, payer, offer } = admission.verified
     if (raw.destroyed || raw.closed) {
       await this.facilitator.release(payload, offer.requirements, 'client_gone')
@@ -98,10 +99,7 @@ export class PaymentGuard implements CanActivate {
     const early = isUpfront(offer)
       ? await this.completion.settleUpfront(route, admission.verified, payment, raw)
       : { upfront: undefined }
-    if ('answer' in early) {
-      answerInstead(new HeldResponse(raw, 0, response.getHeaders()), early.answer)
-      throw new Answered(early.answer.status)
-    }
+    if ('answer' in early) return refuse(early.answer)
     const held = new HeldResponse(raw, route.settings.holdBytes, response.getHeaders())
     rememberPayment(raw, payment)
     this.completion.begin({

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { Test } from '@nestjs/testing'
-import { ConfigurationModule } from './configuration.module.js'
 import { EnvironmentError, readEnvironment } from './environment.js'
 import { IsPort } from './environment-rules.js'
 import { HealthController, Readiness } from './health.controller.js'
@@ -11,6 +10,7 @@ import { listen } from './listen.js'
 import { createLogger, nestLogger } from './logger.js'
 import { MetricsController } from './metrics.controller.js'
 import { Metrics } from './metrics.js'
+import { ServiceModule } from './service.module.js'
 
 class Settings {
   @IsPort()
@@ -23,7 +23,7 @@ async function create(ready: () => boolean, given = {}): Promise<NestFastifyAppl
   const metrics = new Metrics()
   metrics.counter('things_total', 'Things', () => 3)
   const module = await Test.createTestingModule({
-    imports: [ConfigurationModule.forRoot(Settings, () => readEnvironment(Settings, given))],
+    imports: [ServiceModule.forRoot(readEnvironment(Settings, given), createLogger({ level: 'silent' }))],
     controllers: [HealthController, MetricsController],
     providers: [
       { provide: Metrics, useValue: metrics },

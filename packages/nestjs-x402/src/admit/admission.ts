@@ -8,6 +8,7 @@ import {
 import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
+import { type HttpAnswer, jsonAnswer } from '../hold/http-answer.js'
 import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
 import { findAccepted, GAS_SPONSORINGS, type Offer } from '../routes/offers.js'
@@ -17,7 +18,7 @@ import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-rout
 import { inOwnWords } from './describe-route.js'
 import { offerExtensions } from './offer-extensions.js'
 import { decodePaymentHeader, type PaymentHeader } from './payment-header.js'
-import { type HttpAnswer, paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
+import { paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
 import { SpentAuthorizations } from './spent-authorizations.js'
 
 /** A payment that may be charged: its handler may run. */
@@ -156,31 +157,17 @@ export class Admission {
     this.logger.error({ message: 'payments are unavailable', route: route.name, error: String(error) })
     const { retryAfterSeconds } = error as { retryAfterSeconds?: unknown }
     const seconds = typeof retryAfterSeconds === 'number' && retryAfterSeconds > 0 ? Math.ceil(retryAfterSeconds) : 2
-    return {
-      status: 503,
-      headers: {
-        'Retry-After': String(seconds),
-        'Content-Type': 'application/json; charset=utf-8',
-        'Cache-Control': 'no-store',
-      },
-      body: JSON.stringify({
-        error: 'payments_unavailable',
-        message:
-          'Payments can not be verified at the moment. Nothing was run or charged. Repeat the request with the same payment.',
-      }),
-    }
+    const message =
+      'Payments can not be verified at the moment. Nothing was run or charged. Repeat the request with the same payment.'
+    return jsonAnswer(503, { error: 'payments_unavailable', message }, { 'Retry-After': String(seconds) })
   }
 }
 
-const CONFLICT: HttpAnswer = {
-  status: 409,
-  headers: { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' },
-  body: JSON.stringify({
-    error: 'payment_conflict',
-    message:
-      'This payment identifier or authorization belongs to another request. Nothing was run or charged. Sign a new payment, with a new identifier.',
-  }),
-}
+const CONFLICT = jsonAnswer(409, {
+  error: 'payment_conflict',
+  message:
+    'This payment identifier or authorization belongs to another request. Nothing was run or charged. Sign a new payment, with a new identifier.',
+})
 
 function decode(header: string): PaymentHeader | DecodeError {
   try {

@@ -1,19 +1,13 @@
-import type { OutgoingHttpHeaders } from 'node:http'
 import { formatUnits } from '@upfront/protocol'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import { PERMIT2_ADDRESS } from '@x402/evm'
+import { type HttpAnswer, jsonAnswer } from '../hold/http-answer.js'
 import { policyInWords } from '../routes/charge-policy.js'
 import { GAS_SPONSORINGS, isUpfront, type Offer } from '../routes/offers.js'
 import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-options.js'
 import { chargeTerms } from './offer-extensions.js'
 import { paymentRequiredPage } from './payment-required-page.js'
-
-export interface HttpAnswer {
-  status: number
-  headers: OutgoingHttpHeaders
-  body: string | Buffer
-}
 
 /** Why a buyer gets no answer: an x402 reason for its client, and words for a person. */
 export interface Refusal {
@@ -60,25 +54,14 @@ export function paymentRequired(
     return {
       status,
       headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' },
-      body: paymentRequiredPage(refusal.message, resource, prices, policy),
+      body: Buffer.from(paymentRequiredPage(refusal.message, resource, prices, policy)),
     }
   }
   const message = `${refusal.message} It ${isMetered ? 'charges for use' : 'costs'}${isMetered ? ',' : ''} ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme ${schemes.join(' or ')}). ${policy.join(' ')}`
-  return {
-    status,
-    headers: { ...headers, 'Content-Type': 'application/json; charset=utf-8' },
-    body: JSON.stringify({
-      ...required,
-      message,
-      ...(status === 412 ? { approve: offers.map(({ requirements }) => approval(requirements.asset)) } : {}),
-      ...chargeTerms(settings, answerSeconds),
-    }),
-  }
-}
-
-/** The ERC-20 approval that is missing: call `approve(spender, amount)` on the token. */
-function approval(token: string): { token: string; spender: string } {
-  return { token, spender: PERMIT2_ADDRESS }
+  // The ERC-20 approval that is missing: call `approve(spender, amount)` on the token.
+  const approve = offers.map(({ requirements: { asset: token } }) => ({ token, spender: PERMIT2_ADDRESS }))
+  const terms = chargeTerms(settings, answerSeconds)
+  return jsonAnswer(status, { ...required, message, ...(status === 412 ? { approve } : {}), ...terms }, headers)
 }
 
 /** True where `Accept` names HTML, and not JSON before it. */

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { AnswerKey, SentAnswer } from '../hold/answer-store.js'
+import type { AnswerKey } from '../hold/answer-store.js'
+import type { HttpAnswer } from '../hold/http-answer.js'
 import type { Charge } from './charge.js'
 
 const pack = promisify(gzip)
@@ -12,7 +13,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 /** An answer that waits for its payment, as processes of one seller hand it to one another. */
 export interface AnswerRecord extends Pick<AnswerKey, 'payload' | 'request'> {
   charge: Pick<Charge, 'amount' | 'reason'>
-  answer: SentAnswer
+  answer: HttpAnswer
 }
 
 export async function writeAnswerRecord({ payload, request, charge, answer }: AnswerRecord): Promise<string> {

@@ -5,9 +5,9 @@ import { encodePaymentResponseHeader } from '@x402/core/http'
 import { withPrivateCacheControl } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
 import type { VerifiedPayment } from '../admit/admission.js'
-import type { HttpAnswer } from '../admit/payment-required.js'
-import { AnswerStore, type SentAnswer, type WithheldAnswer } from '../hold/answer-store.js'
+import { AnswerStore, type WithheldAnswer } from '../hold/answer-store.js'
 import type { HeldResponse } from '../hold/held-response.js'
+import { type HttpAnswer, jsonAnswer } from '../hold/http-answer.js'
 import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { CompiledRoute } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
@@ -70,7 +70,7 @@ export class Completion implements OnApplicationShutdown {
    * The answer to a payment that was used before, where another process of the seller has withheld it: what its buyer gets as things are now.
    * `conflict` where it was used for another request; undefined where nothing is kept.
    */
-  async recall(route: CompiledRoute, verified: VerifiedPayment): Promise<SentAnswer | 'conflict' | undefined> {
+  async recall(route: CompiledRoute, verified: VerifiedPayment): Promise<HttpAnswer | 'conflict' | undefined> {
     const text = await this.facilitator.findAnswer(verified.payload)
     const record = text === undefined ? undefined : await readAnswerRecord(text)
     if (record?.payload !== verified.answerKey.payload) return undefined
@@ -106,7 +106,9 @@ export class Completion implements OnApplicationShutdown {
       const result = upfront ?? (await this.settler.settle(verified, charge))
       return this.extended(result, end, verified)
     }
-    const result = await this.settled(running, end, charge, settle)
+    // An answer that can't be kept, as more of it is to come, waits for its payment.
+    const canKeep = this.answers.seconds > 0 && held.ended
+    const result = await this.untilDecided(running, settle, isSold(end, charge) && !canKeep)
     const answer = await this.answer(running, end, charge, result, settle)
     // Who left before the handler answered has paid for a part, not for the answer.
     sent(end.kind === 'answered' ? answer.sent : undefined)
@@ -123,26 +125,19 @@ export class Completion implements OnApplicationShutdown {
     response: ServerResponse,
   ): Promise<{ answer: HttpAnswer } | { upfront: SettlementResult }> {
     const charge = wholePrice(payment)
-    let result = await this.settler.settle(verified, charge)
-    while (isWithheld(route, result)) {
-      if (this.ending || response.closed || Date.now() > Number(verified.deadline) * 1000) break
-      await sleep(PAUSE_MILLISECONDS)
-      result = await this.settler.settle(verified, charge)
-    }
+    const result = await this.untilDecided({ route, verified, response }, () => this.settler.settle(verified, charge))
     const isUnpaid = result.outcome === 'failed' || isWithheld(route, result)
     return isUnpaid ? { answer: unpaidAnswer(result, false) } : { upfront: result }
   }
 
-  /** What became of the payment. An answer that can't be kept, as more of it is to come, waits for it until the authorization ends. */
-  private async settled(
-    { route, held, verified, response }: RunningRequest,
-    end: HandlerEnd,
-    charge: Charge,
+  /** What became of the payment; where it `waits`, once that is decided, or the authorization ends. */
+  private async untilDecided(
+    { route, verified, response }: Pick<RunningRequest, 'route' | 'verified' | 'response'>,
     settle: () => Promise<SettlementResult>,
+    waits = true,
   ): Promise<SettlementResult> {
-    const canKeep = this.answers.seconds > 0 && held.ended
     let result = await settle()
-    while (isSold(end, charge) && isWithheld(route, result) && !canKeep) {
+    while (waits && isWithheld(route, result)) {
       if (this.ending || response.closed || Date.now() > Number(verified.deadline) * 1000) break
       await sleep(PAUSE_MILLISECONDS)
       result = await settle()
@@ -175,7 +170,7 @@ export class Completion implements OnApplicationShutdown {
     charge: Charge,
     result: SettlementResult,
     settle: () => Promise<SettlementResult>,
-  ): Promise<{ status: number; sent?: SentAnswer | WithheldAnswer | undefined }> {
+  ): Promise<{ status: number; sent?: HttpAnswer | WithheldAnswer | undefined }> {
     const { held, payment, route, verified } = running
     const { receipt } = result
     const headers = {
@@ -216,7 +211,7 @@ export class Completion implements OnApplicationShutdown {
     return { status, sent }
   }
 
-  private async share(verified: VerifiedPayment, charge: Charge, answer: SentAnswer, until: number): Promise<void> {
+  private async share(verified: VerifiedPayment, charge: Charge, answer: HttpAnswer, until: number): Promise<void> {
     if (this.answers.seconds === 0) return
     const { payload, request } = verified.answerKey
     const seconds = Math.max(Math.ceil((until - Date.now()) / 1000), this.answers.seconds)
@@ -266,12 +261,12 @@ function isWithheld({ settings }: CompiledRoute, { outcome }: SettlementResult):
 
 /** Asks what became of the payment whenever its buyer does, until that is decided. */
 function withheld(
-  answer: SentAnswer,
+  answer: HttpAnswer,
   route: CompiledRoute,
   until: number,
   settle: () => Promise<SettlementResult>,
 ): WithheldAnswer {
-  let asked: Promise<SentAnswer> | undefined
+  let asked: Promise<HttpAnswer> | undefined
   const ask = async () => {
     const result = await settle()
     if (isWithheld(route, result)) asked = undefined
@@ -290,7 +285,7 @@ function withheld(
 }
 
 /** @param isKept whether the answer can be had by the same payment later */
-function unpaidAnswer({ outcome, receipt }: SettlementResult, isKept: boolean): SentAnswer {
+function unpaidAnswer({ outcome, receipt }: SettlementResult, isKept: boolean): HttpAnswer {
   if (outcome === 'failed') {
     const reason = receipt.errorReason ?? 'settlement_failed'
     return errorAnswer(402, receipt, reason, 'The payment could not be settled. Nothing was charged.')
@@ -304,16 +299,8 @@ function unpaidAnswer({ outcome, receipt }: SettlementResult, isKept: boolean): 
   return { status, headers: { ...headers, 'Retry-After': String(RETRY_AFTER_SECONDS) }, body }
 }
 
-function errorAnswer(status: number, receipt: SettleResponse, error: string, message: string): SentAnswer {
-  return {
-    status,
-    headers: {
-      'PAYMENT-RESPONSE': encodePaymentResponseHeader(receipt),
-      'Cache-Control': 'no-store',
-      'Content-Type': 'application/json; charset=utf-8',
-    },
-    body: Buffer.from(JSON.stringify({ error, message })),
-  }
+function errorAnswer(status: number, receipt: SettleResponse, error: string, message: string): HttpAnswer {
+  return jsonAnswer(status, { error, message }, { 'PAYMENT-RESPONSE': encodePaymentResponseHeader(receipt) })
 }
 
 /** Core's `Settlement-Overrides: {"amount": "…"}`. One that says no amount counts as unset, one that is broken as invalid. */

@@ -1,14 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { Inject, Injectable } from '@nestjs/common'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
-
-/** An answer as it was sent, PAYMENT-RESPONSE included. */
-export interface SentAnswer {
-  status: number
-  headers: OutgoingHttpHeaders
-  body: Buffer
-}
+import type { HttpAnswer } from './http-answer.js'
 
 /** What a paid request is recognised by when it comes again. */
 export interface AnswerKey {
@@ -29,10 +23,10 @@ export interface WithheldAnswer {
   /** How long it is kept at least, in milliseconds since 1970. */
   until: number
   /** What its buyer gets as things are now: the answer, or 402. */
-  ask(): Promise<SentAnswer>
+  ask(): Promise<HttpAnswer>
 }
 
-type KeptAnswer = SentAnswer | WithheldAnswer
+type KeptAnswer = HttpAnswer | WithheldAnswer
 
 interface Entry {
   /** Under which it is found. */
@@ -80,7 +74,7 @@ export class AnswerStore {
     identifier,
     payload,
     request,
-  }: AnswerKey): Promise<SentAnswer | 'conflict' | 'identifier taken' | undefined> {
+  }: AnswerKey): Promise<HttpAnswer | 'conflict' | 'identifier taken' | undefined> {
     const named = identifier === undefined ? undefined : this.entries.get(identifier)
     const entry = named ?? this.entries.get(authorization)
     if (entry === undefined || entry.until < Date.now()) return undefined

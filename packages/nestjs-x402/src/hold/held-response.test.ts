@@ -206,7 +206,7 @@ describe('an answer that is replaced', () => {
       },
       { before: (raw) => raw.setHeader('X-Before', 'yes') },
     )
-    held.replace(402, { 'Content-Type': 'text/plain' }, 'pay')
+    held.replace({ status: 402, headers: { 'Content-Type': 'text/plain' }, body: Buffer.from('pay') })
     const got = await answer
     expect([got.status, await got.text()]).toEqual([402, 'pay'])
     expect([got.headers.get('x-before'), got.headers.get('x-handler')]).toEqual(['yes', null])
@@ -215,7 +215,7 @@ describe('an answer that is replaced', () => {
 
   it('swallows what its writer goes on to do', async () => {
     const { held, answer, response } = await hold(() => undefined)
-    held.replace(504, {}, 'too late')
+    held.replace({ status: 504, headers: {}, body: Buffer.from('too late') })
     const called: string[] = []
     response.setHeader('X-Late', 'yes')
     response.writeHead(200)
@@ -273,7 +273,7 @@ describe('while an answer is held', () => {
     })
     expect(held.fault).toEqual(expect.any(String))
     expect(held.status).toBe(500)
-    held.replace(500, {}, '')
+    held.replace({ status: 500, headers: {}, body: Buffer.alloc(0) })
     expect((await answer).status).toBe(500)
   })
 

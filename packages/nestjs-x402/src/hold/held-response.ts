@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import type { SentAnswer } from './answer-store.js'
 import { headersOfList, lowerCased, takeFromList } from './header-list.js'
+import type { HttpAnswer } from './http-answer.js'
 import { Mask } from './mask.js'
 import { assertWritable, headFault, headOf } from './sendable.js'
 
@@ -91,7 +91,7 @@ export class HeldResponse {
    * Sends what is held, with these headers in place of the handler's own, and lets the rest through.
    * @returns what was sent; undefined where there is more to come
    */
-  release(headers: Record<string, string>): SentAnswer | undefined {
+  release(headers: Record<string, string>): HttpAnswer | undefined {
     const sent = this.copy(headers)
     this.#mask.off()
     const response = this.#response
@@ -117,13 +117,13 @@ export class HeldResponse {
   }
 
   /** What would be sent now with these headers in place of the handler's own; undefined where there is more to come. */
-  copy(headers: Record<string, string>): SentAnswer | undefined {
+  copy(headers: Record<string, string>): HttpAnswer | undefined {
     for (const name of Object.keys(headers)) this.takeHeader(name)
     return this.#ended ? this.#sent(headers) : undefined
   }
 
   /** Answers this instead; what the handler wrote, or will write, goes nowhere. */
-  replace(status: number, headers: OutgoingHttpHeaders, body: string | Buffer): void {
+  replace({ status, headers, body }: HttpAnswer): void {
     this.#mask.off()
     this.#chunks = []
     this.#ended = true
@@ -233,7 +233,7 @@ export class HeldResponse {
   }
 
   /** With the headers that describe the answer, not those of its connection. */
-  #sent(headers: Record<string, string>): SentAnswer {
+  #sent(headers: Record<string, string>): HttpAnswer {
     const list = this.#head?.find((part) => Array.isArray(part)) as string[] | undefined
     const given = list === undefined ? this.#headHeaders() : headersOfList(list)
     const all = Object.entries({ ...this.#response.getHeaders(), ...lowerCased(given ?? {}), ...lowerCased(headers) })

@@ -1,4 +1,4 @@
-import { LONGEST_SETTLEMENT_SECONDS } from '@upfront/protocol'
+import { LONGEST_SETTLEMENT_SECONDS, SCHEMES, type Scheme } from '@upfront/protocol'
 import { isDollars } from './amount.js'
 import { type ChargePolicy, policyFaults, upfrontFaults } from './charge-policy.js'
 import type { IncomingRequest } from './incoming-request.js'
@@ -6,10 +6,6 @@ import type { PriceList } from './price-list.js'
 
 /** Metadata key: where `@PaidRoute` keeps its options on a handler. */
 export const PAID_ROUTE = Symbol.for('nestjs-x402:paid-route')
-
-export const SCHEMES = ['upto', 'exact'] as const
-/** x402's schemes that routes can be sold by. */
-export type Scheme = (typeof SCHEMES)[number]
 
 export const ASSET_TRANSFER_METHODS = ['eip3009', 'permit2'] as const
 export type AssetTransferMethod = (typeof ASSET_TRANSFER_METHODS)[number]
