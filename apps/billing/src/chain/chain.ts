@@ -2,6 +2,7 @@ import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
 import { encodeFunctionData, parseAbi } from 'viem'
 import type { ChainSettings } from '../environment/chain-settings.js'
 import type { SignerKey } from '../environment/signer-keys.js'
+import { aged } from './aged.js'
 import { BlockView, type RpcBlock } from './block-view.js'
 import { Head } from './head.js'
 import type { Node } from './node.js'
@@ -48,8 +49,16 @@ export class Chain {
   readonly #sponsored = new Set<Address>()
   /** Receipts that are being asked for: the payments of a batch share one. */
   readonly #receipts = new Map<Hash, Promise<Receipt | null>>()
-  #knownL1Fee: { wei: bigint; at: number } | null = null
-  #knownPriorityFee: { wei: bigint; at: number } | null = null
+  /**
+   * What an OP-stack chain asks beside gas for publishing a settlement, at most a minute old, with a quarter more for its price to rise until
+   * it is sent; nothing on other chains. Wei.
+   */
+  readonly l1Fee = aged(L1_FEE_MAX_AGE_MILLISECONDS, async () => {
+    return (toUint(await this.latest.call(GAS_PRICE_ORACLE, TYPICAL_L1_FEE)) * 5n) / 4n
+  })
+  readonly #priorityFee = aged(PRIORITY_FEE_MAX_AGE_MILLISECONDS, async () => {
+    return BigInt(await this.node.request<Hex>('eth_maxPriorityFeePerGas', []))
+  })
 
   constructor(
     settings: ChainSettings & { confirmations: number },
@@ -95,18 +104,6 @@ export class Chain {
   /** The state of the block with this number. */
   at(block: bigint | 'latest'): State {
     return new State(this.node, block === 'latest' ? block : toQuantity(block), () => this.#usualFees())
-  }
-
-  /**
-   * What an OP-stack chain asks beside gas for publishing a settlement, at most a minute old, with a quarter more for its price to rise until
-   * it is sent; nothing on other chains. Wei.
-   */
-  async l1Fee(): Promise<bigint> {
-    if (this.#knownL1Fee === null || Date.now() - this.#knownL1Fee.at > L1_FEE_MAX_AGE_MILLISECONDS) {
-      const fee = toUint(await this.latest.call(GAS_PRICE_ORACLE, TYPICAL_L1_FEE))
-      this.#knownL1Fee = { wei: (fee * 5n) / 4n, at: Date.now() }
-    }
-    return this.#knownL1Fee.wei
   }
 
   /** Whether the account had code before or after this block; has it now, where the node keeps no state of then. */
@@ -230,13 +227,5 @@ export class Chain {
   /** Whether the newest block's base fee leaves something for its builder within the chain's bound. Throws `NodeFault`. */
   async isGasCheapEnough(): Promise<boolean> {
     return (await this.head.recent()).baseFeePerGas < this.maxFeePerGas
-  }
-
-  async #priorityFee(): Promise<bigint> {
-    const known = this.#knownPriorityFee
-    if (known !== null && Date.now() - known.at < PRIORITY_FEE_MAX_AGE_MILLISECONDS) return known.wei
-    const wei = BigInt(await this.node.request<Hex>('eth_maxPriorityFeePerGas', []))
-    this.#knownPriorityFee = { wei, at: Date.now() }
-    return wei
   }
 }

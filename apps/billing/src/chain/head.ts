@@ -1,4 +1,5 @@
 import { type Hash, type Hex, LONGEST_SETTLEMENT_SECONDS, SETTLEMENT_MARGIN_SECONDS } from '@upfront/protocol'
+import { aged } from './aged.js'
 import type { Node } from './node.js'
 
 export interface HeadBlock {
@@ -24,7 +25,8 @@ export class Head {
   #readAt = 0
   #reading: Promise<HeadBlock> | null = null
   #atLeast = 0n
-  #pace: { seconds: Promise<number | undefined>; at: number } | null = null
+  /** Seconds from one block to the next, of the newest ten; undefined where the node does not say. Read once a minute. */
+  readonly blockSeconds = aged(PACE_MAX_AGE_MILLISECONDS, () => this.#readPace().catch(() => undefined))
   readonly #listeners = new Set<() => void>()
   readonly #node: Node
 
@@ -70,14 +72,6 @@ export class Head {
       this.#reading = null
     })
     return this.#reading
-  }
-
-  /** Seconds from one block to the next, of the newest ten; undefined where the node does not say. Read once a minute. */
-  blockSeconds(): Promise<number | undefined> {
-    if (this.#pace === null || Date.now() - this.#pace.at > PACE_MAX_AGE_MILLISECONDS) {
-      this.#pace = { seconds: this.#readPace().catch(() => undefined), at: Date.now() }
-    }
-    return this.#pace.seconds
   }
 
   /** How far away a deadline is at least, in seconds, so that what is sent now is mined before it: not in the next block, perhaps, but in the one after. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Injectable } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
 import { gt } from 'drizzle-orm'
+import { aged } from '../chain/aged.js'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
@@ -19,34 +20,16 @@ const PATIENCE_MILLISECONDS = 500
  */
 @Injectable()
 export class SignerDirectory {
-  private known: {
-    byNetwork: ReadonlyMap<Network, ReadonlySet<Address>>
-    at: number
-  } | null = null
+  /** Those of processes that were seen lately: from the moment on that a signer is retired, it is neither offered nor accepted. */
+  readonly accepted: () => Promise<ReadonlyMap<Network, ReadonlySet<Address>>>
 
   constructor(
     private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly funds: SignerFunds,
-    private readonly environment: Environment,
-  ) {}
-
-  /** Those of processes that were seen lately: from the moment on that a signer is retired, it is neither offered nor accepted. */
-  async accepted(): Promise<ReadonlyMap<Network, ReadonlySet<Address>>> {
-    if (this.known === null || Date.now() - this.known.at > this.environment.LIMITS.recoveryMs) {
-      const alive = new Date(Date.now() - MISSED_ROUNDS * this.environment.LIMITS.recoveryMs)
-      const rows = await this.ledger.db.select().from(signers).where(gt(signers.seenAt, alive))
-      const byNetwork = new Map(
-        this.chains
-          .all()
-          .map(({ network, signers: own }) => [
-            network,
-            new Set([...own.keys(), ...rows.filter((row) => row.network === network).map((row) => row.address)]),
-          ]),
-      )
-      this.known = { byNetwork, at: Date.now() }
-    }
-    return this.known.byNetwork
+    { LIMITS: { recoveryMs } }: Environment,
+  ) {
+    this.accepted = aged(recoveryMs, () => this.readAlive(recoveryMs))
   }
 
   /**
@@ -62,6 +45,17 @@ export class SignerDirectory {
     const able = await Promise.all(candidates.map((signer) => this.mayPay(chain, signer)))
     const offered = candidates.filter((_, index) => able[index])
     return offered.length === 0 ? candidates.slice(0, 1) : offered
+  }
+
+  private async readAlive(recoveryMs: number): Promise<ReadonlyMap<Network, ReadonlySet<Address>>> {
+    const alive = new Date(Date.now() - MISSED_ROUNDS * recoveryMs)
+    const rows = await this.ledger.db.select().from(signers).where(gt(signers.seenAt, alive))
+    return new Map(
+      this.chains.all().map(({ network, signers: own }) => {
+        const others = rows.filter((row) => row.network === network).map(({ address }) => address)
+        return [network, new Set([...own.keys(), ...others])]
+      }),
+    )
   }
 
   /** A node that does not answer soon changes no offer. */

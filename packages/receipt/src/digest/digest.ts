@@ -1,6 +1,6 @@
 import type { Hash } from '@upfront/protocol'
 import type { InspectedBlock } from '@upfront/simulation'
-import { gasByCall } from '../bill/gas-by-call.js'
+import { gasByCall } from '../bill/gas.js'
 import { jsonHash } from '../json-hash.js'
 import { previewOf } from '../preview/preview.js'
 import type { ReceiptBlock } from '../receipt.js'

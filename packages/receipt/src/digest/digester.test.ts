@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { gasByCall } from '../bill/gas-by-call.js'
+import { gasByCall } from '../bill/gas.js'
 import { jsonHash } from '../json-hash.js'
 import { previewOf } from '../preview/preview.js'
 import { Digester } from './digester.js'

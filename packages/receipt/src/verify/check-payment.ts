@@ -4,13 +4,9 @@ import { type Hex, recoverAddress } from 'viem'
 import { authorizationHash, type Permit2Authorization } from '../bill/authorization-hash.js'
 import { jsonHash } from '../json-hash.js'
 import type { SignedReceipt } from '../receipt.js'
-import { type Check, check, demandEqual, demandSameHex, firstDifference, Unchecked } from './check.js'
-import { CLOCK_SKEW } from './clock-skew.js'
+import { type Check, CLOCK_SKEW, check, demandEqual, demandSameHex, firstDifference, Unchecked } from './check.js'
 import { deliveryOf } from './delivery.js'
 import type { PaidExchange, Settlement, VerifyOptions } from './paid-exchange.js'
-
-/** An x402 payment that moved nothing names no transaction. */
-const NO_TRANSACTION = ''
 
 interface Accepted {
   scheme: string
@@ -165,7 +161,7 @@ function settlementOf(receipts: readonly SignedReceipt[] | undefined, { settleme
   demandEqual(success, true, 'settlement.success')
   const total = totalOf(receipts)
   demandEqual(amount, total.toString(), 'settlement.amount')
-  if (total === 0n) demandEqual(transaction, NO_TRANSACTION, 'settlement.transaction')
+  if (total === 0n) demandEqual(transaction, '', 'settlement.transaction')
   else decodeText(transaction, /^0x[0-9a-fA-F]{64}$/, 'settlement.transaction')
   const first = receipts?.[0] ?? payerOf(payment)
   if (first === undefined) throw new Unchecked('no document names the payer: whose money was settled is open')

@@ -1,3 +1,6 @@
+/** How far the clocks of seller, buyer and chain may differ, seconds. */
+export const CLOCK_SKEW = 60
+
 export type Outcome = 'right' | 'wrong' | 'unchecked'
 
 /** The outcome of one part of a verification. `unchecked`: what it needs is missing, and nobody can tell. */

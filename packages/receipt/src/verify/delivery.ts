@@ -1,9 +1,8 @@
 import { decodeInteger, decodeObject, decodeText, refuseUnknownFields } from '@upfront/protocol'
 import { type Hex, recoverTypedDataAddress } from 'viem'
 import type { SignedReceipt } from '../receipt.js'
-import { demandEqual, demandSameHex, Unchecked } from './check.js'
+import { CLOCK_SKEW, demandEqual, demandSameHex, Unchecked } from './check.js'
 import { demandKeyOf } from './check-call.js'
-import { CLOCK_SKEW } from './clock-skew.js'
 import type { PaidExchange, Settlement, VerifyOptions } from './paid-exchange.js'
 
 /** What x402's `offer-receipt` extension has the seller sign, as EIP-712. Source: x402 `specs/extensions/extension-offer-and-receipt.md`. */

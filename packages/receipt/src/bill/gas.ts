@@ -1,3 +1,4 @@
+import type { SimulatedBlock } from '@upfront/protocol'
 import type { ReceiptMethod } from '../receipt.js'
 
 /** What a byte of an `upfront_simulate` result counts as: it is put together, held and sent. */
@@ -19,4 +20,9 @@ export function gasBesideCalls(method: ReceiptMethod, { furtherGas, resultBytes 
   if (method === 'eth_simulateV1') return []
   if (method === 'preview') return [furtherGas.toString()]
   return [furtherGas.toString(), (GAS_PER_RESULT_BYTE * BigInt(resultBytes)).toString()]
+}
+
+/** The gas of each call of a simulation, decimal, in the order of the answer. */
+export function gasByCall(blocks: readonly SimulatedBlock[]): string[] {
+  return blocks.flatMap(({ calls }) => calls.map(({ gasUsed }) => BigInt(gasUsed).toString()))
 }
