@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { ledgerStores } from '@upfront/devnet'
 import { privateKeyToAccount } from 'viem/accounts'
 import { inBrowser } from './chromium.js'
 import { consolePages, expectAccessible, LOOKS, tabTo } from './console-page.js'
@@ -14,8 +13,7 @@ describe('/console, where something is sold', () => {
   let gateway: GatewayProcess
 
   const start = async () => {
-    const [store] = ledgerStores()
-    stand = await startPaidStand(store!, (rpcUrl) => ({
+    stand = await startPaidStand((rpcUrl) => ({
       UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws'),
       RECEIPT_KEYS_FILE: receiptKeysFile(`0x${'42'.repeat(32)}`),
     }))

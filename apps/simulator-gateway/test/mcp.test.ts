@@ -4,7 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { ledgerStores, usdcAbi } from '@upfront/devnet'
+import { usdcAbi } from '@upfront/devnet'
 import { DEFAULT_PRICE_LIST } from '@upfront/receipt'
 import { x402Client } from '@x402/core/client'
 import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
@@ -22,9 +22,7 @@ let agent: Client
 const clients: Client[] = []
 
 beforeAll(async () => {
-  const [store] = ledgerStores()
-  if (store === undefined) throw new Error('there is no ledger store')
-  stand = await startPaidStand(store, { LIMITS: { calls: 20 } })
+  stand = await startPaidStand({ LIMITS: { calls: 20 } })
   agent = await connect(stand.gateway.url)
 }, 120_000)
 afterAll(async () => {

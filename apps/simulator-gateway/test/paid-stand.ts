@@ -4,7 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { builtProgram, type Devnet, emptyLedger, type LedgerStore, startDevnet, usdcAbi } from '@upfront/devnet'
+import {
+  builtProgram,
+  type Devnet,
+  emptyLedger,
+  type LedgerStore,
+  ledgerStores,
+  startDevnet,
+  usdcAbi,
+} from '@upfront/devnet'
 import { x402Client } from '@x402/core/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
@@ -43,12 +51,15 @@ export function receiptKeysFile(key: string): string {
   return file
 }
 
-/** The local chain, billing on the store, and the gateway that sells on it; `environment` is the gateway's. */
+/**
+ * The local chain, billing, and the gateway that sells on it; `environment` is the gateway's. The ledger is in Postgres where there is one,
+ * which takes two CPU-seconds less than PGlite: what differs between them is tested in apps/billing.
+ */
 export async function startPaidStand(
-  store: LedgerStore,
   environment: Variables | ((rpcUrl: string) => Variables) = {},
   billingEnvironment: Record<string, string> = {},
 ): Promise<PaidStand> {
+  const store = ledgerStores().findLast(({ missing }) => missing === null) as LedgerStore
   await store.start()
   const devnet = await startDevnet()
   const { accounts, contracts, rpcUrl } = devnet

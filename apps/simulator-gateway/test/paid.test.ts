@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ledgerStores, usdcAbi } from '@upfront/devnet'
+import { usdcAbi } from '@upfront/devnet'
 import {
   type ChargeStatement,
   DEFAULT_PRICE_LIST,
@@ -37,9 +37,7 @@ describe('the paid routes', () => {
   let sellerHad: bigint
 
   beforeAll(async () => {
-    // What differs between stores is tested in apps/billing.
-    const [store] = ledgerStores()
-    stand = await startPaidStand(store!, { LIMITS: { gas: 100_000, callsPerSecond: 1 } })
+    stand = await startPaidStand({ LIMITS: { gas: 100_000, callsPerSecond: 1 } })
   }, 120_000)
   afterAll(() => stand?.stop())
   beforeEach(async () => {

@@ -1,4 +1,3 @@
-import { ledgerStores } from '@upfront/devnet'
 import type { SignedReceipt } from '@upfront/receipt'
 import { x402Client, x402HTTPClient } from '@x402/core/client'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
@@ -23,8 +22,6 @@ let stand: PaidStand
 let buyer: PrivateKeyAccount
 
 beforeAll(async () => {
-  const [store] = ledgerStores()
-  if (store === undefined) throw new Error('there is no ledger store')
   // Base after Denim is what is simulated; paid is on the local chain.
   upstream = await startGenesisUpstream({
     chainId: 8_453,
@@ -35,7 +32,7 @@ beforeAll(async () => {
       extraData: '0x01000000fa0000000600000000000f4240',
     },
   })
-  stand = await startPaidStand(store, {
+  stand = await startPaidStand({
     RECEIPT_KEYS_FILE: receiptKeysFile(`0x${'42'.repeat(32)}`),
     UPSTREAM_RPC_URL: upstream.url,
     EVM_ENGINE: 'native',

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type DevnetAccount, ledgerStores, usdcAbi } from '@upfront/devnet'
+import { type DevnetAccount, usdcAbi } from '@upfront/devnet'
 import { createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
@@ -52,9 +52,7 @@ const programs: { language: string; command: string[]; lacks: string | undefined
 let stand: PaidStand
 
 beforeAll(async () => {
-  const [store] = ledgerStores()
-  if (store === undefined) throw new Error('there is no ledger store')
-  stand = await startPaidStand(store)
+  stand = await startPaidStand()
 }, 120_000)
 afterAll(() => stand?.stop())
 

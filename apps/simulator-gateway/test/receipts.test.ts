@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Devnet, ledgerStores, OP_GENESIS_FILE, startDevnet, usdcAbi } from '@upfront/devnet'
+import { type Devnet, OP_GENESIS_FILE, startDevnet, usdcAbi } from '@upfront/devnet'
 import { loadRevm } from '@upfront/engine-revm'
 import {
   authorizationHash,
@@ -45,13 +45,11 @@ interface Paid {
   receipt: SignedReceipt
 }
 
-describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
-  const test = store.missing === null ? it : it.skip
+describe('receipts', () => {
   let stand: PaidStand
 
   beforeAll(async () => {
-    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    stand = await startPaidStand(store, { RECEIPT_KEYS_FILE: receiptKeysFile(RECEIPT_KEY) })
+    stand = await startPaidStand({ RECEIPT_KEYS_FILE: receiptKeysFile(RECEIPT_KEY) })
   }, 120_000)
   afterAll(() => stand?.stop())
 
@@ -65,7 +63,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       'latest',
     ],
   })
-  test('come with the receipt of delivery that x402 specifies, by the same key', async () => {
+  it('come with the receipt of delivery that x402 specifies, by the same key', async () => {
     const url = `${stand.gateway.url}/v1/preview?from=${ALICE}&to=${BOB}`
     const response = await stand.pay(url)
     const delivered = extractReceiptFromResponse(response)
@@ -76,7 +74,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     expect(payload).toMatchObject({ resourceUrl: url, network, payer, transaction })
   })
 
-  test('follow offers that are signed by it too, each of what the 402 accepts', async () => {
+  it('follow offers that are signed by it too, each of what the 402 accepts', async () => {
     const url = `${stand.gateway.url}/v1/preview?to=${BOB}`
     const required = decodePaymentRequiredHeader((await fetch(url)).headers.get('payment-required') ?? '')
     const offers = extractOffersFromPaymentRequired(required)
@@ -116,7 +114,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     expect(Math.abs(receipt.issuedAt - Date.now() / 1_000)).toBeLessThan(600)
   }
 
-  test('the key that signs, and the price list with the hash of the offer, are published', async () => {
+  it('the key that signs, and the price list with the hash of the offer, are published', async () => {
     const response = await fetch(`${stand.gateway.url}/.well-known/upfront.json`)
     const document = (await response.json()) as { priceList: object; priceListHash: string }
     expect(document).toMatchObject({ receiptKeys: [{ address: signer }], receipt: { primaryType: 'Receipt' } })
@@ -136,7 +134,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     }
   })
 
-  test('a simulation has one beside its charge', async () => {
+  it('a simulation has one beside its charge', async () => {
     const { result, ...paid } = (await simulate(call(1))) as Paid & { result: { parentHash: string }[] }
     await expectSigned(paid)
     expect(paid.receipt).toMatchObject({
@@ -151,7 +149,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     })
   })
 
-  test('each call of a batch has its own, with what those before it cost', async () => {
+  it('each call of a batch has its own, with what those before it cost', async () => {
     const answers = (await simulate([call(1), call(2, '0x0'), call(3)])) as (Paid & { error?: unknown })[]
     expect(answers.map(({ error }) => error !== undefined)).toEqual([false, true, false])
     const [first, , third] = answers
@@ -159,7 +157,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     expect([first?.receipt.chargedBefore, third?.receipt.chargedBefore]).toEqual(['0', first?.charge.amount])
   })
 
-  test('a preview has one of its query and its fields', async () => {
+  it('a preview has one of its query and its fields', async () => {
     const query = { from: ALICE, to: BOB, data: '0x00' }
     const response = await stand.pay(`${stand.gateway.url}/v1/preview?${new URLSearchParams(query)}`)
     const { charge, receipt, ...preview } = (await response.json()) as Paid & Preview
@@ -219,7 +217,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       return { from: stand.devnet.accounts.buyer.address, to: usdc, data }
     }
 
-    test('a simulation is executed again offline, on proven state', async () => {
+    it('a simulation is executed again offline, on proven state', async () => {
       const { data, ...call } = usdcCall()
       const params = [{ blockStateCalls: [{ calls: [{ ...call, input: data }] }], traceTransfers: true }, 'latest']
       const body = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }
@@ -234,7 +232,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       expect([status, stdout]).toEqual([0, expect.stringContaining('The bill is right.')])
     }, 120_000)
 
-    test('so is a simulation in the shape of another service, which stands beside it', async () => {
+    it('so is a simulation in the shape of another service, which stands beside it', async () => {
       const body = { jsonrpc: '2.0', id: 1, method: 'tenderly_simulateTransaction', params: [usdcCall(), 'latest'] }
       const exchange = await bought('/v1/simulate?witness=1', body)
       const { result, charge, simulation } = exchange.answer
@@ -246,7 +244,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       expect(said).toContainEqual(['shape', expect.stringMatching(/^unchecked: tenderly_simulateTransaction shows/)])
     }, 120_000)
 
-    test('so are the frames, state and asset changes of a simulation, paid by the gas of all its runs and its length', async () => {
+    it('so are the frames, state and asset changes of a simulation, paid by the gas of all its runs and its length', async () => {
       const { data, ...call } = usdcCall()
       const shown = { trace: true, stateDiff: true, accessLists: true, assetChanges: true, gasLimits: true }
       const erc20 = { [call.to]: { balances: { [call.from]: '0x1e8480' } } }
@@ -271,7 +269,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       expect(result[0].calls[0].assetChanges.balances[0]).toMatchObject({ symbol: 'USDC', confirmation: 'agrees' })
     }, 120_000)
 
-    test('so is what decides an outcome, and what has the chain hold it: it comes to the same flags', async () => {
+    it('so is what decides an outcome, and what has the chain hold it: it comes to the same flags', async () => {
       const { data, ...call } = usdcCall()
       const token = call.to.toLowerCase()
       const waiting = [{ ...call, input: data }]
@@ -294,7 +292,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       expect(ofRuns).toBeGreaterThan(ofCall / 2)
     }, 120_000)
 
-    test('so is each call of a batch, block hashes included', async () => {
+    it('so is each call of a batch, block hashes included', async () => {
       const blockHashes = assemble('2 NUMBER SUB BLOCKHASH 4 NUMBER SUB BLOCKHASH STOP')
       const hashes = call(2)
       hashes.params = [
@@ -306,7 +304,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       expect(Object.keys(exchange.answer[1].witness.blockHashes)).toHaveLength(2)
     })
 
-    test.each(['/v1/preview', '/v1/preview/plain'])('and a preview by %s', async (path) => {
+    it.each(['/v1/preview', '/v1/preview/plain'])('and a preview by %s', async (path) => {
       const exchange = await bought(`${path}?witness=1&${new URLSearchParams(usdcCall())}`)
       const result = await verify(exchange)
       // The node's own block under construction: no header commits to its state.
@@ -316,7 +314,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       )
     })
 
-    test('another value is refused, for nothing', async () => {
+    it('another value is refused, for nothing', async () => {
       const response = await stand.pay(`${stand.gateway.url}/v1/preview?witness=yes&to=${BOB}`)
       expect([response.status, await response.text()]).toEqual([
         400,
@@ -331,7 +329,6 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     let gateway: GatewayProcess
 
     beforeAll(async () => {
-      if (store.missing !== null) return
       devnet = await startDevnet({ flashblocksPort: 0, blockTimeSeconds: 2, payments: false, optimism: true })
       gateway = await stand.startGateway({
         RECEIPT_KEYS_FILE: receiptKeysFile(RECEIPT_KEY),
@@ -397,7 +394,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     })
   })
 
-  test('a wrong token for billing is said at start, loudly, and the gateway serves what is free', async () => {
+  it('a wrong token for billing is said at start, loudly, and the gateway serves what is free', async () => {
     const gateway = await stand.startGateway({ BILLING_TOKEN: 'another-service-token' })
     try {
       const warning = /the facilitator takes no payments.*401|401.*the facilitator takes no payments/
@@ -409,7 +406,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     }
   })
 
-  test('without a key there is none', async () => {
+  it('without a key there is none', async () => {
     const gateway = await stand.startGateway({})
     try {
       const response = await stand.pay(`${gateway.url}/v1/preview?to=${BOB}`)

@@ -3,7 +3,6 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ledgerStores } from '@upfront/devnet'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
 interface Span {
@@ -60,9 +59,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tracing-'))
   await writeFile(join(folder, 'probe.cjs'), PROBE)
   traced = { OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(), OTEL_BSP_SCHEDULE_DELAY: '100' }
-  const store = ledgerStores().findLast(({ missing }) => missing === null)
-  if (store === undefined) throw new Error('there is no ledger store')
-  stand = await startPaidStand(store, { ...traced, LOG_LEVEL: 'info' }, traced)
+  stand = await startPaidStand({ ...traced, LOG_LEVEL: 'info' }, traced)
 }, 300_000)
 afterAll(async () => {
   await stand?.stop()
