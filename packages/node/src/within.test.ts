@@ -21,4 +21,10 @@ describe('within', () => {
     await expect(within(never, { signal: canceller.signal }, late)).rejects.toThrow('enough')
     await expect(within(never, { signal: AbortSignal.abort(new Error('real')) }, late)).rejects.toThrow('real')
   })
+  it('waits on where the deadline is further away than a timer reaches', async () => {
+    const forever = within(never, { deadline: Number.POSITIVE_INFINITY }, late)
+    const long = within(never, { deadline: performance.now() + 2 ** 32 }, late)
+    const waited = new Promise((resolve) => setTimeout(resolve, 50, 'waited'))
+    expect(await Promise.race([forever, long, waited])).toBe('waited')
+  })
 })

@@ -2,6 +2,9 @@ import type { Awaitable } from './awaitable.js'
 import { type CancelSignal, onAbort } from './cancellation.js'
 import type { CallLimits } from './upstream-call.js'
 
+/** That a timer can wait, in ms: 24 days. One set for longer rings at once. */
+const LONGEST_WAIT = 2 ** 31 - 1
+
 /**
  * Settles as `shared` does or, if that is sooner, rejects with the signal's reason, or with `late()` at the deadline. The
  * shared work itself goes on: others may wait for it.
@@ -12,7 +15,8 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
   if (signal === undefined && at === undefined) return shared
   return new Promise<T>((resolve, reject) => {
     let takeOff = () => {}
-    const timer = at === undefined ? undefined : setTimeout(() => end(reject, late()), at - performance.now())
+    const wait = (at ?? Number.POSITIVE_INFINITY) - performance.now()
+    const timer = wait > LONGEST_WAIT ? undefined : setTimeout(() => end(reject, late()), wait)
     const end = <V>(settle: (value: V) => void, value: V) => {
       clearTimeout(timer)
       takeOff()
