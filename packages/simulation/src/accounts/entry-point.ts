@@ -1,5 +1,5 @@
-import type { Address, Hash, Hex, UserOperation } from '@upfront/protocol'
-import type { decodeErrorResult, encodeFunctionData, keccak256 } from 'viem'
+import type { Address, Hex, UserOperation } from '@upfront/protocol'
+import { ContractAbi } from './contract-abi.js'
 
 // ERC-4337's EntryPoint, v0.7 and later: https://eips.ethereum.org/EIPS/eip-4337, account-abstraction's IEntryPoint.
 
@@ -43,58 +43,21 @@ export type PricedOperation = UserOperation &
     >
   >
 
-interface Viem {
-  decodeErrorResult: typeof decodeErrorResult
-  encodeFunctionData: typeof encodeFunctionData
-  keccak256: typeof keccak256
+export const entryPointAbi = ContractAbi.of(SOURCE)
+
+/** Input of `handleOps` with this operation alone. */
+export function handleOps(abi: ContractAbi, operation: PricedOperation): Hex {
+  return abi.encode('handleOps', [[packed(operation)], BUNDLER])
 }
 
-/** viem is loaded with the first operation: loading it takes long. */
-export class EntryPointAbi {
-  static #made: Promise<EntryPointAbi> | undefined
-  readonly keccak256: (bytes: Hex) => Hash
-  readonly #encode: typeof encodeFunctionData
-  readonly #decodeError: typeof decodeErrorResult
-  readonly #abi: readonly never[]
+export function getUserOpHash(abi: ContractAbi, operation: PricedOperation): Hex {
+  return abi.encode('getUserOpHash', [packed(operation)])
+}
 
-  private constructor(viem: Viem, abi: unknown) {
-    this.keccak256 = (bytes) => viem.keccak256(bytes)
-    this.#encode = viem.encodeFunctionData
-    this.#decodeError = viem.decodeErrorResult
-    this.#abi = abi as never[]
-  }
-
-  static load(): Promise<EntryPointAbi> {
-    EntryPointAbi.#made ??= import('viem').then((viem) => new EntryPointAbi(viem, viem.parseAbi(SOURCE)))
-    return EntryPointAbi.#made
-  }
-
-  handleOps(operation: PricedOperation): Hex {
-    return this.#call('handleOps', [[packed(operation)], BUNDLER])
-  }
-
-  getUserOpHash(operation: PricedOperation): Hex {
-    return this.#call('getUserOpHash', [packed(operation)])
-  }
-
-  getDepositInfo(account: Address): Hex {
-    return this.#call('getDepositInfo', [account])
-  }
-
-  /** Why the EntryPoint refused an operation: `AA24 signature error`; undefined where it said something else. */
-  refusal(data: Hex): { reason: string; inner?: Hex } | undefined {
-    try {
-      const decoded = this.#decodeError({ abi: this.#abi, data }) as unknown as { args: [bigint, string, Hex?] }
-      const [, reason, inner] = decoded.args
-      return { reason, ...(inner !== undefined && { inner }) }
-    } catch {
-      return undefined
-    }
-  }
-
-  #call(functionName: string, args: unknown[]): Hex {
-    return this.#encode({ abi: this.#abi, functionName, args } as never)
-  }
+/** Why the EntryPoint refused an operation: `AA24 signature error`; undefined where it said something else. */
+export function refusalIn(abi: ContractAbi, data: Hex): { reason: string; inner?: Hex } | undefined {
+  const [, reason, inner] = (abi.errorArguments(data) ?? []) as [bigint?, string?, Hex?]
+  return reason === undefined ? undefined : { reason, ...(inner !== undefined && { inner }) }
 }
 
 function packed(operation: PricedOperation): object {

@@ -1,5 +1,5 @@
 import type { Hex, UserOperation } from '@upfront/protocol'
-import type { Frame } from '../engine/call-record.js'
+import { type Frame, hasFailed } from '../engine/call-record.js'
 import { SELECTORS } from './entry-point.js'
 
 /** What the EntryPoint called for an operation: each a frame with all below it. Absent where it was not come to. */
@@ -19,37 +19,29 @@ export function operationFrames(
 ): OperationFrames {
   const [top] = frames
   if (top === undefined) return {}
-  const found: OperationFrames = {}
-  for (const [index, { depth, to, input, from }] of frames.entries()) {
+  const begins: Partial<Record<keyof OperationFrames, number>> = {}
+  /** The frame of depth 1 that the next ones are below. */
+  let inner: Frame | undefined
+  for (const [index, frame] of frames.entries()) {
+    const { depth, to, input, from } = frame
     const calls = (selector: Hex) => input.startsWith(selector)
     if (depth === 1) {
-      if (calls(SELECTORS.createSender) || calls(SELECTORS.initEip7702Sender)) found.creation = below(frames, index)
-      else if (to === sender && calls(SELECTORS.validateUserOp)) found.account = below(frames, index)
-      else if (to === paymaster?.address && calls(SELECTORS.validatePaymasterUserOp))
-        found.paymaster = below(frames, index)
-    } else if (depth === 2 && from === top.to) {
-      const isInner = callerOf(frames, index)?.to === top.to
-      if (isInner && to === sender && found.execution === undefined) found.execution = below(frames, index)
-      else if (isInner && to === paymaster?.address && calls(SELECTORS.postOp)) found.postOp = below(frames, index)
+      inner = frame
+      if (calls(SELECTORS.createSender) || calls(SELECTORS.initEip7702Sender)) begins.creation = index
+      else if (to === sender && calls(SELECTORS.validateUserOp)) begins.account = index
+      else if (to === paymaster?.address && calls(SELECTORS.validatePaymasterUserOp)) begins.paymaster = index
+    } else if (depth === 2 && from === top.to && inner?.to === top.to) {
+      if (to === sender && begins.execution === undefined) begins.execution = index
+      else if (to === paymaster?.address && calls(SELECTORS.postOp)) begins.postOp = index
     }
   }
-  return found
+  return Object.fromEntries(Object.entries(begins).map(([part, index]) => [part, below(frames, index)]))
 }
 
 function below(frames: readonly Frame[], from: number): Frame[] {
   const { depth } = frames[from]!
   const end = frames.findIndex((frame, index) => index > from && frame.depth <= depth)
   return frames.slice(from, end === -1 ? frames.length : end)
-}
-
-function callerOf(frames: readonly Frame[], at: number): Frame | undefined {
-  const { depth } = frames[at]!
-  for (let index = at - 1; index >= 0; index--) if (frames[index]!.depth < depth) return frames[index]
-  return undefined
-}
-
-export function hasFailed({ reverted, halt }: Frame): boolean {
-  return reverted || halt !== undefined
 }
 
 /** What a validation answered: https://eips.ethereum.org/EIPS/eip-4337#validation */

@@ -1,11 +1,11 @@
 import { type Address, type Hash, type Hex, toQuantity } from '@upfront/protocol'
 import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
 import { assetEvents } from '../assets/asset-events.js'
-import type { CallRecord, Frame } from '../engine/call-record.js'
+import { type CallRecord, type Frame, hasFailed } from '../engine/call-record.js'
 import type { Assumed } from './assumed-signature.js'
 import { failureWords } from './failure-words.js'
 import { type OperationCall, type OperationGas, operationEvent } from './operation-call.js'
-import { hasFailed, operationFrames, type ValidationData, validationData } from './operation-frames.js'
+import { operationFrames, type ValidationData, validationData } from './operation-frames.js'
 import type { SafeCall } from './safe-call.js'
 import type { BrokenRule } from './validation-rules.js'
 

@@ -1,8 +1,8 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
-import type { CallRecord, Frame } from '../engine/call-record.js'
+import { type CallRecord, type Frame, hasFailed } from '../engine/call-record.js'
 import { haltMessage } from '../present/halt-message.js'
 import { SELECTORS } from './entry-point.js'
-import { hasFailed, type OperationFrames } from './operation-frames.js'
+import type { OperationFrames } from './operation-frames.js'
 
 /** Who answers for what happens in a part of the validation. */
 export type Entity = 'factory' | 'account' | 'paymaster'
@@ -68,13 +68,14 @@ const ASSOCIATED = 128n
 /** The rules that the validation of an operation breaks, each once for its contract, in the order in which they were broken. */
 export function brokenRules(found: OperationFrames, record: CallRecord, facts: RuleFacts): BrokenRule[] {
   const broken = new Map<string, BrokenRule>()
+  const associations = new Associations(record.preimages, facts.keccak256)
   const judge = (entity: Entity, address: Address | undefined, frames: readonly Frame[] = []) => {
     if (address === undefined) return
     const report = (rule: string, contract: Address, what: string) => {
       const key = `${rule} ${entity} ${contract} ${what}`
       if (!broken.has(key)) broken.set(key, { rule, entity, contract, what })
     }
-    judgeFrames(entity, address, frames, new Associations(record.preimages, facts.keccak256), facts, report)
+    judgeFrames(entity, address, frames, associations, facts, report)
   }
   // The SenderCreator's own frame is the EntryPoint's.
   judge('factory', facts.factory, found.creation?.slice(1))
@@ -191,16 +192,27 @@ class Associations {
   has(address: Address, slot: Hash): boolean {
     const at = BigInt(slot)
     if (at === BigInt(address)) return true
-    return this.#of(address).some((hash) => at >= hash && at - hash <= ASSOCIATED)
+    const hashes = this.#of(address)
+    // The last that is no greater: of all of them the nearest below.
+    let [from, to] = [-1, hashes.length]
+    while (to - from > 1) {
+      const middle = (from + to) >> 1
+      if (hashes[middle]! <= at) from = middle
+      else to = middle
+    }
+    return from >= 0 && at - hashes[from]! <= ASSOCIATED
   }
 
+  /** In ascending order. */
   #of(address: Address): bigint[] {
     const known = this.#hashes.get(address)
     if (known !== undefined) return known
     const begins = `0x${address.slice(2).padStart(64, '0')}`
     const hashes = this.#preimages
       .filter((preimage) => preimage.startsWith(begins) && preimage.length > begins.length)
-      .map((preimage) => BigInt(this.#keccak256(preimage)))
+      .map((preimage) => this.#keccak256(preimage))
+      .sort()
+      .map(BigInt)
     this.#hashes.set(address, hashes)
     return hashes
   }

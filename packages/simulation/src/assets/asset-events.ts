@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from '@upfront/protocol'
-import type { CallRecord, Frame } from '../engine/call-record.js'
+import { type CallRecord, type Frame, lastingFrames } from '../engine/call-record.js'
 import { type AssetApproval, type AssetTransfer, approvalIn, transfersByLogs } from './events.js'
 import { allowanceOf } from './questions.js'
 
@@ -21,14 +21,6 @@ export function assetEvents({ frames }: Pick<CallRecord, 'frames'>): AssetEvents
 function lastOfEach(approvals: readonly AssetApproval[]): AssetApproval[] {
   const key = (approval: AssetApproval) => Object.values(allowanceOf(approval)).join()
   return [...new Map(approvals.map((approval) => [key(approval), approval])).values()]
-}
-
-function lastingFrames(frames: readonly Frame[]): Frame[] {
-  let failedAt = Number.POSITIVE_INFINITY
-  return frames.filter(({ depth, reverted, halt }) => {
-    if (depth <= failedAt) failedAt = reverted || halt !== undefined ? depth : Number.POSITIVE_INFINITY
-    return failedAt === Number.POSITIVE_INFINITY
-  })
 }
 
 function nativeTransferOf({ kind, from, to = ZERO_ADDRESS, value = 0n }: Frame): AssetTransfer[] {

@@ -1,5 +1,5 @@
 import type { Hash, Hex } from '@upfront/protocol'
-import { approvalIn, type EmittedLog, transfersIn } from './events.js'
+import { approvalIn, type EmittedLog, transfersByLogs, transfersIn } from './events.js'
 
 const TOKEN = `0x${'70'.repeat(20)}` as const
 const A = `0x${'aa'.repeat(20)}` as const
@@ -73,5 +73,23 @@ describe('approvalIn', () => {
     ['no approval', log(TRANSFER, [A, B], [5n]), undefined],
   ])('%s', (_name, emitted, approval) => {
     expect(approvalIn(emitted)).toEqual(approval)
+  })
+})
+
+describe('transfersByLogs', () => {
+  it('leaves out deposits that are told as transfers too, of thousands as well', () => {
+    const amounts = Array.from({ length: 5_000 }, (_, index) => BigInt(index))
+    const logs = amounts.flatMap((amount) => [
+      log(TRANSFER, [ZERO, A], [2n * amount]),
+      log(DEPOSIT, [A], [amount]),
+      log(WITHDRAWAL, [B], [amount]),
+    ])
+    const transfers = transfersByLogs(logs)
+    // Every second deposit is one of the transfers.
+    expect(transfers).toHaveLength(5_000 + 2_500 + 5_000)
+    expect(transfers.slice(5_000, 5_002)).toMatchObject([
+      { from: B, to: ZERO, amount: 0n },
+      { from: ZERO, to: A, amount: 1n },
+    ])
   })
 })

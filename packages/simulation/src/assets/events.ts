@@ -59,6 +59,10 @@ const TOPIC = {
   permit2Permit: '0xc6a377bfc4eb120024a8ac08eef205be16b817020812c73223e81d1bdb9708ec',
 } as const
 
+const APPROVALS = new Set<Hash | undefined>([
+  ...[TOPIC.approval, TOPIC.approvalForAll, TOPIC.permit2Approval, TOPIC.permit2Permit],
+])
+
 const WORD = 64
 
 /** The transfers that a log tells of; none where it is no event of a token, or not laid out as one. */
@@ -112,18 +116,17 @@ export function transfersIn({ address, topics, data }: EmittedLog): AssetTransfe
 /** The transfers that logs tell of, those of wrapped tokens' deposits and withdrawals last. */
 export function transfersByLogs(logs: readonly EmittedLog[]): AssetTransfer[] {
   const plain = logs.filter((log) => !isWrapping(log)).flatMap(transfersIn)
+  const wrapped = logs.filter(isWrapping).flatMap(transfersIn)
+  if (wrapped.length === 0) return plain
   // Some wrapped tokens tell of a deposit twice: as a deposit, and as a transfer from nobody.
-  const wrapped = logs
-    .filter(isWrapping)
-    .flatMap(transfersIn)
-    .filter((wrapping) => !plain.some((transfer) => isSame(transfer, wrapping)))
-  return [...plain, ...wrapped]
+  const told = new Set(plain.map(keyOf))
+  return [...plain, ...wrapped.filter((transfer) => !told.has(keyOf(transfer)))]
 }
 
 /** The approval that a log tells of. */
 export function approvalIn({ address, topics, data }: EmittedLog): AssetApproval | undefined {
   const [event, first, second, third] = topics
-  if (first === undefined || second === undefined || !isApproval(event)) return undefined
+  if (first === undefined || second === undefined || !APPROVALS.has(event)) return undefined
   const owner = addressOf(first)
   const words = wordsOf(data)
   switch (event) {
@@ -154,15 +157,6 @@ export function approvalIn({ address, topics, data }: EmittedLog): AssetApproval
   }
 }
 
-function isApproval(event: Hash | undefined): boolean {
-  return (
-    event === TOPIC.approval ||
-    event === TOPIC.approvalForAll ||
-    event === TOPIC.permit2Approval ||
-    event === TOPIC.permit2Permit
-  )
-}
-
 /** Whether a log is a wrapped token's deposit or withdrawal. */
 function isWrapping({ topics: [event] }: EmittedLog): boolean {
   return event === TOPIC.deposit || event === TOPIC.withdrawal
@@ -189,7 +183,6 @@ function listAt(words: readonly bigint[], place: number): bigint[] | undefined {
   return words.slice(start + 1, start + 1 + Number(length))
 }
 
-function isSame(a: AssetTransfer, b: AssetTransfer): boolean {
-  if (a.asset.type !== 'erc20' || b.asset.type !== 'erc20') return false
-  return a.asset.address === b.asset.address && a.from === b.from && a.to === b.to && a.amount === b.amount
+function keyOf({ asset, from, to, amount }: AssetTransfer): string {
+  return [asset.type, asset.type === 'native' ? '' : asset.address, from, to, amount].join(' ')
 }

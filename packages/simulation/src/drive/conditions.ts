@@ -1,7 +1,9 @@
 import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
+import { mergedOverrides } from '../accounts/merged-overrides.js'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides, SECONDS_LATER } from '../outcome/circumstances.js'
+import { changes } from '../outcome/shown-dependencies.js'
 import { isOfHistory } from '../outcome/verdict.js'
 import { rulesAt } from '../plan/rules-at.js'
 import type { Comparison } from './comparison.js'
@@ -211,9 +213,11 @@ function withoutCode({ request }: Simulation): Condition {
     applied: (simulation) => {
       const [first, ...rest] = simulation.request.blockStateCalls
       if (first === undefined) return simulation
-      const overrides = new Map(first.stateOverrides.map((override) => [override.address, override]))
-      for (const address of senders) overrides.set(address, { ...overrides.get(address), address, code: '0x' })
-      return withRequest(simulation, [{ ...first, stateOverrides: [...overrides.values()] }, ...rest])
+      const codes = Array.from(senders, (address) => ({ address, code: '0x' as const }))
+      return withRequest(simulation, [
+        { ...first, stateOverrides: mergedOverrides(first.stateOverrides, codes) },
+        ...rest,
+      ])
     },
   }
 }
@@ -257,18 +261,11 @@ function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] 
 /** Before what the block under construction holds. */
 function withoutLayers({ state: { layers } }: Simulation): Condition[] {
   if (layers.length === 0) return []
-  const isChanged = ({ address, slot, kind }: DecidingFact) =>
-    layers.some(({ accounts }) => {
-      const change = address && accounts.get(address)
-      if (!change) return false
-      if (kind !== 'slot') return kind === 'balance' ? change.balance !== undefined : change.code !== undefined
-      return change.storageCleared || (slot !== undefined && change.storage.has(slot))
-    })
   return [
     {
       under: 'a place before what the block under construction holds',
       of: 'course',
-      concerns: isChanged,
+      concerns: (fact) => layers.some((layer) => changes(layer, fact)),
       applied: (simulation) => ({ ...simulation, state: { ...simulation.state, layers: [] } }),
     },
   ]

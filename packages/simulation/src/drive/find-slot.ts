@@ -2,7 +2,8 @@ import type { Address, TokenSetting } from '@upfront/protocol'
 import { allowanceOf, holdingOf, type Question } from '../assets/questions.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { FIELD_PROBES, fieldOf, ONES, placed, type SlotField, type TokenLayouts } from '../tokens/token-layouts.js'
-import { answerIn, type Prober, type SlotValue } from './prober.js'
+import { answerIn, answerWith, probe, type SlotValue } from './prober.js'
+import type { Rehearsal } from './rehearsal.js'
 
 /** An amount that can't be set, and why. */
 export class NotSettable extends Error {
@@ -35,16 +36,16 @@ interface OwnSlot extends SlotValue {
  * The slot and the value with which a token's own view gives the amount; undefined where it does so already. A slot counts only where the
  * view reads it for this owner (and spender) and for nobody else, and gives nothing while the slot is zero.
  * @param layouts fields that were found before, where they may be used
- * @throws NotSettable; what the prober does
+ * @throws NotSettable; what the runs do
  */
 export async function findSlot(
   setting: TokenSetting,
-  prober: Prober,
+  rehearsal: Rehearsal,
   layouts: TokenLayouts | undefined,
 ): Promise<SlotValue | undefined> {
   const question = questionOf(setting)
   const view = setting.spender === undefined ? 'balanceOf' : 'allowance'
-  const [own, ...strange] = await prober.ask([question, ...strangersOf(setting).map(questionOf)])
+  const [own, ...strange] = await probe(rehearsal, [question, ...strangersOf(setting).map(questionOf)])
   const answer = answerIn(own)
   if (answer === undefined) throw new NotSettable(`${view} of ${setting.token} gives no number`)
   if (answer === setting.amount) return undefined
@@ -54,14 +55,14 @@ export async function findSlot(
     throw new NotSettable(`${view} of ${setting.token} reads ${slots.length} slots of this one's: more than are tried`)
   const known = slots.length === 1 ? layouts?.get(slots[0]!.code) : undefined
   if (known !== undefined) {
-    const value = await placedIn(slots[0]!, known, setting.amount, question, prober).catch(notAsKnown)
+    const value = await placedIn(slots[0]!, known, setting.amount, question, rehearsal).catch(notAsKnown)
     if (value !== undefined) return value
   }
   const found: SlotValue[] = []
   const reasons: string[] = []
   for (const slot of slots) {
     try {
-      const value = await valueFor(slot, question, setting.amount, prober, layouts)
+      const value = await valueFor(slot, question, setting.amount, rehearsal, layouts)
       if (value !== undefined) found.push(value)
     } catch (error) {
       if (!(error instanceof NotSettable)) throw error
@@ -119,12 +120,12 @@ async function placedIn(
   field: SlotField,
   amount: bigint,
   question: Question,
-  prober: Prober,
+  rehearsal: Rehearsal,
 ): Promise<SlotValue | undefined> {
   if (amount >> BigInt(field.width) !== 0n)
     throw new NotSettable(`the token keeps it in ${field.width} bits: at most ${(1n << BigInt(field.width)) - 1n}`)
   const set = { ...slot, value: placed(slot.value, field, amount) }
-  return (await prober.answer(question, set)) === amount ? set : undefined
+  return (await answerWith(rehearsal, question, set)) === amount ? set : undefined
 }
 
 /** What the slot has to hold for the amount; undefined where the amount does not follow from it. */
@@ -132,10 +133,10 @@ async function valueFor(
   slot: OwnSlot,
   question: Question,
   amount: bigint,
-  prober: Prober,
+  rehearsal: Rehearsal,
   layouts: TokenLayouts | undefined,
 ): Promise<SlotValue | undefined> {
-  const ask = (value: bigint) => prober.answer(question, { ...slot, value })
+  const ask = (value: bigint) => answerWith(rehearsal, question, { ...slot, value })
   const answers: (bigint | undefined)[] = []
   for (const value of FIELD_PROBES) answers.push(await ask(value))
   // Without this slot there is something left: it is not the one that holds the amount.
@@ -144,7 +145,7 @@ async function valueFor(
   if (field !== undefined) {
     const other = PATTERN & ((1n << BigInt(field.width)) - 1n)
     if ((await ask(placed(slot.value, field, other))) === other) {
-      const set = await placedIn(slot, field, amount, question, prober)
+      const set = await placedIn(slot, field, amount, question, rehearsal)
       if (set !== undefined) layouts?.set(slot.code, field)
       return set
     }

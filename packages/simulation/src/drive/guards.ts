@@ -6,7 +6,8 @@ import {
   toQuantity,
   ZERO_ADDRESS,
 } from '@upfront/protocol'
-import type { CallRecord } from '../engine/call-record.js'
+import { mergedOverrides } from '../accounts/merged-overrides.js'
+import { type CallRecord, hasFailed } from '../engine/call-record.js'
 import { guardBounds } from '../guard/guard-bounds.js'
 import { GUARD_CODE } from '../guard/guard-code.js'
 import { guardCalls, OUTCOME_GUARD } from '../guard/guard-contract.js'
@@ -34,10 +35,11 @@ export async function guardsOf(
   const measured = async (account: Address, open: Hex, close: Hex, blocks: readonly BlockStateCall[]) => {
     const once = async (withCode: boolean) => {
       const [first, ...rest] = blocks.map((block) => ({ ...block, calls: [] as BlockStateCall['calls'] }))
-      const overrides = new Map(first!.stateOverrides.map((override) => [override.address, override]))
-      overrides.set(account, { ...overrides.get(account), address: account, code: batchOf([open, close]) })
-      if (withCode) overrides.set(OUTCOME_GUARD, { address: OUTCOME_GUARD, code: GUARD_CODE })
-      const asked = [{ ...first!, stateOverrides: [...overrides.values()] }, ...rest]
+      const codes = [
+        { address: account, code: batchOf([open, close]) },
+        ...(withCode ? [{ address: OUTCOME_GUARD, code: GUARD_CODE }] : []),
+      ]
+      const asked = [{ ...first!, stateOverrides: mergedOverrides(first!.stateOverrides, codes) }, ...rest]
       asked.at(-1)!.calls = [{ from: account, to: account }]
       const request = { ...simulation.request, validation: false, blockStateCalls: asked }
       const answer = await run({ ...simulation, request, recording: NO_RECORDING })
@@ -52,7 +54,7 @@ export async function guardsOf(
   const guards: (ShownGuard | undefined)[] = []
   for (const [at, record] of records.entries()) {
     const [top] = record.frames
-    if (top === undefined || top.from === ZERO_ADDRESS || top.reverted || top.halt !== undefined) {
+    if (top === undefined || top.from === ZERO_ADDRESS || hasFailed(top)) {
       guards.push(undefined)
       continue
     }

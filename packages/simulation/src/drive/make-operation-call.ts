@@ -1,11 +1,19 @@
 import type { Address, Call, Hex, StateOverride, UserOperation } from '@upfront/protocol'
 import { assumedSignature } from '../accounts/assumed-signature.js'
-import { BUNDLER, EntryPointAbi, type PricedOperation } from '../accounts/entry-point.js'
+import type { ContractAbi } from '../accounts/contract-abi.js'
+import {
+  BUNDLER,
+  entryPointAbi,
+  getUserOpHash,
+  handleOps,
+  type PricedOperation,
+  refusalIn,
+} from '../accounts/entry-point.js'
 import { failureWords } from '../accounts/failure-words.js'
 import { type OperationCall, operationEvent } from '../accounts/operation-call.js'
-import { hasFailed, operationFrames, validationData } from '../accounts/operation-frames.js'
+import { operationFrames, validationData } from '../accounts/operation-frames.js'
 import { brokenRules } from '../accounts/validation-rules.js'
-import type { CallRecord } from '../engine/call-record.js'
+import { type CallRecord, hasFailed } from '../engine/call-record.js'
 import type { Rehearsal } from './rehearsal.js'
 
 /** Limits of an operation that names none: enough for all that bundlers take. */
@@ -33,12 +41,12 @@ export function priced(operation: UserOperation): PricedOperation {
 }
 
 /** `handleOps` of one operation, from an account that may send it. */
-export function bundleOf(operation: PricedOperation, entryPoint: Address, abi: EntryPointAbi): Call {
+export function bundleOf(operation: PricedOperation, entryPoint: Address, abi: ContractAbi): Call {
   const { authorization } = operation
   return {
     from: BUNDLER,
     to: entryPoint,
-    input: abi.handleOps(operation),
+    input: handleOps(abi, operation),
     ...(authorization && { authorizationList: [authorization] }),
   }
 }
@@ -53,7 +61,7 @@ export async function makeOperationCall(
   entryPoint: Address,
   rehearsal: Rehearsal,
 ): Promise<OperationCall> {
-  const abi = await EntryPointAbi.load()
+  const abi = await entryPointAbi()
   const operation = priced(given)
   const isUnsigned = given.signature === undefined
   const call = bundleOf(operation, entryPoint, abi)
@@ -62,8 +70,8 @@ export async function makeOperationCall(
   const [record, hash, ...deposits] = await rehearsal.try(
     [
       call,
-      { to: entryPoint, input: abi.getUserOpHash(operation) },
-      ...entities.map((entity) => ({ to: entryPoint, input: abi.getDepositInfo(entity) })),
+      { to: entryPoint, input: getUserOpHash(abi, operation) },
+      ...entities.map((entity) => ({ to: entryPoint, input: abi.encode('getDepositInfo', [entity]) })),
     ],
     [bundler],
   )
@@ -79,7 +87,7 @@ export async function makeOperationCall(
       ...(operation.paymaster && { paymaster: operation.paymaster.address }),
       staked: new Set(entities.filter((_, index) => isStaked(deposits[index]))),
       accountExisted: operation.initCode === '0x',
-      keccak256: abi.keccak256,
+      keccak256: (bytes) => abi.keccak256(bytes),
     }),
   }
   await assume(made, record!, rehearsal, abi)
@@ -87,10 +95,10 @@ export async function makeOperationCall(
 }
 
 /** Assumes what is not there, as far as the EntryPoint refuses the operation for the want of it. */
-async function assume(made: OperationCall, first: CallRecord, rehearsal: Rehearsal, abi: EntryPointAbi): Promise<void> {
+async function assume(made: OperationCall, first: CallRecord, rehearsal: Rehearsal, abi: ContractAbi): Promise<void> {
   const { call, operation, entryPoint, isUnsigned, assumed } = made
   for (let record = first; ; ) {
-    const refusal = refusalIn(record, entryPoint, abi)
+    const refusal = refusalOf(record, entryPoint, abi)
     if (refusal === undefined) return
     const found = operationFrames(record.frames, operation)
     const before = made.overrides.length
@@ -119,10 +127,10 @@ async function assume(made: OperationCall, first: CallRecord, rehearsal: Rehears
   }
 }
 
-function refusalIn(record: CallRecord, entryPoint: Address, abi: EntryPointAbi): OperationCall['refusal'] {
+function refusalOf(record: CallRecord, entryPoint: Address, abi: ContractAbi): OperationCall['refusal'] {
   const [top] = record.frames
   const failure = top && failureWords(top)
-  if (failure !== undefined) return abi.refusal(top!.output) ?? { reason: failure }
+  if (failure !== undefined) return refusalIn(abi, top!.output) ?? { reason: failure }
   return operationEvent(record, entryPoint) === undefined
     ? { reason: 'no EntryPoint of v0.7 or later is at this address' }
     : undefined

@@ -2,14 +2,13 @@ import {
   type Address,
   ErrorCode,
   type Hash,
-  type Hex,
   RpcError,
   type SafeTransaction,
   type StateOverride,
 } from '@upfront/protocol'
-import { hasFailed } from '../accounts/operation-frames.js'
+import { ContractAbi } from '../accounts/contract-abi.js'
 import type { SafeCall } from '../accounts/safe-call.js'
-import type { CallRecord } from '../engine/call-record.js'
+import { hasFailed } from '../engine/call-record.js'
 import type { Rehearsal } from './rehearsal.js'
 
 // Safe 1.0.0 to 1.5.0: https://github.com/safe-global/safe-smart-account, contracts/Safe.sol and libraries/SafeStorage.sol.
@@ -24,6 +23,7 @@ const SOURCE = [
   'function getTransactionHash(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, uint256 nonce) view returns (bytes32)',
   'function execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures) payable returns (bool)',
 ]
+const safeAbi = ContractAbi.of(SOURCE)
 const NONCE_SLOT: Hash = `0x${'5'.padStart(64, '0')}`
 const APPROVED_HASHES = 8n
 /** `keccak256("guard_manager.guard.address")`. */
@@ -46,8 +46,8 @@ export async function makeSafeCall(
 ): Promise<SafeCall> {
   const refused = (reason: string) => new RpcError(ErrorCode.invalidParams, `${place}.safeTransaction.${reason}`)
   const { safe } = transaction
-  const abi = await SafeAbi.load()
-  const [version, next, threshold, owners, guard] = await abi.ask(rehearsal, safe, [
+  const abi = await safeAbi()
+  const [version, next, threshold, owners, guard] = await ask(abi, rehearsal, safe, [
     ['VERSION', []],
     ['nonce', []],
     ['getThreshold', []],
@@ -69,17 +69,18 @@ export async function makeSafeCall(
   const signers = sorted.slice(0, Number(threshold))
   const { to, value, data, operation, safeTxGas, baseGas, gasPrice, gasToken, refundReceiver } = transaction
   const signed = [to, value, data, operation, safeTxGas, baseGas, gasPrice, gasToken, refundReceiver]
-  const [hash] = await abi.ask(rehearsal, safe, [['getTransactionHash', [...signed, nonce]]])
+  const [hash] = await ask(abi, rehearsal, safe, [['getTransactionHash', [...signed, nonce]]])
   if (typeof hash !== 'string') throw refused('safe: does not tell the hash that its owners sign')
   const guardAddress =
     typeof guard === 'string' && BigInt(guard) !== 0n ? (`0x${guard.slice(-40)}` as Address) : undefined
   const stateDiff: [Hash, Hash][] = [
-    ...signers.map((owner): [Hash, Hash] => [abi.approvalSlot(owner, hash as Hash), ONE_WORD]),
+    ...signers.map((owner): [Hash, Hash] => [approvalSlot(abi, owner, hash as Hash), ONE_WORD]),
     ...(nonce === next ? [] : [[NONCE_SLOT, `0x${nonce.toString(16).padStart(64, '0')}`] as [Hash, Hash]]),
     ...(transaction.guard || guardAddress === undefined ? [] : [[GUARD_SLOT, ZERO_WORD] as [Hash, Hash]]),
   ]
   const overrides = [{ address: safe, stateDiff }]
-  const approvals = await abi.ask(
+  const approvals = await ask(
+    abi,
     rehearsal,
     safe,
     signers.map((owner) => ['approvedHashes', [owner, hash]]),
@@ -99,54 +100,26 @@ export async function makeSafeCall(
   }
 }
 
-type Viem = Pick<typeof import('viem'), 'decodeFunctionResult' | 'encodeFunctionData' | 'keccak256' | 'parseAbi'>
+/** What a Safe answers, in the order of the questions; undefined where it does not. */
+async function ask(
+  abi: ContractAbi,
+  rehearsal: Rehearsal,
+  safe: Address,
+  questions: readonly (readonly [name: string, args: readonly unknown[]])[],
+  overrides: readonly StateOverride[] = [],
+): Promise<unknown[]> {
+  const calls = questions.map(([name, args]) => ({ to: safe, input: abi.encode(name, args) }))
+  const records = await rehearsal.try(calls, overrides)
+  return questions.map(([name], index) => {
+    const [frame] = records[index]?.frames ?? []
+    return frame === undefined || hasFailed(frame) ? undefined : abi.result(name, frame.output)
+  })
+}
 
-class SafeAbi {
-  static #made: Promise<SafeAbi> | undefined
-  readonly #viem: Viem
-  readonly #abi: never
-
-  private constructor(viem: Viem) {
-    this.#viem = viem
-    this.#abi = viem.parseAbi(SOURCE) as never
-  }
-
-  /** viem is loaded with the first one: loading it takes long. */
-  static load(): Promise<SafeAbi> {
-    SafeAbi.#made ??= import('viem').then((viem) => new SafeAbi(viem))
-    return SafeAbi.#made
-  }
-
-  encode(functionName: string, args: readonly unknown[]): Hex {
-    return this.#viem.encodeFunctionData({ abi: this.#abi, functionName, args } as never)
-  }
-
-  /** What a Safe answers, in the order of the questions; undefined where it does not. */
-  async ask(
-    rehearsal: Rehearsal,
-    safe: Address,
-    questions: readonly (readonly [name: string, args: readonly unknown[]])[],
-    overrides: readonly StateOverride[] = [],
-  ): Promise<unknown[]> {
-    const calls = questions.map(([name, args]) => ({ to: safe, input: this.encode(name, args) }))
-    const records = await rehearsal.try(calls, overrides)
-    return questions.map(([functionName], index) => this.#answer(functionName, records[index]))
-  }
-
-  #answer(functionName: string, record: CallRecord | undefined): unknown {
-    const [frame] = record?.frames ?? []
-    if (frame === undefined || hasFailed(frame)) return undefined
-    try {
-      return this.#viem.decodeFunctionResult({ abi: this.#abi, functionName, data: frame.output } as never)
-    } catch {
-      return undefined
-    }
-  }
-
-  /** Of `mapping(address => mapping(bytes32 => uint256)) approvedHashes`. */
-  approvalSlot(owner: Address, hash: Hash): Hash {
-    const { keccak256 } = this.#viem
-    const ofOwner = keccak256(`0x${owner.slice(2).padStart(64, '0')}${APPROVED_HASHES.toString(16).padStart(64, '0')}`)
-    return keccak256(`${hash}${ofOwner.slice(2)}`)
-  }
+/** Of `mapping(address => mapping(bytes32 => uint256)) approvedHashes`. */
+function approvalSlot(abi: ContractAbi, owner: Address, hash: Hash): Hash {
+  const ofOwner = abi.keccak256(
+    `0x${owner.slice(2).padStart(64, '0')}${APPROVED_HASHES.toString(16).padStart(64, '0')}`,
+  )
+  return abi.keccak256(`${hash}${ofOwner.slice(2)}`)
 }

@@ -1,8 +1,8 @@
 import { type Address, type StateOverride, toQuantity } from '@upfront/protocol'
-import { EntryPointAbi, type PricedOperation } from '../accounts/entry-point.js'
+import { entryPointAbi, type PricedOperation } from '../accounts/entry-point.js'
 import { type OperationCall, type OperationGas, operationEvent } from '../accounts/operation-call.js'
-import { hasFailed, operationFrames } from '../accounts/operation-frames.js'
-import type { CallRecord, Frame } from '../engine/call-record.js'
+import { operationFrames } from '../accounts/operation-frames.js'
+import { type CallRecord, type Frame, hasFailed } from '../engine/call-record.js'
 import { search } from './least-gas.js'
 import { bundleOf, priced } from './make-operation-call.js'
 import type { Rehearsal } from './rehearsal.js'
@@ -19,7 +19,7 @@ const RICH: bigint = 1n << 112n
  * @throws or rejects with what the runs do
  */
 export async function operationGas(made: OperationCall, rehearsal: Rehearsal): Promise<OperationGas> {
-  const abi = await EntryPointAbi.load()
+  const abi = await entryPointAbi()
   const { operation, entryPoint } = made
   const overrides: StateOverride[] = [...made.overrides, { address: operation.sender, balance: RICH }]
   const start = generous(operation)

@@ -1,24 +1,37 @@
 import type { BlockStateCall, Call, StateOverride } from '@upfront/protocol'
 import { mergedOverrides } from '../accounts/merged-overrides.js'
 import type { CallRecord } from '../engine/call-record.js'
+import type { Recording } from '../plan/recording.js'
 import { gasOf, type Run, type Simulation } from './simulate.js'
+
+const WHOLE: Recording = { frames: true, state: true, uses: true }
 
 /** Tries calls at a place of a request, after all that comes before it, to find out how they are to be made. */
 export class Rehearsal {
   /** That all runs took. */
   gas = 0n
-  runs = 0
   readonly simulation: Simulation
   readonly #before: readonly BlockStateCall[]
   readonly #block: BlockStateCall
   readonly #run: Run
+  readonly #recording: Recording
 
-  /** @param block as far as its calls are made */
-  constructor(simulation: Simulation, before: readonly BlockStateCall[], block: BlockStateCall, run: Run) {
+  /**
+   * @param before the blocks before it
+   * @param block as far as its calls are made
+   */
+  constructor(
+    simulation: Simulation,
+    before: readonly BlockStateCall[],
+    block: BlockStateCall,
+    run: Run,
+    recording: Recording = WHOLE,
+  ) {
     this.simulation = simulation
     this.#before = before
     this.#block = block
     this.#run = run
+    this.#recording = recording
   }
 
   /**
@@ -35,9 +48,7 @@ export class Rehearsal {
     }
     const shown = { validation: false, traceTransfers: false, returnFullTransactions: false }
     const asked = { ...request, ...shown, blockStateCalls: [...this.#before, block] }
-    const recording = { frames: true, state: true, uses: true }
-    const answer = await this.#run({ ...this.simulation, request: asked, recording })
-    this.runs += 1
+    const answer = await this.#run({ ...this.simulation, request: asked, recording: this.#recording })
     this.gas += gasOf(answer)
     return answer.records.slice(-calls.length)
   }

@@ -1,4 +1,5 @@
-import { type Address, type Call, type StateOverride, toQuantity, ZERO_ADDRESS } from '@upfront/protocol'
+import { type Address, type Call, toQuantity, ZERO_ADDRESS } from '@upfront/protocol'
+import { mergedOverrides } from '../accounts/merged-overrides.js'
 import type { CallRecord } from '../engine/call-record.js'
 import type { RollupFees } from '../trace/inspected.js'
 import type { Run, Simulation, SimulationAnswer } from './simulate.js'
@@ -23,7 +24,8 @@ export async function rollupFees(
   const blockStateCalls = request.blockStateCalls.map((block) => {
     const price = block.blockOverrides.baseFeePerGas || 1n
     const calls = block.calls.map((call) => (isPriced(call) ? call : { ...call, gasPrice: price }))
-    return { ...block, calls, stateOverrides: enriched(block.stateOverrides, calls) }
+    const rich = calls.map(({ from = ZERO_ADDRESS }) => ({ address: from, balance: RICH }))
+    return { ...block, calls, stateOverrides: mergedOverrides(block.stateOverrides, rich) }
   })
   const answer = await run({
     ...simulation,
@@ -35,13 +37,6 @@ export async function rollupFees(
 
 function isPriced({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: Call): boolean {
   return Boolean(gasPrice || maxFeePerGas || maxPriorityFeePerGas)
-}
-
-function enriched(overrides: readonly StateOverride[], calls: readonly Call[]): StateOverride[] {
-  const byAddress = new Map(overrides.map((override) => [override.address, override]))
-  for (const { from = ZERO_ADDRESS } of calls)
-    byAddress.set(from, { ...byAddress.get(from), address: from, balance: RICH })
-  return [...byAddress.values()].sort((one, other) => (one.address < other.address ? -1 : 1))
 }
 
 function feesIn({ accounts }: CallRecord): RollupFees {

@@ -1,8 +1,12 @@
 import { type BlockStateCall, ErrorCode, RpcError, type TokenSetting } from '@upfront/protocol'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
 import { findSlot, NotSettable, questionOf } from './find-slot.js'
-import { answerIn, Prober, type SlotValue, withSlots } from './prober.js'
+import { answerIn, probe, type SlotValue, withSlots } from './prober.js'
+import { Rehearsal } from './rehearsal.js'
 import type { Run, Simulation } from './simulate.js'
+
+/** To see which slots a view reads. */
+const NEEDED = { frames: true, state: true }
 
 /**
  * The simulation with balances and allowances of tokens set, as slots on top of its own overrides. Each is proved by reading it back from the
@@ -25,22 +29,22 @@ export async function setTokens(
       blocks.push(block)
       continue
     }
-    const prober = new Prober(simulation, blocks, block, run)
+    const rehearsal = new Rehearsal(simulation, blocks, { ...block, calls: [] }, run, NEEDED)
     const slots: SlotValue[] = []
     for (const setting of own) {
-      const slot = await explained(setting, () => findSlot(setting, prober, layouts))
+      const slot = await explained(setting, () => findSlot(setting, rehearsal, layouts))
       if (slot === undefined) continue
       if (slots.some(({ address, slot: other }) => address === slot.address && other === slot.slot))
         throw refused(setting, 'the token keeps it in the same slot as another one that is set')
       slots.push(slot)
     }
-    const proof = await prober.ask(own.map(questionOf), slots)
+    const proof = await probe(rehearsal, own.map(questionOf), slots)
     for (const [at, setting] of own.entries()) {
       const answer = answerIn(proof[at])
       if (answer !== setting.amount)
         throw refused(setting, `the token gives ${answer ?? 'nothing'} for it once it is set`)
     }
-    gas += prober.gas
+    gas += rehearsal.gas
     blocks.push(withSlots(block, slots))
   }
   return { simulation: { ...simulation, request: { ...simulation.request, blockStateCalls: blocks } }, gas }

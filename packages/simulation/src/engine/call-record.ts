@@ -151,6 +151,20 @@ export interface NamedContract {
   opcode: number
 }
 
+/** Whether the frame reverted or halted. */
+export function hasFailed({ reverted, halt }: Pick<Frame, 'reverted' | 'halt'>): boolean {
+  return reverted || halt !== undefined
+}
+
+/** The frames that neither failed nor are below one that did: what they did lasts. */
+export function lastingFrames(frames: readonly Frame[]): Frame[] {
+  let failedAt = Number.POSITIVE_INFINITY
+  return frames.filter((frame) => {
+    if (frame.depth <= failedAt) failedAt = hasFailed(frame) ? frame.depth : Number.POSITIVE_INFINITY
+    return failedAt === Number.POSITIVE_INFINITY
+  })
+}
+
 export interface FrameLog {
   /** How many frames its own had opened before it. */
   position: number

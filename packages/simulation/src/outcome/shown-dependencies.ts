@@ -83,7 +83,8 @@ export function changedFacts({ accounts }: Pick<CallRecord, 'accounts'>): ShownF
   ])
 }
 
-function changes({ accounts }: StateLayer, { kind, address, slot }: DecidingFact): boolean {
+/** Whether a layer changes the fact's value. */
+export function changes({ accounts }: StateLayer, { kind, address, slot }: DecidingFact): boolean {
   const change = address && accounts.get(address)
   if (!change) return false
   switch (kind) {

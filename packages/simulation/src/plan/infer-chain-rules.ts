@@ -66,6 +66,11 @@ export function impliedRules(header: BlockHeader, { stack }: Pick<ChainRules, 's
   return blob === undefined ? { fork } : { fork, blob }
 }
 
+/** The rules of a real block: as the chain's tell, or else as its header shows them. */
+export function rulesOf(header: BlockHeader, chain: ChainRules): BlockRules {
+  return rulesAt(chain, header.number, header.timestamp) ?? impliedRules(header, chain) ?? rulesOfHeader(header)
+}
+
 /**
  * Whether a block is known to be older than the fork that `inferChainRules` found at the head: its header lacks what that brought. What
  * Osaka and Karst brought shows in no header.

@@ -15,10 +15,10 @@ import type { OpeningBlock } from '../block/pinned-block.js'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
 import { type BlockRules, type ChainRules, FORK_RULES } from './chain-rules.js'
-import { impliedRules, isOlderThanInferred } from './infer-chain-rules.js'
+import { impliedRules, isOlderThanInferred, rulesOf } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
 import { NO_RECORDING, type Recording } from './recording.js'
-import { isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
+import { isForkActive, rulesAt } from './rules-at.js'
 import type { PlannedBlock, SimulationPlan } from './simulation-plan.js'
 
 const HIGHEST_TIMESTAMP = (1n << 64n) - 1n
@@ -41,7 +41,7 @@ export function planSimulation(
   opening?: OpeningBlock,
   recording: Recording = NO_RECORDING,
 ): SimulationPlan {
-  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules) ?? rulesOfHeader(base)
+  const baseRules = rulesOf(base, rules)
   if (base.blockAccessListHash !== undefined && !isForkActive(baseRules.fork, 'amsterdam')) {
     throw new RpcError(
       ErrorCode.serverError,

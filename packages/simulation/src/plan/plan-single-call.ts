@@ -1,11 +1,10 @@
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError, type SimulationLimits } from '@upfront/protocol'
 import type { OpeningBlock } from '../block/pinned-block.js'
 import type { ChainRules } from './chain-rules.js'
-import { impliedRules } from './infer-chain-rules.js'
+import { rulesOf } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
 import { planBlock } from './plan-simulation.js'
 import { NO_RECORDING, type Recording } from './recording.js'
-import { rulesAt, rulesOfHeader } from './rules-at.js'
 import type { SimulationPlan } from './simulation-plan.js'
 
 const HIGHEST_NUMBER = (1n << 64n) - 1n
@@ -31,7 +30,7 @@ export function planSingleCall(
   const { number = base.number + 1n, timestamp } = overrides
   if (number > HIGHEST_NUMBER)
     throw new RpcError(ErrorCode.invalidParams, 'params[3].number: expected a block number below 2^64')
-  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules) ?? rulesOfHeader(base)
+  const baseRules = rulesOf(base, rules)
   const before = {
     number: number - 1n,
     timestamp: timestamp === undefined ? base.timestamp : timestamp - 1n,

@@ -3,10 +3,10 @@ import type { SealedTransaction } from '../engine/block-carrier.js'
 import type { PreconfirmedTransaction } from '../engine/preconfirmation-executor.js'
 import { blobBaseFee } from '../plan/blob-gas.js'
 import type { ChainRules } from '../plan/chain-rules.js'
-import { impliedRules } from '../plan/infer-chain-rules.js'
+import { rulesOf } from '../plan/infer-chain-rules.js'
 import { planBlock } from '../plan/plan-simulation.js'
 import type { Recording } from '../plan/recording.js'
-import { rulesAt, rulesOfHeader } from '../plan/rules-at.js'
+import { rulesAt } from '../plan/rules-at.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 
 /** A block that transactions are run in again. */
@@ -29,7 +29,7 @@ export function planTransaction(
 ): SimulationPlan {
   const { number, timestamp, gasLimit, miner, mixHash, baseFeePerGas = 0n, excessBlobGas = 0n } = header
   const base = parentOf(header, parent)
-  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules) ?? rulesOfHeader(base)
+  const baseRules = rulesOf(base, rules)
   const fraction = rulesAt(rules, number, timestamp)?.blob?.baseFeeUpdateFraction
   const overrides = {
     ...{ number, timestamp, gasLimit, feeRecipient: miner, prevRandao: mixHash, baseFeePerGas },

@@ -2,8 +2,7 @@ import { type BlockHeader, toQuantity } from '@upfront/protocol'
 import { baseFeeParameters, nextBaseFee } from '../plan/base-fee.js'
 import { blobBaseFee, GAS_PER_BLOB, nextExcessBlobGas } from '../plan/blob-gas.js'
 import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
-import { impliedRules } from '../plan/infer-chain-rules.js'
-import { rulesAt, rulesOfHeader } from '../plan/rules-at.js'
+import { rulesOf } from '../plan/infer-chain-rules.js'
 
 /** What one transaction paid its block's fee recipient. */
 export interface PaidTip {
@@ -43,10 +42,6 @@ export function presentFeeHistory(
 /** `eth_blobBaseFee` with this block as the head: what a blob cost in it, in wei per blob gas. */
 export function blobFeeIn(header: BlockHeader, chain: ChainRules): bigint {
   return blobFeeOf(header.excessBlobGas, rulesOf(header, chain))
-}
-
-function rulesOf(header: BlockHeader, chain: ChainRules): BlockRules {
-  return rulesAt(chain, header.number, header.timestamp) ?? impliedRules(header, chain) ?? rulesOfHeader(header)
 }
 
 function feeAfter(header: BlockHeader, rules: BlockRules, chain: ChainRules): bigint {

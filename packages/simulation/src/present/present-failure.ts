@@ -1,7 +1,7 @@
 import { type Dialect, ErrorCode, type Hex, type SimulatedCall } from '@upfront/protocol'
 import type { FailedCall } from '../engine/engine.js'
 import { haltMessage } from './halt-message.js'
-import { decodeRevertReason } from './revert-reason.js'
+import { decodeRevertReason, revertWords } from './revert-reason.js'
 
 const REVERTED = 'execution reverted'
 const GAS_CAPPED = " (gas limit was capped by the RPC server's global gas cap)"
@@ -37,10 +37,10 @@ function describeRevert(data: Hex): string {
   }
 }
 
-function gethMessage(data: Hex): string {
-  const reason = decodeRevertReason(data)
-  if (reason.kind === 'error') return `${REVERTED}: ${reason.reason}`
-  return reason.kind === 'panic' ? `${REVERTED}: ${reason.meaning}` : REVERTED
+/** As geth words a revert. */
+export function gethMessage(data: Hex): string {
+  const words = revertWords(data)
+  return words === undefined ? REVERTED : `${REVERTED}: ${words}`
 }
 
 function shorten(data: Hex): string {

@@ -41,6 +41,13 @@ export function decodeRevertReason(data: Hex): RevertReason {
   return known ?? { kind: 'custom', selector, data: `0x${body}` }
 }
 
+/** The reason of `Error(string)`, or what a `Panic(uint256)` means; undefined for anything else. */
+export function revertWords(data: Hex): string | undefined {
+  const said = decodeRevertReason(data)
+  if (said.kind === 'error') return said.reason
+  return said.kind === 'panic' ? said.meaning : undefined
+}
+
 function decodeError(body: string): RevertReason | undefined {
   const offset = wordAt(body, 0)
   if (offset === undefined) return undefined

@@ -1,7 +1,7 @@
 import { type Address, type CallTracerConfig, type Hash, type Hex, toQuantity } from '@upfront/protocol'
-import type { CallRecord, Frame, FrameKind } from '../engine/call-record.js'
+import { type CallRecord, type Frame, type FrameKind, hasFailed, lastingFrames } from '../engine/call-record.js'
 import { haltMessage } from '../present/halt-message.js'
-import { decodeRevertReason } from '../present/revert-reason.js'
+import { revertWords } from '../present/revert-reason.js'
 
 /** A frame as geth's callTracer writes it (eth/tracers/native/call.go): empty fields are left out. */
 export interface CallFrame {
@@ -71,10 +71,8 @@ function errorOf({ halt }: Frame): string {
 }
 
 function revertReasonOf({ reverted, output }: Frame): { revertReason?: string } {
-  if (!reverted) return {}
-  const said = decodeRevertReason(output)
-  const revertReason = said.kind === 'error' ? said.reason : said.kind === 'panic' ? said.meaning : ''
-  return revertReason === '' ? {} : { revertReason }
+  const revertReason = reverted ? revertWords(output) : undefined
+  return revertReason ? { revertReason } : {}
 }
 
 function nest(trace: CallFrame, frames: readonly Frame[]): void {
@@ -90,17 +88,7 @@ function nest(trace: CallFrame, frames: readonly Frame[]): void {
 
 /** How many logs of a call its receipt has, without those of traced transfers. */
 export function countLogs({ frames }: CallRecord): number {
-  let count = 0
-  let failedAt = Number.POSITIVE_INFINITY
-  for (const frame of frames) {
-    if (frame.depth <= failedAt) failedAt = hasFailed(frame) ? frame.depth : Number.POSITIVE_INFINITY
-    if (failedAt === Number.POSITIVE_INFINITY) count += frame.logs.length
-  }
-  return count
-}
-
-function hasFailed({ reverted, halt }: Frame): boolean {
-  return reverted || halt !== undefined
+  return lastingFrames(frames).reduce((count, { logs }) => count + logs.length, 0)
 }
 
 /** Logs of frames that failed, or that are below one that did, are left out; their indices are given away again. */
