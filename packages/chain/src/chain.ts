@@ -179,8 +179,8 @@ export class Chain {
   /** Where a transaction stands in the chain up to the head, as far as it is kept; undefined while the node must be asked for the head. */
   find(transaction: Hash): { block: FollowedBlock; index: number } | undefined {
     const head = this.head.current()?.header
-    if (!this.answersReads || head === undefined || !this.head.kept.leadsTo(head)) return undefined
-    for (const block of this.head.kept.newestFirst()) {
+    if (!this.answersReads || head === undefined) return undefined
+    for (const block of this.head.kept.newestFirst(head)) {
       const index = indexesOf(block).get(transaction)
       if (index !== undefined) return { block, index }
     }

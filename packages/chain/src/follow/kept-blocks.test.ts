@@ -54,6 +54,16 @@ describe('KeptBlocks', () => {
     expect([9n, 10n, 11n].map((number) => kept.at(number)?.header.hash)).toEqual([hashOf(9), hashOf(10), hashOf(11)])
   })
 
+  it('goes through the ancestors of a head that is not taken up yet, and no blocks of another branch', async () => {
+    const kept = await following(10)
+    const ancestors = (head: ReturnType<typeof block>) =>
+      [...kept.newestFirst(head.header)].map(({ header }) => header.number)
+    expect(ancestors(block(10, 1, 0)).slice(0, 2)).toEqual([9n, 8n])
+    expect(ancestors(block(9, 1, 0)).slice(0, 2)).toEqual([8n, 7n])
+    expect(ancestors(block(11)).slice(0, 2)).toEqual([10n, 9n])
+    expect(ancestors(block(11, 1))).toEqual([])
+  })
+
   it('goes back to a block of the chain, and forward again', async () => {
     const kept = await following(10)
     expect(await lead(kept, block(8))).toMatchObject({

@@ -1,6 +1,6 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
-import { Branch } from './branch.js'
+import { Branch, type Linked } from './branch.js'
 
 /** Of the chain up to the newest head that was taken up. */
 const MOST_BLOCKS = 64
@@ -61,12 +61,12 @@ export class KeptBlocks<B extends WithHeader> {
     return this.#chain.tip
   }
 
-  /** Of the chain, newest first, as far as they are kept. */
-  *newestFirst(): Generator<B> {
-    for (const { hash } of this.#chain.blocks.toReversed()) {
-      const block = this.#blocks.get(hash)
-      if (block === undefined) return
+  /** A head and its ancestors, newest first, as far as they are kept; without the head where it alone is not. */
+  *newestFirst(head: Linked | undefined = this.#chain.tip): Generator<B> {
+    let block = head && (this.#blocks.get(head.hash) ?? this.#blocks.get(head.parentHash))
+    for (let left = MOST_BLOCKS; block !== undefined && left > 0; left -= 1) {
       yield block
+      block = this.#blocks.get(block.header.parentHash)
     }
   }
 
