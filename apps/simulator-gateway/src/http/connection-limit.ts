@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from '../limits/client-of.js'
 import type { Memory } from '../limits/memory.js'
 import { Overloaded, RETRY_AFTER_SECONDS } from '../limits/refused.js'
+import { Tally } from '../limits/tally.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 
 /** What an open connection takes in memory, idle or not. */
@@ -33,7 +34,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
 class Connections {
   /** By client, or network of several; the oldest first. */
   readonly #open = new Map<string, Set<Socket>>()
-  readonly #byClient = new Map<string, number>()
+  readonly #byClient = new Tally()
   /** On which requests that Node reads are under way: how many. */
   readonly #busy = new WeakMap<Socket, number>()
   #count = 0
@@ -56,14 +57,12 @@ class Connections {
       return false
     }
     this.#count += 1
-    this.#byClient.set(client, (this.#byClient.get(client) ?? 0) + 1)
+    this.#byClient.add(client)
     const sockets = this.#open.get(group) ?? new Set()
     this.#open.set(group, sockets.add(socket))
     socket.once('close', () => {
       memory.give(CONNECTION_BYTES)
-      const left = (this.#byClient.get(client) ?? 1) - 1
-      if (left === 0) this.#byClient.delete(client)
-      else this.#byClient.set(client, left)
+      this.#byClient.add(client, -1)
       this.#remove(group, socket)
     })
     return true
@@ -81,7 +80,7 @@ class Connections {
   #hasItsShare(client: string, group: string): boolean {
     const { perClient } = this.#limits
     if (perClient === undefined) return false
-    if ((this.#byClient.get(client) ?? 0) >= perClient) return true
+    if (this.#byClient.of(client) >= perClient) return true
     return group !== client && (this.#open.get(group)?.size ?? 0) >= MOST_TIMES_OF_A_NETWORK * perClient
   }
 

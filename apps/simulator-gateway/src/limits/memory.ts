@@ -1,5 +1,6 @@
 import type { MemoryShare } from '@upfront/fast-http'
 import { Overloaded } from './refused.js'
+import { Tally } from './tally.js'
 
 /** Smaller bodies and answers are bounded by the number of connections alone. */
 export const SMALL_BYTES = 65_536
@@ -48,7 +49,7 @@ export class Memory {
   /** Bytes that requests may hold together. */
   readonly capacity: number
   #held = 0
-  readonly #bodies = new Map<string, number>()
+  readonly #bodies = new Tally()
 
   /** @param limit of the whole process, in bytes */
   constructor(readonly limit: number) {
@@ -75,19 +76,16 @@ export class Memory {
    * @param client as `clientOf` names it
    */
   bodiesOf(client: string): MemoryShare {
-    const held = () => this.#bodies.get(client) ?? 0
     return {
       take: (bytes) => {
-        if (held() + bytes > this.capacity * FOR_BODIES - this.#held - bytes)
+        if (this.#bodies.of(client) + bytes > this.capacity * FOR_BODIES - this.#held - bytes)
           throw new Overloaded('too little memory is free for the body')
         this.take(bytes)
-        this.#bodies.set(client, held() + bytes)
+        this.#bodies.add(client, bytes)
       },
       give: (bytes) => {
         this.give(bytes)
-        const left = held() - bytes
-        if (left > 0) this.#bodies.set(client, left)
-        else this.#bodies.delete(client)
+        this.#bodies.add(client, -bytes)
       },
     }
   }

@@ -1,5 +1,6 @@
 import { type Cancellation, onAbort } from '@upfront/node'
 import { ClientGone, Overloaded } from './refused.js'
+import { Tally } from './tally.js'
 
 /** Who a turn is for. */
 export interface Client {
@@ -31,7 +32,7 @@ export class RequestQueue {
   #queued = 0
   #isHeld = false
   /** Units that each client holds. */
-  readonly #held = new Map<string, number>()
+  readonly #held = new Tally()
   /** Clients of which one request takes nothing of the capacity. */
   readonly #firsts = new Set<string>()
   readonly #paid: Line = new Map()
@@ -63,7 +64,7 @@ export class RequestQueue {
   enter(client: Client, cancellation: Cancellation, units = 1): Promise<void> | undefined {
     const { name, pays } = client
     const line = pays ? this.#paid : this.#free
-    const isItsOnly = !this.#held.has(name) && !line.has(name)
+    const isItsOnly = this.#held.of(name) === 0 && !line.has(name)
     if ((!this.#isHeld || isItsOnly) && this.#mayHold(name, units)) {
       this.#take(name, units)
       return undefined
@@ -102,10 +103,8 @@ export class RequestQueue {
 
   leave({ name }: Client, units = 1): void {
     this.#inFlight -= 1
-    const held = (this.#held.get(name) ?? 0) - units
-    if (held > 0) this.#held.set(name, held)
-    else this.#held.delete(name)
-    if (held > 0 || !this.#firsts.delete(name)) this.#taken -= units
+    this.#held.add(name, -units)
+    if (this.#held.of(name) > 0 || !this.#firsts.delete(name)) this.#taken -= units
     if (this.#queued > 0 && !this.#isHeld) this.#admit()
   }
 
@@ -132,17 +131,17 @@ export class RequestQueue {
   }
 
   #mayHold(name: string, units: number): boolean {
-    const held = this.#held.get(name) ?? 0
+    const held = this.#held.of(name)
     if (held === 0 && this.#firsts.size < this.#forFirst) return true
     return held + units <= this.#capacity - this.#taken - (this.#firsts.has(name) ? 1 : 0)
   }
 
   #take(name: string, units: number): void {
     this.#inFlight += 1
-    const held = this.#held.get(name) ?? 0
+    const held = this.#held.of(name)
     if (held === 0 && this.#firsts.size < this.#forFirst) this.#firsts.add(name)
     else this.#taken += units
-    this.#held.set(name, held + units)
+    this.#held.add(name, units)
   }
 
   #admit(): void {
@@ -152,7 +151,7 @@ export class RequestQueue {
   #next(): Waiting | undefined {
     for (const line of [this.#paid, this.#free]) {
       const name = lowest(line, (candidate, waiting) =>
-        this.#mayHold(candidate, first(waiting).units) ? (this.#held.get(candidate) ?? 0) : Number.POSITIVE_INFINITY,
+        this.#mayHold(candidate, first(waiting).units) ? this.#held.of(candidate) : Number.POSITIVE_INFINITY,
       )
       if (name === undefined) continue
       const waiting = line.get(name)!

@@ -54,6 +54,22 @@ describe('Filters', () => {
     await filters.make('a', begin)
   })
 
+  it('gives the clients of an IPv6 network together what four may have, and says when all are taken', async () => {
+    const filters = new Filters()
+    const { begin } = source()
+    const make = (client: string, count: number) =>
+      Promise.all(Array.from({ length: count }, () => filters.make(client, begin)))
+    for (const host of [1, 2, 3]) await make(`8193:3512:1:${host}`, 64)
+    const [id] = await make('8193:3512:1:4', 64)
+    await expect(filters.make('8193:3512:1:5', begin)).rejects.toThrow('256 filters')
+    filters.end(id!)
+    await make('8193:3512:1:5', 1)
+    await make('8193:3512:2:5', 1)
+    for (let client = 0; client < 60; client += 1) await make(`192.0.2.${client}`, 63)
+    await make('198.51.100.1', 59)
+    await expect(filters.make('198.51.100.2', begin)).rejects.toThrow('all filters are taken')
+  })
+
   it('counts none that could not be made', async () => {
     const filters = new Filters()
     for (let n = 0; n < 70; n += 1)

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { ErrorCode, RpcError } from '@upfront/protocol'
+import { MOST_TIMES_OF_A_NETWORK, networkOf } from '../limits/client-of.js'
+import { Tally } from '../limits/tally.js'
 
 /** A filter that nobody asks for so long is forgotten (geth's time). */
 const EXPIRES_MS = 300_000
 const MOST_OF_A_CLIENT = 64
+const MOST_OF_A_NETWORK = MOST_TIMES_OF_A_NETWORK * MOST_OF_A_CLIENT
 const MOST_OF_ALL = 4_096
 /** Characters of changes that wait to be asked for. */
 const MOST_WAITING = 1024 * 1024
@@ -29,23 +32,27 @@ export type FilterSource = (note: (...changes: string[]) => void, ended: () => v
  */
 export class Filters {
   readonly #filters = new Map<string, Filter>()
-  readonly #ofClient = new Map<string, number>()
+  /** By client, and by network of clients. */
+  readonly #count = new Tally()
   #length = 0
 
   /**
    * Makes a filter.
    * @param logs the parameters of `eth_getLogs` that it stands for
    * @returns its id
-   * @throws RpcError -32005 where the client has all it may have; what `source` does
+   * @throws RpcError -32005 where the client, its network or all clients have all they may have; what `source` does
    */
   async make(client: string, source: FilterSource, logs?: object): Promise<string> {
-    if ((this.#ofClient.get(client) ?? 0) >= MOST_OF_A_CLIENT || this.#filters.size >= MOST_OF_ALL)
-      throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MOST_OF_A_CLIENT} filters`)
+    const network = networkOf(client)
+    if (this.#count.of(client) >= MOST_OF_A_CLIENT) throw full(`a client may have ${MOST_OF_A_CLIENT} filters`)
+    if (network !== undefined && this.#count.of(network) >= MOST_OF_A_NETWORK)
+      throw full(`the clients of a network may have ${MOST_OF_A_NETWORK} filters`)
+    if (this.#filters.size >= MOST_OF_ALL) throw full(`all filters are taken: there are ${MOST_OF_ALL}`)
     const id = `0x${randomBytes(16).toString('hex')}`
     const timer = setTimeout(() => this.end(id), EXPIRES_MS).unref()
     const filter: Filter = { client, logs, changes: [], length: 0, timer, leave: () => undefined }
     this.#filters.set(id, filter)
-    this.#ofClient.set(client, (this.#ofClient.get(client) ?? 0) + 1)
+    this.#add(client, 1)
     try {
       const leave = await source(
         (...changes) => this.#note(id, changes),
@@ -87,11 +94,15 @@ export class Filters {
     this.#filters.delete(id)
     clearTimeout(filter.timer)
     this.#length -= filter.length
-    const left = this.#ofClient.get(filter.client)! - 1
-    if (left > 0) this.#ofClient.set(filter.client, left)
-    else this.#ofClient.delete(filter.client)
+    this.#add(filter.client, -1)
     filter.leave()
     return true
+  }
+
+  #add(client: string, filters: 1 | -1): void {
+    this.#count.add(client, filters)
+    const network = networkOf(client)
+    if (network !== undefined) this.#count.add(network, filters)
   }
 
   #note(id: string, changes: readonly string[]): void {
@@ -110,6 +121,10 @@ export class Filters {
     if (filter === undefined) throw noFilter()
     return filter
   }
+}
+
+function full(message: string): RpcError {
+  return new RpcError(ErrorCode.limitExceeded, message)
 }
 
 /** In geth's words. */

@@ -6,6 +6,7 @@ import { createLogger } from '@upfront/service'
 import WebSocket, { WebSocketServer } from 'ws'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
+import { Tally } from '../limits/tally.js'
 import type { Budget } from '../requests/request.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { WebSocketConnection } from './web-socket-connection.js'
@@ -32,7 +33,7 @@ async function connected(options: WebSocket.ClientOptions) {
       memory: new Memory(2 ** 30),
       logger: createLogger({ level: 'silent' }),
       answerTimeoutMs: 1_000,
-      subscriptions: () => 0,
+      subscriptions: new Tally(),
     },
   )
   return { client, connection, webSocket, socket, close: () => server.close() }

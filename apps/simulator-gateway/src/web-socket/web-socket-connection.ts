@@ -9,6 +9,7 @@ import type { Caller, FreeBudget } from '../limits/free-budget.js'
 import { LONG_BODIES } from '../limits/long-bodies.js'
 import { type Memory, SMALL_BYTES } from '../limits/memory.js'
 import { ClientGone } from '../limits/refused.js'
+import type { Tally } from '../limits/tally.js'
 import { endUnlessRead, lengthOf } from '../requests/answer-sender.js'
 import type { Budget } from '../requests/request.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
@@ -54,8 +55,8 @@ export interface WebSocketServices {
   answerTimeoutMs: number
   /** Waits for the state that the client asks each message to stand on. @throws or rejects with what to answer instead */
   waits?: (() => Promise<unknown>) | undefined
-  /** Of all connections of this client. */
-  subscriptions: () => number
+  /** Subscriptions of all connections, by client. */
+  subscriptions: Tally
 }
 
 interface Subscription {
@@ -86,13 +87,16 @@ export class WebSocketConnection implements Subscriber {
   /** What the last ping held, until it is answered. */
   #pinged: Buffer | undefined
   readonly #client: WebSocketClient
+  /** By which the client is counted. */
+  readonly #name: string
   readonly #services: WebSocketServices
 
   constructor(client: WebSocketClient, services: WebSocketServices) {
     this.#client = client
     this.#services = services
     const { webSocket, socket, caller } = client
-    this.#share = services.memory.bodiesOf(clientOf(caller))
+    this.#name = clientOf(caller)
+    this.#share = services.memory.bodiesOf(this.#name)
     this.#sender = new MessageSender(webSocket, socket, this.#share, services.answerTimeoutMs)
     // Before the WebSocket takes them.
     socket.prependListener('data', ({ length }: Buffer) => this.#arrive(length))
@@ -106,11 +110,6 @@ export class WebSocketConnection implements Subscriber {
       if (this.#pinged?.equals(data)) this.#pinged = undefined
     })
     webSocket.once('close', () => this.#close())
-  }
-
-  /** By which the client is counted: see `clientOf`. */
-  get name(): string {
-    return clientOf(this.#client.caller)
   }
 
   get subscribed(): number {
@@ -156,11 +155,12 @@ export class WebSocketConnection implements Subscriber {
     if (this.#subscriptions.size >= MOST_SUBSCRIPTIONS)
       throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`)
     const id = `0x${randomBytes(16).toString('hex')}`
-    if (this.#services.subscriptions() >= MOST_SUBSCRIPTIONS_OF_A_CLIENT)
+    if (this.#services.subscriptions.of(this.#name) >= MOST_SUBSCRIPTIONS_OF_A_CLIENT)
       throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MOST_SUBSCRIPTIONS_OF_A_CLIENT} subscriptions`)
     const subscription: Subscription = { bytes: COPIES_KEPT * Math.max(kept, this.#messageBytes) }
     this.#share.take(subscription.bytes)
     this.#subscriptions.set(id, subscription)
+    this.#services.subscriptions.add(this.#name)
     // Notifications wait until the answer that opens their subscription is sent.
     this.#sender.hold()
     try {
@@ -181,6 +181,7 @@ export class WebSocketConnection implements Subscriber {
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return false
     this.#subscriptions.delete(id)
+    this.#services.subscriptions.add(this.#name, -1)
     this.#share.give(subscription.bytes)
     subscription.end?.()
     return true

@@ -7,9 +7,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Callers, callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
-import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
+import { Tally } from '../limits/tally.js'
 import { MIN_STATE_HEADER, MinState } from '../pending/min-state.js'
 import { Admission } from '../requests/admission.js'
 import { dialectOf, ETHEREUM_PATH } from '../requests/request.js'
@@ -30,6 +30,7 @@ const PING_MS = 30_000
 @Injectable()
 export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
   private readonly open = new Set<WebSocketConnection>()
+  private readonly subscriptions = new Tally()
   private pinging: NodeJS.Timeout | undefined
 
   constructor(
@@ -110,9 +111,6 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     const dialect = dialectOf(request, this.environment.DIALECT)
     const { endpoint, free, memory, logger } = this
     const caller = callerOf(request)
-    const client = clientOf(caller)
-    const subscriptions = () =>
-      [...this.open].reduce((count, each) => count + (each.name === client ? each.subscribed : 0), 0)
     const connection = new WebSocketConnection(
       { webSocket: socket, socket: request.raw.socket, caller, dialect },
       {
@@ -123,7 +121,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
         logger,
         answerTimeoutMs: FIXED.answerMs,
         waits: this.waitsFor(request),
-        subscriptions,
+        subscriptions: this.subscriptions,
       },
     )
     this.open.add(connection)
