@@ -11,6 +11,11 @@ export class Overloaded extends RpcError {
   }
 }
 
+/** A request that is wrong as a whole: -32600, with this HTTP status. */
+export function refused(status: number, message: string): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, message, undefined, status)
+}
+
 /** HTTP 429: the client has used up what it may have for free. */
 export class RateLimited extends RpcError {
   constructor(

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Injectable } from '@nestjs/common'
 import { Chain, newestBlock, Preconfirmed } from '@upfront/chain'
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { unlessAborted } from '@upfront/node'
 import { FIXED } from '../environment/fixed.js'
-import { Overloaded } from '../limits/refused.js'
+import { Overloaded, refused } from '../limits/refused.js'
 import { RequestView } from './request-view.js'
 
 /** The request header, of a WebSocket also the query's parameter, that asks for a state at least as new as one that the client has seen, or as the node's newest: `fresh`. */
@@ -25,6 +26,9 @@ interface WantedState {
 /** Lets requests that name a state wait until this replica has it: a client may have seen it at another. */
 @Injectable()
 export class MinState {
+  private looking: Promise<bigint> | undefined
+  private next: Promise<bigint> | undefined
+
   constructor(
     private readonly chain: Chain,
     private readonly preconfirmed: Preconfirmed,
@@ -44,30 +48,48 @@ export class MinState {
 
   private async reached(wanted: WantedState): Promise<void> {
     const { minStateWaitMs: timeoutMs } = FIXED
-    const deadline = performance.now() + timeoutMs
-    while (!(await this.has(wanted, deadline))) {
-      if (performance.now() >= deadline) {
-        const state = `block ${wanted.block}${wanted.flashblock === undefined ? '' : `, flashblock ${wanted.flashblock}`}`
-        throw new Overloaded(`${MIN_STATE_HEADER}: this replica has not reached ${state} within ${timeoutMs} ms`)
-      }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      if (this.shows(wanted)) return
+      let head = this.head()
+      while ((await unlessAborted(head, signal)) < wanted.block && !this.shows(wanted)) head = this.laterHead()
+    } catch (error) {
+      if (!signal.aborted) throw error
+      const state = `block ${wanted.block}${wanted.flashblock === undefined ? '' : `, flashblock ${wanted.flashblock}`}`
+      throw new Overloaded(`${MIN_STATE_HEADER}: this replica has not reached ${state} within ${timeoutMs} ms`)
     }
   }
 
-  private async has({ block, flashblock }: WantedState, deadline: number): Promise<boolean> {
+  private shows({ block, flashblock }: WantedState): boolean {
     const snapshot = this.preconfirmed.enabled ? this.preconfirmed.snapshotFor(new RequestView()) : undefined
-    if (snapshot !== undefined && flashblock !== undefined) {
-      const { environment, index } = newestBlock(snapshot)
-      if (environment.number > block || (environment.number === block && index >= flashblock)) return true
-    }
-    // Requests stand on this head, or a newer one, from now on.
-    const signal = AbortSignal.timeout(Math.max(1, Math.ceil(deadline - performance.now())))
-    try {
-      return (await this.chain.resolver.head({ signal })).number >= block
-    } catch (error) {
-      if (signal.aborted) return false
-      throw error
-    }
+    if (snapshot === undefined || flashblock === undefined) return false
+    const { environment, index } = newestBlock(snapshot)
+    return environment.number > block || (environment.number === block && index >= flashblock)
+  }
+
+  /** The number of the block that requests stand on from now on, or on a newer one. One look for all who ask at the same time. */
+  private head(): Promise<bigint> {
+    this.looking ??= this.look().finally(() => {
+      this.looking = undefined
+    })
+    return this.looking
+  }
+
+  /** `head`, a little later: for all who wait. */
+  private laterHead(): Promise<bigint> {
+    this.next ??= this.rest()
+    return this.next
+  }
+
+  private async rest(): Promise<bigint> {
+    await sleep(LOOK_EVERY_MS)
+    this.next = undefined
+    return this.head()
+  }
+
+  private async look(): Promise<bigint> {
+    const deadline = performance.now() + FIXED.minStateWaitMs
+    return (await this.chain.resolver.head({ deadline })).number
   }
 }
 
@@ -76,7 +98,7 @@ function wantedState(header: string): WantedState {
   const block = BLOCK.exec(header)?.[1] ?? /^\d{1,20}$/.exec(header)?.[0]
   if (block === undefined) {
     const expected = 'expected `fresh`, a block number, or what `upfront-state` said, such as `latest; block=104`'
-    throw new RpcError(ErrorCode.invalidRequest, `${MIN_STATE_HEADER}: ${expected}`, undefined, 400)
+    throw refused(400, `${MIN_STATE_HEADER}: ${expected}`)
   }
   const flashblock = FLASHBLOCK.exec(header)?.[1]
   return { block: BigInt(block), ...(flashblock !== undefined && { flashblock: Number(flashblock) }) }
