@@ -73,6 +73,10 @@ export class RequestContext implements RpcContext {
     return new RequestContext(this.#request, this.#turn, this.#free, this.view, simulated)
   }
 
+  inDialect(dialect: Dialect): RequestContext {
+    return new RequestContext({ ...this.#request, dialect }, this.#turn, this.#free, this.view, this.simulated)
+  }
+
   async admit(calls: number): Promise<void> {
     if (!this.isSold) await this.#free.takeMore(this.#request.caller, calls - 1)
   }

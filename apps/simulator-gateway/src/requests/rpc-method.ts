@@ -1,5 +1,5 @@
 import type { Awaitable } from '@upfront/node'
-import type { Inspection, JsonText } from '@upfront/protocol'
+import type { Dialect, Inspection, JsonText } from '@upfront/protocol'
 import type { Simulation, SimulationAnswer } from '@upfront/simulation'
 import type { SimulationContext } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
@@ -20,6 +20,8 @@ export interface RpcContext extends SimulationContext {
   readonly client: string
   /** Is told of the simulation that a method shows in another shape, before it shows it. */
   readonly simulated?: ((shown: ShownSimulation) => Awaitable<void>) | undefined
+  /** The same request, its answers in this dialect's words. */
+  inDialect(dialect: Dialect): SimulationContext
   /** Serves a call in the place of its method, where the request as a whole decides how. */
   serve?: ((name: string, method: RpcMethod, params: unknown) => Awaitable<RpcResult>) | undefined
   /** Where the request came over a connection that takes notifications. */

@@ -3,7 +3,7 @@ import type { DecodedFrame, InspectedCall, ShownApproval, ShownAsset } from '@up
 import { knownChainRules } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorded, type Recorder } from './recorder.js'
-import { argumentsOf, failureOf } from './words.js'
+import { argumentsOf, failureOf, flat } from './words.js'
 
 // Alchemy's simulation methods. Source: https://www.alchemy.com/docs/reference/simulation-asset-changes and …-execution.
 
@@ -152,8 +152,4 @@ function eventOf({ decoded }: InspectedCall, index: number): object {
   const event = decoded?.logs[index]
   if (!event) return {}
   return { decoded: { authority: event.from ?? null, eventName: event.name, inputs: argumentsOf(event) } }
-}
-
-function flat(top: DecodedFrame): DecodedFrame[] {
-  return [top, ...(top.calls ?? []).flatMap(flat)]
 }

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorder } from './recorder.js'
-import { failureOf } from './words.js'
+import { failureOf, given } from './words.js'
 
 /** `upfront_estimateGas`: what `eth_estimateGas` is asked, and beside a limit with which no inner call runs short what else the call pays. */
 export function estimateMethods(recorder: Recorder): [string, RpcMethod][] {
@@ -10,14 +10,10 @@ export function estimateMethods(recorder: Recorder): [string, RpcMethod][] {
       'upfront_estimateGas',
       async (params, context) => {
         const [call, block, stateOverrides, blockOverrides] = listOf(params, 4)
-        const overrides = {
-          ...(stateOverrides != null && { stateOverrides }),
-          ...(blockOverrides != null && { blockOverrides }),
-        }
         const { calls } = await recorder.record(
           {
             payload: {
-              blockStateCalls: [{ ...overrides, calls: [call] }],
+              blockStateCalls: [{ ...given({ stateOverrides, blockOverrides }), calls: [call] }],
               ...{ gasLimits: true, fees: true, decode: true },
             },
             block,

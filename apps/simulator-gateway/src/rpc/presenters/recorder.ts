@@ -1,7 +1,6 @@
 import { type BlockHeader, decodeList, ErrorCode, RpcError } from '@upfront/protocol'
 import type { CallRecord, InspectedBlock, InspectedCall } from '@upfront/simulation'
 import type { RpcContext } from '../../requests/rpc-method.js'
-import type { SimulationContext } from '../../simulate/simulation-context.js'
 import type { Simulator } from '../../simulate/simulator.js'
 
 /** What is asked of `upfront_simulate` in another service's name. */
@@ -36,7 +35,7 @@ export class Recorder {
       return await this.#simulator.simulate(
         'upfront_simulate',
         params,
-        wordedAsGeth(context),
+        context.inDialect('ethereum'),
         async (answer, simulation, inspection) => {
           const { json, records } = answer
           const { base, rules } = simulation
@@ -54,24 +53,6 @@ export class Recorder {
     } catch (error) {
       throw error instanceof RpcError ? placed(error, places) : error
     }
-  }
-}
-
-/** The signal is made when it is first asked for: copying it would ask. */
-function wordedAsGeth(context: RpcContext): SimulationContext {
-  const { deadline, view, limits, isSold } = context
-  return {
-    dialect: 'ethereum',
-    get signal() {
-      return context.signal
-    },
-    deadline,
-    view,
-    limits,
-    ...(isSold && { isSold }),
-    reserve: (bytes) => context.reserve?.(bytes),
-    spend: (cost) => context.spend?.(cost),
-    spendInVain: (cost) => context.spendInVain?.(cost),
   }
 }
 

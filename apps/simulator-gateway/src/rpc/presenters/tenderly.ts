@@ -2,7 +2,7 @@ import { decodeList, decodeObject, ErrorCode, formatUnits, type Hex, RpcError, t
 import { type AccountDiff, type AssetChanges, type DecodedFrame, type InspectedCall } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorded, type Recorder } from './recorder.js'
-import { argumentsOf, failureOf, traceAddresses } from './words.js'
+import { argumentsOf, failureOf, flat, given as present, traceAddresses } from './words.js'
 
 // Tenderly's methods. Source: https://docs.tenderly.co/node/rpc-reference/ethereum-mainnet/tenderly_simulateTransaction
 
@@ -21,8 +21,7 @@ export function tenderlyMethods(recorder: Recorder): [string, RpcMethod][] {
           blockStateCalls: [
             {
               calls: calls.map((call, index) => transactionOf(call, place(index))),
-              ...(stateOverrides != null && { stateOverrides }),
-              ...(blockOverrides != null && { blockOverrides: blockOverridesOf(blockOverrides) }),
+              ...present({ stateOverrides, blockOverrides: blockOverrides && blockOverridesOf(blockOverrides) }),
             },
           ],
           ...shown,
@@ -67,12 +66,7 @@ function transactionOf(given: unknown, place: string): unknown {
 
 function blockOverridesOf(given: unknown): object {
   const { coinbase, random, baseFee, ...rest } = decodeObject(given, 'params[3]')
-  return {
-    ...rest,
-    ...(coinbase != null && { feeRecipient: coinbase }),
-    ...(random != null && { prevRandao: random }),
-    ...(baseFee != null && { baseFeePerGas: baseFee }),
-  }
+  return { ...rest, ...present({ feeRecipient: coinbase, prevRandao: random, baseFeePerGas: baseFee }) }
 }
 
 function simulations({ calls }: Recorded): unknown[] {
@@ -107,7 +101,7 @@ function simulations({ calls }: Recorded): unknown[] {
 }
 
 function frames(call: InspectedCall, record: Recorded['calls'][number]['record']): unknown[] {
-  const decoded = flatten(call.trace as DecodedFrame)
+  const decoded = flat(call.trace as DecodedFrame)
   return traceAddresses(record.frames).map(({ traceAddress, subtraces }, index) => {
     const { type, from, to, gas, gasUsed, value, input, output, error, decoded: known } = decoded[index]!
     return {
@@ -127,10 +121,6 @@ function frames(call: InspectedCall, record: Recorded['calls'][number]['record']
       traceAddress,
     }
   })
-}
-
-function flatten(top: DecodedFrame): DecodedFrame[] {
-  return [top, ...(top.calls ?? []).flatMap(flatten)]
 }
 
 function assetChanges(changes: AssetChanges | undefined): unknown[] {

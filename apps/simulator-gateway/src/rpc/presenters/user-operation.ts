@@ -1,6 +1,7 @@
 import { decodeObject, ErrorCode, INSPECTION_FIELDS, RpcError } from '@upfront/protocol'
 import type { RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorder } from './recorder.js'
+import { given as present } from './words.js'
 
 const CALL_FIELDS = ['userOperation', 'entryPoint']
 const BLOCK_FIELDS = ['stateOverrides', 'blockOverrides']
@@ -20,10 +21,7 @@ export function userOperationMethods(recorder: Recorder): [string, RpcMethod][] 
             ErrorCode.invalidParams,
             `params[0].${unknown}: unknown field; known fields: ${KNOWN.join(', ')}`,
           )
-        const fields = {
-          ...(stateOverrides != null && { stateOverrides }),
-          ...(blockOverrides != null && { blockOverrides }),
-        }
+        const fields = present({ stateOverrides, blockOverrides })
         const { blocks } = await recorder.record(
           {
             payload: { blockStateCalls: [{ ...fields, calls: [{ userOperation, entryPoint }] }], ...shown },

@@ -1,4 +1,4 @@
-import type { Decoded, Frame, InspectedCall } from '@upfront/simulation'
+import type { Decoded, DecodedFrame, Frame, InspectedCall } from '@upfront/simulation'
 
 /** An argument as other services show it. */
 export interface Argument {
@@ -57,4 +57,14 @@ export function traceAddresses(
     made.push(entry)
   }
   return made
+}
+
+/** A frame and all below it, in the order in which they began. */
+export function flat(top: DecodedFrame): DecodedFrame[] {
+  return [top, ...(top.calls ?? []).flatMap(flat)]
+}
+
+/** The fields that are neither null nor absent: other services take null for absent. */
+export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null))
 }
