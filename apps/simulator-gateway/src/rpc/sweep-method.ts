@@ -10,14 +10,15 @@ import {
   takePositions,
   toQuantity,
 } from '@upfront/protocol'
-import type { OpenedPrefix, PinnedBlock, Probe, TouchedList } from '@upfront/simulation'
+import { AnswerTooLong, type OpenedPrefix, type PinnedBlock, type Probe, type TouchedList } from '@upfront/simulation'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-bases.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { bounded } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { blockParameter, decoding, timeOf } from './reading.js'
 
+/** What is reserved for each byte of the outcomes. */
+const COPIES = 3
 const START = { blockNumber: 'pending', transactionIndex: 0 }
 
 interface Sweeping {
@@ -54,6 +55,7 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
     // All that the last position needs at once.
     await sweeping.positions.after(opened, Math.max(...asked), timeOf(context))
     const outcomes: string[] = []
+    let length = 0
     let gasUsed = 0n
     // Of one call contracts are asked the same nearly everywhere.
     let probes: Probe[] = []
@@ -96,8 +98,11 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
       const before = transactions[transactionIndex]
       const place = JSON.stringify({ transactionIndex: toQuantity(BigInt(transactionIndex)), before })
       outcomes.push(`${place.slice(0, -1)},${last.outcome.slice(1)}`)
+      length += place.length + last.outcome.length
+      if (length > context.limits.answerBytes) throw new AnswerTooLong(context.limits.answerBytes)
+      context.reserve?.(COPIES * length)
     }
-    return bounded(`[${outcomes.join()}]`, context.limits)
+    return `[${outcomes.join()}]`
   })
   return (params, context) =>
     isSwept(params)
