@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { type MemoryShare, ReceivedBytes } from '@upfront/fast-http'
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import { clientOf } from '../limits/client-of.js'
 import { LONG_BODIES } from '../limits/long-bodies.js'
 import { type Memory, SMALL_BYTES } from '../limits/memory.js'
+import { refused } from '../limits/refused.js'
 
 /** A chunk of a body takes as long to read as some hundred bytes: more of them than networks make are refused. */
 const MOST_PIECES = 1_024
@@ -39,9 +40,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
     const { headers } = request.raw
     const encoding = headers['content-encoding']
     if (encoding !== undefined && encoding !== 'identity') {
-      return done(
-        new RpcError(ErrorCode.invalidRequest, 'content-encoding: send the body uncompressed', undefined, 415),
-      )
+      return done(refused(415, 'content-encoding: send the body uncompressed'))
     }
     if (Number(headers['content-length']) > maxBytes) return done(tooLong(maxBytes))
     const share = memory.bodiesOf(clientOf(callerOf(request)))
@@ -74,7 +73,8 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
       if (received.length + piece.length > maxBytes) return refuse(tooLong(maxBytes))
       received.add(piece)
       pieces += 1
-      if (pieces > MOST_PIECES + received.length / BYTES_OF_A_PIECE) return refuse(tooManyPieces())
+      if (pieces > MOST_PIECES + received.length / BYTES_OF_A_PIECE)
+        return refuse(refused(400, 'the body comes in too many small chunks'))
       try {
         request.bodyMemory?.take(received.held - request.heldBytes)
       } catch (error) {
@@ -86,13 +86,9 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
       void LONG_BODIES.next().then(() => payload.resume())
     }
     const onEnd = () => stop(null, received.join())
-    const onError = () => refuse(new RpcError(ErrorCode.invalidRequest, 'the body was cut short', undefined, 400))
+    const onError = () => refuse(refused(400, 'the body was cut short'))
     payload.on('data', onData).on('end', onEnd).on('error', onError)
   }
-}
-
-function tooManyPieces(): RpcError {
-  return new RpcError(ErrorCode.invalidRequest, 'the body comes in too many small chunks', undefined, 400)
 }
 
 /** What is sent after an answer is not kept, but reading it takes time all the same: chunks may be of a byte each. */
@@ -107,5 +103,5 @@ function endUnlessWhole(message: IncomingMessage): void {
 }
 
 function tooLong(maxBytes: number): RpcError {
-  return new RpcError(ErrorCode.invalidRequest, `the body is longer than ${maxBytes} bytes`, undefined, 413)
+  return refused(413, `the body is longer than ${maxBytes} bytes`)
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ClientGone, Overloaded, RateLimited } from '../limits/refused.js'
+import { ClientGone, Overloaded, RateLimited, refused } from '../limits/refused.js'
 import { ETHEREUM_PATH } from '../requests/request.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 import { Telemetry } from '../telemetry/telemetry.js'
@@ -38,23 +38,22 @@ export class Refusals {
 function refusalOf(thrown: unknown, url: string): RpcError {
   if (thrown instanceof RpcError) return thrown
   const status = statusOf(thrown)
-  const invalid = (message: string) => new RpcError(ErrorCode.invalidRequest, message, undefined, status)
   if (status === 404) {
     const [path] = url.split('?')
     if (path === '/' || path === `/${ETHEREUM_PATH}`) {
-      return new RpcError(
-        ErrorCode.invalidRequest,
-        'send JSON-RPC 2.0 by POST with content-type application/json, e.g. {"jsonrpc":"2.0","id":1,"method":"rpc.discover"}; viem, ethers, alloy, go-ethereum and web3.py take the URL with /ethereum',
-        undefined,
+      return refused(
         405,
+        'send JSON-RPC 2.0 by POST with content-type application/json, e.g. {"jsonrpc":"2.0","id":1,"method":"rpc.discover"}; viem, ethers, alloy, go-ethereum and web3.py take the URL with /ethereum',
       )
     }
-    return invalid(
+    return refused(
+      404,
       'nothing is served here: JSON-RPC by POST at / (at /ethereum for viem, ethers, alloy, go-ethereum and web3.py), else /health/live, /health/ready and /metrics',
     )
   }
-  if (status === 415) return invalid('content-type: expected application/json')
-  if (status >= 400 && status < 500) return invalid(thrown instanceof Error ? thrown.message : 'not a valid request')
+  if (status === 415) return refused(415, 'content-type: expected application/json')
+  if (status >= 400 && status < 500)
+    return refused(status, thrown instanceof Error ? thrown.message : 'not a valid request')
   return new RpcError(ErrorCode.internalError, 'internal error', undefined, 500)
 }
 
@@ -84,13 +83,13 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     socket.destroy()
     return
   }
-  const [status, message] =
+  const [status, message]: [number, string] =
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? [408, 'the request did not arrive in time']
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? [431, 'the headers are too long']
         : [400, 'the request is not valid HTTP']
-  const body = failureBody(null, failureOf(new RpcError(ErrorCode.invalidRequest, message)))
+  const body = failureBody(null, failureOf(refused(status, message)))
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -3,11 +3,11 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprot
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
 import { Controller, Delete, Get, Post, Req, Res } from '@nestjs/common'
 import { inTurns } from '@upfront/node'
-import { ErrorCode, parseJson, parseJsonInParts, RpcError } from '@upfront/protocol'
+import { parseJson, parseJsonInParts, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
-import { RateLimited } from '../limits/refused.js'
+import { RateLimited, refused } from '../limits/refused.js'
 import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
 import { type Request, requestOf } from '../requests/request.js'
@@ -73,7 +73,7 @@ export class McpController {
   listen(): never {
     const message =
       "the HTTP+SSE transport of MCP 2024-11-05 is not served: set the client's transport to streamable HTTP, which sends each message by POST to /mcp"
-    throw new RpcError(ErrorCode.invalidRequest, message, undefined, 405)
+    throw refused(405, message)
   }
 
   /** There is no session to end. */
@@ -118,15 +118,12 @@ export class McpController {
   private checkOrigin(origin: string | undefined): void {
     const allowed = this.environment.CORS_ORIGINS ?? []
     if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
-    throw new RpcError(ErrorCode.invalidRequest, 'origin: not among CORS_ORIGINS', undefined, 403)
+    throw refused(403, 'origin: not among CORS_ORIGINS')
   }
 
   /** @throws or rejects with RpcError with its HTTP status */
   private async decode(bytes: Buffer, context: RequestContext): Promise<unknown> {
-    const refuse = (code: ErrorCode, message: string, status = 400) => new RpcError(code, message, undefined, status)
-    if (bytes.length > MAX_BODY_BYTES) {
-      throw refuse(ErrorCode.invalidRequest, `the body is longer than ${MAX_BODY_BYTES} bytes`, 413)
-    }
+    if (bytes.length > MAX_BODY_BYTES) throw refused(413, `the body is longer than ${MAX_BODY_BYTES} bytes`)
     const limits = envelopeLimits(this.environment)
     let message: unknown
     try {
@@ -134,11 +131,10 @@ export class McpController {
         ? await inTurns(parseJsonInParts(bytes, limits), context)
         : parseJson(bytes.toString(), limits)
     } catch (error) {
-      if (error instanceof RpcError) throw refuse(error.code, error.message)
+      if (error instanceof RpcError) throw new RpcError(error.code, error.message, undefined, 400)
       throw error
     }
-    if (Array.isArray(message))
-      throw refuse(ErrorCode.invalidRequest, 'batches are not taken: send one message a request')
+    if (Array.isArray(message)) throw refused(400, 'batches are not taken: send one message a request')
     return message
   }
 }

@@ -4,8 +4,8 @@ import {
   JSONRPCMessageSchema,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/sdk/types.js'
-import { ErrorCode, quote, RpcError } from '@upfront/protocol'
-import { ClientGone } from '../limits/refused.js'
+import { quote } from '@upfront/protocol'
+import { ClientGone, refused } from '../limits/refused.js'
 
 /**
  * What the SDK's server listens to for one HTTP request: one message, answered as JSON. The SDK's own transport makes a Request and a
@@ -25,7 +25,7 @@ export class OneMessage implements Transport {
    */
   async take(message: unknown): Promise<JSONRPCMessage | undefined> {
     const { success, data } = JSONRPCMessageSchema.safeParse(message)
-    if (!success) throw refusal('not a JSON-RPC message')
+    if (!success) throw refused(400, 'not a JSON-RPC message')
     if (!('method' in data && 'id' in data)) {
       this.onmessage?.(data)
       return undefined
@@ -53,17 +53,14 @@ export class OneMessage implements Transport {
 /** As the protocol has it, though no answer is a stream here. @throws RpcError -32600 (HTTP 406) */
 export function checkAccept(accept = ''): void {
   if (accept.includes('application/json') && accept.includes('text/event-stream')) return
-  throw refusal('accept: expected both application/json and text/event-stream', 406)
+  throw refused(406, 'accept: expected both application/json and text/event-stream')
 }
 
 /** @throws RpcError -32600 (HTTP 400) */
 export function checkVersion(version: unknown): void {
   if (version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version))) return
-  throw refusal(
+  throw refused(
+    400,
     `mcp-protocol-version: expected one of ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')}, got ${quote(version)}`,
   )
-}
-
-function refusal(message: string, status = 400): RpcError {
-  return new RpcError(ErrorCode.invalidRequest, message, undefined, status)
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common'
 import { newestBlock } from '@upfront/chain'
 import type { Awaitable } from '@upfront/node'
-import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { ReceiptBlock } from '@upfront/receipt'
 import type { Simulation, SimulationAnswer } from '@upfront/simulation'
+import { refused } from '../limits/refused.js'
 import type { RequestView } from '../pending/request-view.js'
 import type { ShownSimulation } from '../requests/rpc-method.js'
 import type { SimulationContext } from '../simulate/simulation-context.js'
@@ -76,5 +76,5 @@ export function wantsWitness(query: unknown): boolean {
   const { witness } = query as { witness?: unknown }
   if (witness === undefined || witness === '0') return false
   if (witness === '1') return true
-  throw new RpcError(ErrorCode.invalidRequest, 'witness: expected 0 or 1', undefined, 400)
+  throw refused(400, 'witness: expected 0 or 1')
 }

@@ -1,11 +1,12 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common'
 import { BillingFacilitator, BillingUnavailable } from '@upfront/facilitator-adapter'
-import { decodeNetwork, ErrorCode, encodePayment, quote, RpcError } from '@upfront/protocol'
+import { decodeNetwork, encodePayment, quote } from '@upfront/protocol'
 import type { SignedReceipt } from '@upfront/receipt'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
+import { refused } from '../limits/refused.js'
 import { IssuedReceipts } from './receipt-issuer.js'
 import { SignIn } from './sign-in.js'
 
@@ -53,8 +54,4 @@ export class PaymentsController {
       throw error
     }
   }
-}
-
-function refused(status: number, message: string): RpcError {
-  return new RpcError(ErrorCode.invalidRequest, message, undefined, status)
 }

@@ -10,6 +10,7 @@ import {
   signReceipt,
 } from '@upfront/receipt'
 import { LOGGER, type Logger } from '@upfront/service'
+import { LRUCache } from 'lru-cache'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Environment } from '../environment/environment.js'
 
@@ -19,18 +20,11 @@ const MOST_PAYMENTS = 10_000
 /** The receipts that this process signed lately, for buyers whose answer was lost. */
 @Injectable()
 export class IssuedReceipts {
-  private readonly byPayment = new Map<string, SignedReceipt[]>()
+  private readonly byPayment = new LRUCache<string, SignedReceipt[]>({ max: MOST_PAYMENTS })
 
   add(receipt: SignedReceipt): void {
     const key = keyOf(receipt.payer, receipt.nonce)
-    const receipts = this.byPayment.get(key)
-    if (receipts !== undefined) {
-      receipts.push(receipt)
-      return
-    }
-    this.byPayment.set(key, [receipt])
-    const [oldest] = this.byPayment.keys()
-    if (this.byPayment.size > MOST_PAYMENTS && oldest !== undefined) this.byPayment.delete(oldest)
+    this.byPayment.set(key, [...(this.byPayment.get(key) ?? []), receipt])
   }
 
   /** One for each call that the payment was charged for. */

@@ -1,6 +1,7 @@
 import type { AnnouncedBlock, PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/chain'
 import type { Hash } from '@upfront/protocol'
 import { pendingLogs } from '@upfront/simulation'
+import { LRUCache } from 'lru-cache'
 
 /** A log of a block under construction, with the flashblock that brought it, or what became of it. */
 export type UnsealedLog = ReturnType<typeof pendingLogs>[number] & {
@@ -26,7 +27,7 @@ const MOST_SEALED = 64
 export class UnsealedLogs {
   /** Sent and not yet settled, by block number. */
   readonly #shown = new Map<bigint, Shown>()
-  readonly #confirmed = new Map<Hash, UnsealedLog[]>()
+  readonly #confirmed = new LRUCache<Hash, UnsealedLog[]>({ max: MOST_SEALED })
   #sealed = -1n
   readonly #send: (log: UnsealedLog) => void
 
@@ -65,8 +66,6 @@ export class UnsealedLogs {
     }
     for (const log of confirmed) this.#send(log)
     this.#confirmed.set(hash, confirmed)
-    const [oldest] = this.#confirmed.keys()
-    if (this.#confirmed.size > MOST_SEALED) this.#confirmed.delete(oldest!)
   }
 
   /** A reorganisation took a sealed block back. */

@@ -1,8 +1,9 @@
 import type { Writable } from 'node:stream'
-import { DIALECTS, type Dialect, ErrorCode, RpcError } from '@upfront/protocol'
+import { DIALECTS, type Dialect } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import type { Caller } from '../limits/free-budget.js'
+import { refused } from '../limits/refused.js'
 import type { RequestLimits } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 
@@ -54,8 +55,6 @@ export function dialectOf({ url, query }: { url: string; query: unknown }, fallb
   const named = (query as { dialect?: unknown }).dialect
   if (named === undefined) return fallback
   const dialect = DIALECTS.find((known) => known === named)
-  if (dialect === undefined) {
-    throw new RpcError(ErrorCode.invalidRequest, `dialect: expected one of ${DIALECTS.join(', ')}`, undefined, 400)
-  }
+  if (dialect === undefined) throw refused(400, `dialect: expected one of ${DIALECTS.join(', ')}`)
   return dialect
 }

@@ -15,6 +15,7 @@ import {
   blockNumberParameter,
   blockParameter,
   decoding,
+  Overriding,
   onHeadOf,
   type Reading,
   timeOf,
@@ -42,15 +43,11 @@ const BY_NUMBER_OR_HASH = [
  */
 export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases, chain, preconfirmed } = reading
-  const methods = new Map<string, RpcMethod>()
-  const serve = (name: string, method: (pass: RpcMethod) => RpcMethod) => {
-    const pass = passed.get(name)
-    if (pass !== undefined) methods.set(name, method(pass))
-  }
+  const overriding = new Overriding(passed)
   const shown = shownOf(chain.receipts)
   for (const [byNumber, byHash, what] of BY_NUMBER_OR_HASH)
     for (const [name, decode] of decodersOf(byNumber, byHash))
-      serve(name, (pass) =>
+      overriding.serve(name, (pass) =>
         decoding(async (params, context) => {
           const { ofUnsealed, ofSealed } = shown[what]
           const { view } = context
@@ -78,7 +75,7 @@ export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
     ['eth_getTransactionByHash', presentPendingTransaction, shown.transaction.ofSealed],
     ['eth_getTransactionReceipt', presentPendingReceipt, receiptAt(chain.receipts)],
   ] as const) {
-    serve(name, (pass) => async (params, context) => {
+    overriding.serve(name, (pass) => async (params, context) => {
       const hash = hashOf(params)
       if (hash === undefined) return pass(params, context)
       const snapshot = preconfirmed.snapshotFor(context.view)
@@ -95,7 +92,7 @@ export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
       return answer
     })
   }
-  return methods
+  return overriding.methods
 }
 
 function decodersOf(byNumber: string, byHash: string): [string, typeof blockParameter][] {

@@ -4,7 +4,7 @@ import { type BlockHeader, type BlockParameter, type Hash, toQuantity } from '@u
 import { blobFeeIn, type PaidTip, presentFeeHistory } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { blockNumberParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
+import { blockNumberParameter, decoding, headersTo, Overriding, onHeadOf, type Reading, timeOf } from './reading.js'
 import { suggestTip } from './suggest-tip.js'
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
@@ -20,14 +20,10 @@ const MOST_ASKED = 8
  */
 export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases, chain, client } = reading
-  const methods = new Map<string, RpcMethod>()
-  const serve = (name: string, method: (pass: RpcMethod) => RpcMethod) => {
-    const pass = passed.get(name)
-    if (pass !== undefined) methods.set(name, method(pass))
-  }
+  const overriding = new Overriding(passed)
   const onHead = (name: string, price: (header: BlockHeader, context: RpcContext) => Awaitable<bigint | undefined>) => {
     const asked = new LRUCache<Hash, Promise<string>>({ max: MOST_ASKED })
-    serve(name, (pass) => async (params, context) => {
+    overriding.serve(name, (pass) => async (params, context) => {
       const { view } = context
       const head = await bases.held(LATEST, view, timeOf(context))
       if (head === undefined) return pass(params, context)
@@ -45,24 +41,24 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
       return unlessAborted(answer, context.signal)
     })
   }
-  const tip = () => suggestTip(chain.head.kept.newestFirst())
+  const tip = (head: BlockHeader) => suggestTip(chain.head.kept.newestFirst(head))
   onHead('eth_maxPriorityFeePerGas', tip)
-  onHead('eth_gasPrice', ({ baseFeePerGas = 0n }) => {
-    const suggested = tip()
-    return suggested === undefined ? undefined : suggested + baseFeePerGas
+  onHead('eth_gasPrice', (head) => {
+    const suggested = tip(head)
+    return suggested === undefined ? undefined : suggested + (head.baseFeePerGas ?? 0n)
   })
   onHead('eth_blobBaseFee', async (header, context) => {
     const rules = await chain.rules(context)
     return rules.stack === 'ethereum' && header.excessBlobGas !== undefined ? blobFeeIn(header, rules) : undefined
   })
-  serve('eth_feeHistory', (pass) =>
+  overriding.serve('eth_feeHistory', (pass) =>
     decoding(async (params, context) => {
       const history = await feeHistory(reading, params, context)
       if (history !== undefined) return JSON.stringify(history)
       return pass(params.length > 1 ? await onHeadOf(reading, params, 1, context) : params, context)
     }),
   )
-  return methods
+  return overriding.methods
 }
 
 /** Undefined where the node is to answer. */
@@ -76,12 +72,8 @@ async function feeHistory(reading: Reading, params: unknown[], context: RpcConte
   const newest = await bases.held(blockNumberParameter(params, 1), context.view, timeOf(context))
   const rules = newest && (await chain.rules(context))
   if (newest === undefined || rules?.stack !== 'ethereum') return undefined
-  const headers = [newest.header]
-  while (headers.length < count && headers[0]!.number > 0n) {
-    const parent = chain.head.header(headers[0]!.parentHash)
-    if (parent === undefined) return undefined
-    headers.unshift(parent)
-  }
+  const headers = headersTo(reading, newest.header, ({ number }, length) => length === count || number === 0n)
+  if (headers === undefined) return undefined
   const tips = percentiles.length === 0 ? undefined : await tipsOf(reading, headers, context)
   if (percentiles.length > 0 && tips === undefined) return undefined
   bases.standsOn(newest, context.view)

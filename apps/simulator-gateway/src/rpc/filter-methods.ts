@@ -4,6 +4,7 @@ import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { Filters } from '../subscriptions/filters.js'
 import { liveFilter } from '../subscriptions/live-filter.js'
 import { nodeTransactions } from '../subscriptions/node-transactions.js'
+import { listOf } from './reading.js'
 
 export interface FilterSources {
   blocks: AnnouncedBlocks
@@ -78,9 +79,9 @@ export function filterMethods({ blocks, follows, nodeUrls, getLogs }: FilterSour
 
 /** @throws RpcError where there is no first parameter */
 function required(params: unknown): unknown {
-  if (!Array.isArray(params)) throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
-  if (params[0] == null) throw new RpcError(ErrorCode.invalidParams, 'missing value for required argument 0')
-  return params[0]
+  const [first] = listOf(params)
+  if (first == null) throw new RpcError(ErrorCode.invalidParams, 'missing value for required argument 0')
+  return first
 }
 
 function idOf(params: unknown): string {

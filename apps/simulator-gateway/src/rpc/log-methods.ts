@@ -13,7 +13,7 @@ import {
 import { type PendingBlock, presentPendingLogs } from '@upfront/simulation'
 import { answerStateOf } from '../pending/answer-state.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { decoding, type Reading, timeOf } from './reading.js'
+import { decoding, headersTo, Overriding, type Reading, timeOf } from './reading.js'
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 
@@ -22,42 +22,43 @@ const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
  * a range from there to `pending` is put together.
  */
 export function logMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
-  const pass = passed.get('eth_getLogs')
-  if (pass === undefined) return new Map()
   const { bases, preconfirmed } = reading
-  const method = decoding(async (params, context) => {
-    const filter = decodeLogFilter(params[0], new Place(undefined, 'params[0]'))
-    const { view } = context
-    if (filter.blockHash !== undefined) {
-      const hash = filter.blockHash
-      const snapshot = preconfirmed.snapshotFor(view)
-      const unsealed = snapshot?.blocks.find((block) => block.hash === hash)
-      if (snapshot !== undefined && unsealed !== undefined) {
-        view.answerState = answerStateOf(snapshot)
-        return JSON.stringify(presentPendingLogs([unsealed], filter))
+  const method = (pass: RpcMethod) =>
+    decoding(async (params, context) => {
+      const filter = decodeLogFilter(params[0], new Place(undefined, 'params[0]'))
+      const { view } = context
+      if (filter.blockHash !== undefined) {
+        const hash = filter.blockHash
+        const snapshot = preconfirmed.snapshotFor(view)
+        const unsealed = snapshot?.blocks.find((block) => block.hash === hash)
+        if (snapshot !== undefined && unsealed !== undefined) {
+          view.answerState = answerStateOf(snapshot)
+          return JSON.stringify(presentPendingLogs([unsealed], filter))
+        }
+        const held = await bases.held({ kind: 'hash', hash, requireCanonical: false }, view, timeOf(context))
+        if (held === undefined) return pass(params, context)
+        bases.standsOn(held, view)
+        return listed(await matching(reading, [held.header], filter, context), context)
       }
-      const held = await bases.held({ kind: 'hash', hash, requireCanonical: false }, view, timeOf(context))
-      if (held === undefined) return pass(params, context)
-      bases.standsOn(held, view)
-      return listed(await matching(reading, [held.header], filter, context), context)
-    }
-    const { fromBlock = LATEST, toBlock = LATEST } = filter
-    const snapshot = bases.snapshotFor(toBlock, view)
-    const range = { from: fromBlock, to: snapshot === undefined ? toBlock : numbered(snapshot.head.number) }
-    if (snapshot === undefined) {
-      if (isUnsealed(reading, fromBlock, context)) throw invalidRange()
-      return sealed(reading, range, filter, params, context, pass)
-    }
-    const unsealed = JSON.stringify(presentPendingLogs(unsealedFrom(fromBlock, snapshot), filter))
-    if (reachesSealed(fromBlock, snapshot)) {
-      const below = String(await sealed(reading, range, filter, params, context, pass))
+      const { fromBlock = LATEST, toBlock = LATEST } = filter
+      const snapshot = bases.snapshotFor(toBlock, view)
+      const range = { from: fromBlock, to: snapshot === undefined ? toBlock : numbered(snapshot.head.number) }
+      if (snapshot === undefined) {
+        if (isUnsealed(reading, fromBlock, context)) throw invalidRange()
+        return sealed(reading, range, filter, params, context, pass)
+      }
+      const unsealed = JSON.stringify(presentPendingLogs(unsealedFrom(fromBlock, snapshot), filter))
+      if (reachesSealed(fromBlock, snapshot)) {
+        const below = String(await sealed(reading, range, filter, params, context, pass))
+        view.answerState = answerStateOf(snapshot)
+        return joinedLists(below, unsealed)
+      }
       view.answerState = answerStateOf(snapshot)
-      return joinedLists(below, unsealed)
-    }
-    view.answerState = answerStateOf(snapshot)
-    return unsealed
-  })
-  return new Map([['eth_getLogs', method]])
+      return unsealed
+    })
+  const overriding = new Overriding(passed)
+  overriding.serve('eth_getLogs', method)
+  return overriding.methods
 }
 
 interface Range {
@@ -94,23 +95,19 @@ async function sealed(
 
 /** The headers of a range, oldest first; undefined where they are not all kept. */
 async function keptBetween(
-  { bases, chain }: Reading,
+  reading: Reading,
   from: BlockParameter,
   to: BlockParameter,
   context: RpcContext,
 ): Promise<BlockHeader[] | undefined> {
+  const { bases } = reading
   const [first, last] = [
     await bases.held(from, context.view, timeOf(context)),
     await bases.held(to, context.view, timeOf(context)),
   ]
   if (first === undefined || last === undefined || first.header.number > last.header.number) return undefined
-  const headers = [last.header]
-  while (headers[0]!.number > first.header.number) {
-    const parent = chain.head.header(headers[0]!.parentHash)
-    if (parent === undefined) return undefined
-    headers.unshift(parent)
-  }
-  return headers[0]!.hash === first.header.hash ? headers : undefined
+  const headers = headersTo(reading, last.header, ({ number }) => number === first.header.number)
+  return headers?.[0]?.hash === first.header.hash ? headers : undefined
 }
 
 async function matching(

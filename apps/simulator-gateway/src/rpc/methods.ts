@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { Chain, Preconfirmed } from '@upfront/chain'
 import { CallQueue, passThrough, UpstreamClient } from '@upfront/node'
-import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
+import { openRpcDocument, toQuantity } from '@upfront/protocol'
 import { Driver } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import { Environment } from '../environment/environment.js'
@@ -16,7 +16,7 @@ import { feeMethods } from './fee-methods.js'
 import { filterMethods } from './filter-methods.js'
 import { logMethods } from './log-methods.js'
 import { presenterMethods } from './presenters/index.js'
-import { timeOf } from './reading.js'
+import { listOf, timeOf } from './reading.js'
 import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
 import { SHORT_READS } from './short-reads.js'
 import { proofMethods, stateMethods } from './state-methods.js'
@@ -48,7 +48,7 @@ export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMetho
     methods.set(name, async (params, context) => {
       const sender = senderOf(client, name, context)
       context.view.isOfNode = true
-      return passThrough(sender, name, positional(params), context)
+      return passThrough(sender, name, listOf(params ?? []), context)
     })
   }
   const sends = environment.SENDING === 'on'
@@ -96,10 +96,4 @@ function senderOf(client: UpstreamClient, name: string, context: RpcContext): Pi
   if (!view.holdsSeveral || !SHORT_READS.has(name)) return client
   view.together ??= new CallQueue(client, context)
   return view.together
-}
-
-function positional(params: unknown): unknown[] {
-  if (params === undefined || params === null) return []
-  if (Array.isArray(params)) return params
-  throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
 }

@@ -1,6 +1,7 @@
 import type { Chain, Preconfirmed } from '@upfront/chain'
 import type { UpstreamClient } from '@upfront/node'
 import {
+  type BlockHeader,
   type BlockParameter,
   DecodeError,
   decodeBlockNumber,
@@ -73,15 +74,49 @@ export function stateParameter(params: unknown[], at: number): StateParameter {
   return decodeStateParameter(params[at], new Place(undefined, `params[${at}]`))
 }
 
+/** @throws DecodeError where they are no list */
+export function listOf(params: unknown): unknown[] {
+  if (!Array.isArray(params)) throw new DecodeError(undefined, 'params: expected an array')
+  return params
+}
+
+/** The methods that answer in the place of some of `passed`, each made of the one that it stands for. */
+export class Overriding {
+  readonly methods = new Map<string, RpcMethod>()
+  readonly #passed: ReadonlyMap<string, RpcMethod>
+
+  constructor(passed: ReadonlyMap<string, RpcMethod>) {
+    this.#passed = passed
+  }
+
+  /** Nothing where `passed` has no method of this name. */
+  serve(name: string, method: (pass: RpcMethod) => RpcMethod): void {
+    const pass = this.#passed.get(name)
+    if (pass !== undefined) this.methods.set(name, method(pass))
+  }
+}
+
+/** The headers from the first down to `newest`, oldest first; undefined where they are not all kept. @param isFirst whether it is the first */
+export function headersTo(
+  { chain }: Reading,
+  newest: BlockHeader,
+  isFirst: (oldest: BlockHeader, count: number) => boolean,
+) {
+  const headers = [newest]
+  while (!isFirst(headers[0]!, headers.length)) {
+    const parent = chain.head.header(headers[0]!.parentHash)
+    if (parent === undefined) return undefined
+    headers.unshift(parent)
+  }
+  return headers
+}
+
 /** A method whose parameters are a list. */
 export type ListMethod = (params: unknown[], context: RpcContext) => ReturnType<RpcMethod>
 
 /** As `RpcMethod`: parameters that are no list are a DecodeError. */
 export function decoding(method: ListMethod): RpcMethod {
-  return async (params, context) => {
-    if (!Array.isArray(params)) throw new DecodeError(undefined, 'params: expected an array')
-    return method(params, context)
-  }
+  return async (params, context) => method(listOf(params), context)
 }
 
 /** The part of a request's time in which the node is asked. */

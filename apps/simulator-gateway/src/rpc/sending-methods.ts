@@ -2,6 +2,7 @@ import { passThrough, type UpstreamClient, UpstreamError, UpstreamRefusal } from
 import { decodeBytes, ErrorCode, RpcError } from '@upfront/protocol'
 import { keccak256 } from 'viem'
 import type { RpcMethod } from '../requests/rpc-method.js'
+import { decoding } from './reading.js'
 
 /** Served where `SENDING=on`. The second answers with the receipt (EIP-7966). */
 export const SENDING_METHODS = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']
@@ -17,8 +18,7 @@ export function sendingMethods(client: UpstreamClient): Map<string, RpcMethod> {
   return new Map(
     SENDING_METHODS.map((name) => [
       name,
-      async (params, context) => {
-        if (!Array.isArray(params)) throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
+      decoding(async (params, context) => {
         const hash = hashOf(params[0])
         try {
           return await passThrough(client, name, params, context, { attempts: 1 })
@@ -29,7 +29,7 @@ export function sendingMethods(client: UpstreamClient): Map<string, RpcMethod> {
           const message = `the node gave no answer, the transaction may have been sent: look up ${hash}`
           throw new RpcError(ErrorCode.internalError, message, { hash }, 502)
         }
-      },
+      }),
     ]),
   )
 }

@@ -29,7 +29,7 @@ import { type SimulationBase, tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing } from '../simulate/growing-answer.js'
 import { readUntil } from '../simulate/simulation-context.js'
-import { decoding, onHeadOf, orLatest, type Reading, stateParameter, timeOf } from './reading.js'
+import { decoding, Overriding, onHeadOf, orLatest, type Reading, stateParameter, timeOf } from './reading.js'
 
 /** @throws RpcError, DecodeError */
 interface StateMethod {
@@ -47,12 +47,9 @@ interface StateMethod {
  */
 export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases } = reading
-  const methods = new Map<string, RpcMethod>()
-  for (const [name, { at, reads, calls }] of answers(reading)) {
-    const pass = passed.get(name)
-    if (pass === undefined) continue
-    methods.set(
-      name,
+  const overriding = new Overriding(passed)
+  for (const [name, { at, reads, calls }] of answers(reading))
+    overriding.serve(name, (pass) =>
       decoding(async (given, context) => {
         const { view } = context
         if (given.length < at) throw new DecodeError(undefined, `missing value for required argument ${given.length}`)
@@ -74,8 +71,7 @@ export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
         return JSON.stringify(await answered)
       }),
     )
-  }
-  return methods
+  return overriding.methods
 }
 
 function answers(reading: Reading): [string, StateMethod][] {
@@ -193,11 +189,12 @@ const BLOCK_AT = 2
 
 /** `eth_getProof`, where `passed` has it: by the node. A block under construction has no root to prove anything against: `pending` is the head. */
 export function proofMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
-  const pass = passed.get('eth_getProof')
-  if (pass === undefined) return new Map()
-  const method = decoding(async (given, context) => {
-    const params = given.length < BLOCK_AT ? given : orLatest(given, BLOCK_AT)
-    return pass(params.length > BLOCK_AT ? await onHeadOf(reading, params, BLOCK_AT, context) : params, context)
-  })
-  return new Map([['eth_getProof', method]])
+  const overriding = new Overriding(passed)
+  overriding.serve('eth_getProof', (pass) =>
+    decoding(async (given, context) => {
+      const params = given.length < BLOCK_AT ? given : orLatest(given, BLOCK_AT)
+      return pass(params.length > BLOCK_AT ? await onHeadOf(reading, params, BLOCK_AT, context) : params, context)
+    }),
+  )
+  return overriding.methods
 }

@@ -17,6 +17,7 @@ import {
 } from '../subscriptions/resume.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 import { WatchedSimulation } from '../subscriptions/watched-simulation.js'
+import { listOf } from './reading.js'
 
 /** What subscriptions tell of. */
 export interface SubscriptionSources {
@@ -51,7 +52,7 @@ export function subscriptionMethods(sources: SubscriptionSources): Map<string, R
     ['upfront', simulationKinds(sources)],
   ] as const) {
     methods.set(`${namespace}_subscribe`, async (params, context) => {
-      const [kind, ...more] = positional(params)
+      const [kind, ...more] = listOf(params)
       const subscriber = subscriberOf(context)
       if (typeof kind !== 'string')
         throw new RpcError(ErrorCode.invalidParams, 'params[0]: expected the name of a subscription')
@@ -61,7 +62,7 @@ export function subscriptionMethods(sources: SubscriptionSources): Map<string, R
       return JSON.stringify(await open(subscriber, more))
     })
     methods.set(`${namespace}_unsubscribe`, (params, context) => {
-      const [id] = positional(params)
+      const [id] = listOf(params)
       if (typeof id !== 'string' || !subscriberOf(context).unsubscribe(id))
         throw new RpcError(ErrorCode.serverError, 'subscription not found')
       return 'true'
@@ -243,9 +244,4 @@ function unknownSubscription(kind: string, namespace: string, known: readonly st
     ErrorCode.methodNotFound,
     `no "${kind.slice(0, 64)}" subscription in ${namespace} namespace: there are ${known.join(', ')}`,
   )
-}
-
-function positional(params: unknown): unknown[] {
-  if (Array.isArray(params)) return params
-  throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
 }

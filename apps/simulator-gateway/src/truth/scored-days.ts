@@ -1,5 +1,6 @@
 import type { Hash } from '@upfront/protocol'
 import type { TruthCounts } from '@upfront/receipt'
+import { LRUCache } from 'lru-cache'
 import { type Explanation, isExplained, type Part } from './explanation.js'
 
 /** A prediction that was wrong. */
@@ -29,8 +30,8 @@ export const MOST_MISSES = 1_000
 
 /** What became of predictions, by the day (UTC) on which their transactions were mined; the last ten thousand one by one. */
 export class ScoredDays {
-  readonly #days = new Map<string, TruthCounts>()
-  readonly #judged = new Map<Hash, Judged>()
+  readonly #days = new LRUCache<string, TruthCounts>({ max: MOST_DAYS })
+  readonly #judged = new LRUCache<Hash, Judged>({ max: MOST_JUDGED })
 
   count(what: 'seen' | 'predicted', day = today()): void {
     this.#of(day)[what] += 1
@@ -39,14 +40,9 @@ export class ScoredDays {
   /** Once more where a reorganisation had it mined again: the last time counts. */
   judge(transaction: Hash, miss: Miss | undefined, day = today()): void {
     const before = this.#judged.get(transaction)
-    if (before !== undefined) {
-      this.#judged.delete(transaction)
-      add(this.#of(before.day), before.miss, -1)
-    }
+    if (before !== undefined) add(this.#of(before.day), before.miss, -1)
     this.#judged.set(transaction, { day, miss })
     add(this.#of(day), miss, 1)
-    const [oldest] = this.#judged.keys()
-    if (this.#judged.size > MOST_JUDGED && oldest !== undefined) this.#judged.delete(oldest)
   }
 
   /** Undefined for a day of which nothing is kept. */
@@ -54,8 +50,8 @@ export class ScoredDays {
     const counts = this.#days.get(day)
     if (counts === undefined) return undefined
     const misses: Miss[] = []
-    for (const judged of this.#judged.values())
-      if (judged.day === day && judged.miss !== undefined) misses.push(judged.miss)
+    for (const judged of this.#judged.rvalues())
+      if (judged?.day === day && judged.miss !== undefined) misses.push(judged.miss)
     return { ...counts, misses: misses.slice(-MOST_MISSES) }
   }
 
@@ -64,8 +60,6 @@ export class ScoredDays {
     if (counts === undefined) {
       counts = { seen: 0, predicted: 0, judged: 0, hits: 0, explained: 0 }
       this.#days.set(day, counts)
-      const [oldest] = this.#days.keys()
-      if (this.#days.size > MOST_DAYS && oldest !== undefined) this.#days.delete(oldest)
     }
     return counts
   }

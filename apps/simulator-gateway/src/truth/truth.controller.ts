@@ -1,12 +1,12 @@
 import { Controller, Get, Header, Query, Req } from '@nestjs/common'
 import { Chain } from '@upfront/chain'
-import { ErrorCode, RpcError } from '@upfront/protocol'
 import { signTruthSummary, type TruthSummary } from '@upfront/receipt'
 import type { FastifyRequest } from 'fastify'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
+import { refused } from '../limits/refused.js'
 import { today } from './scored-days.js'
 import { ScoredTruth } from './scored-truth.js'
 
@@ -56,8 +56,4 @@ export class TruthController {
     }
     return JSON.stringify(this.account === undefined ? summary : await signTruthSummary(summary, this.account))
   }
-}
-
-function refused(status: number, message: string): RpcError {
-  return new RpcError(ErrorCode.invalidRequest, message, undefined, status)
 }

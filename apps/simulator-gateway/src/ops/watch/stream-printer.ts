@@ -1,4 +1,5 @@
 import type { Flashblock, RecentHead } from '@upfront/chain'
+import { LRUCache } from 'lru-cache'
 import type { AnswerState } from '../../pending/answer-state.js'
 
 /** Flashblocks of which it is still open when the gateway shows them. */
@@ -6,8 +7,8 @@ const MOST_OPEN = 100
 
 /** Tells in lines what the stream brings and when the gateway shows it. */
 export class StreamPrinter {
-  readonly #arrived = new Map<string, number>()
-  readonly #told = new Map<string, string>()
+  readonly #arrived = new LRUCache<string, number>({ max: MOST_OPEN })
+  readonly #told = new LRUCache<string, string>({ max: MOST_OPEN })
   #answerState = ''
   #problem: string | undefined
   #newest = 0n
@@ -23,10 +24,6 @@ export class StreamPrinter {
 
   flashblock({ blockNumber, index, transactions, gasUsed }: Flashblock): void {
     this.#arrived.set(`${blockNumber}/${index}`, performance.now())
-    for (const oldest of this.#arrived.keys()) {
-      if (this.#arrived.size <= MOST_OPEN) break
-      this.#arrived.delete(oldest)
-    }
     const mgas = (Number(gasUsed) / 1e6).toFixed(3)
     this.say(`block ${blockNumber} flashblock ${index}: +${transactions.length} transactions, ${mgas} Mgas so far`)
   }
@@ -43,10 +40,7 @@ export class StreamPrinter {
       // What becomes of its state is known a little later than the block.
       const state = carried === undefined ? 'seen' : carried ? 'carried' : 'not carried'
       if (this.#told.get(hash) === state || (this.#told.has(hash) && state === 'seen')) continue
-      this.#told.delete(hash)
       this.#told.set(hash, state)
-      const [oldest] = this.#told.keys()
-      if (this.#told.size > MOST_OPEN && oldest) this.#told.delete(oldest)
       const branch = reorganised ? ', on another branch' : ''
       if (state === 'seen') this.say(`gateway: follows block ${block}${branch}`)
       else if (state === 'not carried')
