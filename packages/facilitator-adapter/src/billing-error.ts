@@ -14,7 +14,7 @@ export class BillingUnavailable extends Error {
   }
 }
 
-/** Billing refused the call itself: a wrong token, an unknown payment, a body that does not decode. Not worth repeating. */
+/** Billing refused the call itself: a wrong token, an unknown payment, a body that does not decode. */
 export class BillingRejected extends Error {
   override readonly name = 'BillingRejected'
   constructor(
@@ -24,4 +24,9 @@ export class BillingRejected extends Error {
   ) {
     super(`billing answered ${status} ${code}: ${message}`)
   }
+}
+
+/** Whether the same call may be answered later. A wrong token is the operator's mistake: it may be put right before the authorization ends. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof BillingUnavailable || (error instanceof BillingRejected && error.status === 401)
 }

@@ -18,7 +18,7 @@ import type {
   VerifyResponse,
 } from '@x402/core/types'
 import { BillingClient, type CallTimes } from './billing-client.js'
-import { BillingUnavailable } from './billing-error.js'
+import { BillingUnavailable, isPassing } from './billing-error.js'
 import type { ChargeJournal, JournaledCharge } from './charge-journal.js'
 import { type AuthorizationId, authorizationOf, Reservations } from './reservations.js'
 import { type Log, Retries } from './retries.js'
@@ -199,7 +199,7 @@ export class BillingFacilitator implements FacilitatorClient {
       if (result.outcome === 'refused') return { ...receipt, success: false, errorReason: result.reason }
       return { ...receipt, ...outcomeOf(result.payment) }
     } catch (error) {
-      if (!(error instanceof BillingUnavailable)) throw error
+      if (!isPassing(error)) throw error
       await this.#journal?.add(charge).catch((failure: unknown) => {
         const fields = { ...charge, error: String(failure) }
         this.#log('error', 'a charge could not be written to the journal: the end of this process loses it', fields)
@@ -221,7 +221,7 @@ export class BillingFacilitator implements FacilitatorClient {
     try {
       await release(RELEASE)
     } catch (error) {
-      if (!(error instanceof BillingUnavailable)) throw error
+      if (!isPassing(error)) throw error
       const { payer, nonce, deadline } = authorization
       const fields = { payer, nonce: nonce.toString(), reason }
       const key = `release ${authorization.network} ${payer} ${nonce}`

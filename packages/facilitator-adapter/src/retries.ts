@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BillingRejected } from './billing-error.js'
+import { BillingRejected, isPassing } from './billing-error.js'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void
 
@@ -69,8 +69,7 @@ export class Retries {
         this.#log('info', `${what} is acknowledged`, fields)
         return await done?.()
       } catch (error) {
-        // A wrong token is the operator's mistake: it may be put right before the deadline.
-        if (!(error instanceof BillingRejected) || error.status === 401) continue
+        if (!(error instanceof BillingRejected) || isPassing(error)) continue
         this.#log('error', `${what} is given up: ${error.message}`, fields)
         return await done?.()
       }

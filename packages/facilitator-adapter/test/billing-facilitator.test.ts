@@ -313,6 +313,21 @@ describe('a charge that billing has not heard of', () => {
     expect(await readdir(directory)).toHaveLength(1)
   })
 
+  it('is kept and repeated where the token is wrong when it is made', async () => {
+    const first = start()
+    const signed = payment()
+    await first.verify(signed, signed.accepted, terms)
+    await first.close(0)
+    const stranger = new BillingFacilitator({ url: billing.url, token: 'wrong', journal: new FileJournal(directory) })
+    expect(await stranger.settle(signed, signed.accepted)).toMatchObject({ errorReason: 'settlement_pending' })
+    await stranger.close(0)
+    expect(await readdir(directory)).toHaveLength(1)
+    const second = start()
+    await until(() => billing.payments.get('pay_1')?.state === 'settled')
+    await second.close(1_000)
+    expect(await readdir(directory)).toEqual([])
+  })
+
   it('goes out although the journal can not be written, and the log says so', async () => {
     await rm(directory, { recursive: true })
     await writeFile(directory, 'no directory')
