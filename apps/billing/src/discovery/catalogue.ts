@@ -14,6 +14,7 @@ const MOST_OFFERS = 16
 /** What was noted lately is not written again. */
 const FRESH_MILLISECONDS = 600_000
 const MOST_FRESH = 10_000
+const TAKEN = 'another seller has it'
 /** It goes into a header. */
 const MOST_REASON_CHARACTERS = 256
 
@@ -116,15 +117,18 @@ export class Catalogue {
     const ofSeller = seller === null ? isNull(resources.seller) : eq(resources.seller, seller)
     await this.ledger.db.transaction(async (tx) => {
       const [known] = await tx.select().from(resources).where(isIt).for('update')
-      if (known !== undefined && known.seller !== seller) throw new ResourceRefused('another seller has it')
+      if (known !== undefined && known.seller !== seller) throw new ResourceRefused(TAKEN)
       const [owned] = await tx.select({ total: count() }).from(resources).where(ofSeller)
       if (known === undefined && (owned?.total ?? 0) >= MOST_RESOURCES)
         throw new ResourceRefused(`its seller has ${MOST_RESOURCES} resources`)
       const row = { ...resource, accepts: merge(known?.accepts ?? [], resource.accepts), seller, updatedAt: new Date() }
-      await tx
+      const written = await tx
         .insert(resources)
         .values(row)
         .onConflictDoUpdate({ target: [resources.resource, resources.operation], set: row, setWhere: ofSeller })
+        .returning({ resource: resources.resource })
+      // Where two note it for the first time at once, nobody has seen the other's.
+      if (written.length === 0) throw new ResourceRefused(TAKEN)
     })
   }
 }
