@@ -17,10 +17,10 @@ import type {
   SupportedResponse,
   VerifyResponse,
 } from '@x402/core/types'
+import { type AuthorizationId, authorizationOf, keyOf } from './authorization-id.js'
 import { BillingClient, type CallTimes } from './billing-client.js'
 import { BillingUnavailable, isPassing } from './billing-error.js'
 import type { ChargeJournal, JournaledCharge } from './charge-journal.js'
-import { type AuthorizationId, authorizationOf, Reservations } from './reservations.js'
 import { type Log, Retries } from './retries.js'
 import { supportedResponse } from './supported-response.js'
 import { UnansweredVerifications } from './unanswered-verifications.js'
@@ -62,7 +62,8 @@ const CLOSE_AFTER = 5_000
  */
 export class BillingFacilitator implements FacilitatorClient {
   readonly #billing: BillingClient
-  readonly #reservations = new Reservations()
+  /** The payments that were verified here, by their authorization, until their charge or release. */
+  readonly #paymentIds = new Map<string, string>()
   readonly #unanswered = new UnansweredVerifications()
   readonly #retries: Retries
   readonly #journal: ChargeJournal | undefined
@@ -155,7 +156,7 @@ export class BillingFacilitator implements FacilitatorClient {
         const invalidReason = state === 'expired' ? RefusalReason.deadlineExpired : RefusalReason.nonceUsed
         return { isValid: false, invalidReason, invalidMessage: `the reservation is ${state}`, payer }
       }
-      this.#reservations.add(authorization, id)
+      this.#paymentIds.set(keyOf(authorization), id)
       return { isValid: true, payer }
     } catch (error) {
       const unanswered = error instanceof BillingUnavailable && (error.arrived || earlier !== undefined)
@@ -186,7 +187,7 @@ export class BillingFacilitator implements FacilitatorClient {
       amount,
       reason: terms.reason ?? 'usage',
     }
-    const paymentId = this.#reservations.take(authorization)
+    const paymentId = this.#takePaymentId(authorization)
     const receipt = { network, payer, amount, transaction: '' }
     const times = {
       attempt: this.#receiptWait + CHARGE_SLACK,
@@ -212,7 +213,7 @@ export class BillingFacilitator implements FacilitatorClient {
   /** Gives up a reservation. Where billing can't be reached, this goes on in the background and does not reject. */
   async release(payload: PaymentPayload, _requirements: PaymentRequirements, reason: string): Promise<void> {
     const authorization = authorizationOf(payload)
-    let paymentId = this.#reservations.take(authorization)
+    let paymentId = this.#takePaymentId(authorization)
     const release = async (times: CallTimes): Promise<void> => {
       paymentId ??= await this.#findPaymentId(authorization, times)
       if (paymentId === undefined) return
@@ -224,8 +225,13 @@ export class BillingFacilitator implements FacilitatorClient {
       if (!isPassing(error)) throw error
       const { payer, nonce, deadline } = authorization
       const fields = { payer, nonce: nonce.toString(), reason }
-      const key = `release ${authorization.network} ${payer} ${nonce}`
-      this.#retries.begin({ key, what: 'a release', fields, deadline, attempt: () => release(RETRY) })
+      this.#retries.begin({
+        key: `release ${keyOf(authorization)}`,
+        what: 'a release',
+        fields,
+        deadline,
+        attempt: () => release(RETRY),
+      })
     }
   }
 
@@ -293,6 +299,13 @@ export class BillingFacilitator implements FacilitatorClient {
       (await this.#findPaymentId({ network: decodeNetwork(network, 'network'), payer, nonce: BigInt(nonce) }, times))
     if (id === undefined) return undefined
     return this.#billing.charge(id, { amount: BigInt(amount), reason, waitMilliseconds }, `charge-${id}`, times)
+  }
+
+  #takePaymentId(authorization: AuthorizationId): string | undefined {
+    const key = keyOf(authorization)
+    const paymentId = this.#paymentIds.get(key)
+    this.#paymentIds.delete(key)
+    return paymentId
   }
 
   /** Of a reservation that an earlier process made. */

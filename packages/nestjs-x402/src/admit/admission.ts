@@ -11,7 +11,7 @@ import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
 import { type HttpAnswer, jsonAnswer } from '../hold/http-answer.js'
 import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
-import { findAccepted, GAS_SPONSORINGS, type Offer } from '../routes/offers.js'
+import { findAccepted, type Offer } from '../routes/offers.js'
 import type { OfferExtension } from '../routes/paid-route-options.js'
 import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
@@ -76,8 +76,8 @@ export class Admission {
       description: settings.description,
       mimeType: settings.mimeType,
     }
-    const sponsorings = GAS_SPONSORINGS.filter((name) => offers.some(({ gasSponsoring }) => gasSponsoring === name))
-    const extensions = offerExtensions(settings, route.name, this.answers.seconds, sponsorings)
+    const isSponsored = offers.some(({ isGasSponsored }) => isGasSponsored)
+    const extensions = offerExtensions(settings, route.name, this.answers.seconds, isSponsored)
     const refuse = async (refusal: Refusal) => {
       const accept = request.payment === undefined ? request.accept : undefined
       const all = { ...extensions, ...(await this.madeExtensions(route, resource.url, offers)) }

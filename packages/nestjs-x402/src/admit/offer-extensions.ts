@@ -1,4 +1,4 @@
-import type { GasSponsoring } from '../routes/offers.js'
+import { GAS_SPONSORING } from '@upfront/protocol'
 import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-options.js'
 import { priceListHash } from '../routes/price-list.js'
 import { BAZAAR, describeRoute } from './describe-route.js'
@@ -25,13 +25,13 @@ export function offerExtensions(
   settings: Pick<PaidRouteSettings, 'charge' | 'priceList' | 'extensions' | 'ownExtensions'>,
   routeName: string,
   answerSeconds: number,
-  sponsorings: readonly GasSponsoring[],
+  isSponsored: boolean,
 ): Record<string, OfferExtension> {
   const { [BAZAAR]: bazaar, ...others } = settings.extensions
   const own: Record<string, OfferExtension> = {
     'charge-terms': { info: chargeTerms(settings, answerSeconds), schema: { $schema: DRAFT, type: 'object' } },
     ...(answerSeconds === 0 ? {} : { [PAYMENT_IDENTIFIER]: IDENTIFIER }),
-    ...Object.fromEntries(sponsorings.map((name) => [name, SPONSORINGS[name]])),
+    ...(isSponsored ? { [GAS_SPONSORING]: PERMIT } : {}),
   }
   return {
     ...others,
@@ -53,20 +53,12 @@ const IDENTIFIER: OfferExtension = {
 const ADDRESS = { type: 'string', pattern: '^0x[a-fA-F0-9]{40}$' }
 const DECIMAL = { type: 'string', pattern: '^[0-9]+$' }
 const BYTES = { type: 'string', pattern: '^0x[a-fA-F0-9]+$' }
-const VERSION = { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)*$' }
-/** As x402's specifications of the extensions have them. */
-const SPONSORINGS: Record<GasSponsoring, OfferExtension> = {
-  eip2612GasSponsoring: sponsoring('An EIP-2612 permit of the maximum for Permit2 stands in for its approval.', {
-    nonce: DECIMAL,
-    deadline: DECIMAL,
-    signature: BYTES,
-  }),
+const SIGNED = {
+  ...{ from: ADDRESS, asset: ADDRESS, spender: ADDRESS, amount: DECIMAL, nonce: DECIMAL, deadline: DECIMAL },
+  ...{ signature: BYTES, version: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)*$' } },
 }
-
-function sponsoring(description: string, signed: Record<string, object>): OfferExtension {
-  const properties = { from: ADDRESS, asset: ADDRESS, spender: ADDRESS, amount: DECIMAL, ...signed, version: VERSION }
-  return {
-    info: { description, version: '1' },
-    schema: { $schema: DRAFT, type: 'object', properties, required: Object.keys(properties) },
-  }
+/** As x402's specification of the extension has it. */
+const PERMIT: OfferExtension = {
+  info: { description: 'An EIP-2612 permit of the maximum for Permit2 stands in for its approval.', version: '1' },
+  schema: { $schema: DRAFT, type: 'object', properties: SIGNED, required: Object.keys(SIGNED) },
 }

@@ -1,10 +1,10 @@
-import { formatUnits } from '@upfront/protocol'
+import { formatUnits, GAS_SPONSORING } from '@upfront/protocol'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import { PERMIT2_ADDRESS } from '@x402/evm'
 import { type HttpAnswer, jsonAnswer } from '../hold/http-answer.js'
 import { policyInWords } from '../routes/charge-policy.js'
-import { GAS_SPONSORINGS, isUpfront, type Offer } from '../routes/offers.js'
+import { isUpfront, type Offer } from '../routes/offers.js'
 import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-options.js'
 import { chargeTerms } from './offer-extensions.js'
 import { paymentRequiredPage } from './payment-required-page.js'
@@ -98,7 +98,7 @@ const MESSAGES: Record<string, string> = {
     'A payment of this payer could not be collected, or looks as if it could not: it is refused for a while.',
   permit2_not_yet_valid: 'The authorization is not valid yet.',
   permit2_insufficient_balance: 'The balance does not cover this payment beside the open ones.',
-  permit2_allowance_required: `Permit2 may not spend this token yet. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat; or, where the offer has the extension ${GAS_SPONSORINGS.join(' or ')}, sign what it asks for, one payment at a time.`,
+  permit2_allowance_required: `Permit2 may not spend this token yet. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat; or, where the offer has the extension ${GAS_SPONSORING}, sign what it asks for, one payment at a time.`,
   gas_sponsoring_spent: `No more gas is paid for this payer today. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat.`,
   permit2_amount_mismatch: 'The signed maximum is not the offered one.',
   permit2_token_mismatch: 'The signed token is not the offered one.',

@@ -9,7 +9,7 @@ import { FACILITATOR_CLIENT } from './paid-routes-options.js'
 export class ConfiguredFacilitator {
   private readonly logger = new Logger('PaidRoutes')
 
-  constructor(@Inject(FACILITATOR_CLIENT) readonly client: FacilitatorClient | DurableFacilitatorClient) {}
+  constructor(@Inject(FACILITATOR_CLIENT) readonly client: FacilitatorClient & Partial<DurableFacilitatorClient>) {}
 
   get durable(): boolean {
     return isDurable(this.client)
@@ -18,8 +18,7 @@ export class ConfiguredFacilitator {
   /** Logs an error where no payment can be taken now; the app starts all the same. */
   async check(): Promise<void> {
     try {
-      if (isDurable(this.client) && this.client.check !== undefined) await this.client.check()
-      else await this.client.getSupported()
+      await (this.client.check?.() ?? this.client.getSupported())
     } catch (error) {
       const message =
         'the facilitator takes no payments: every paid route answers 503 until it does; check its URL and token'
@@ -29,9 +28,8 @@ export class ConfiguredFacilitator {
 
   /** Logs a warning where a chain's blocks are further apart than a buyer waits: what is delivered while pending is mostly unpaid. */
   async warnOfSlowBlocks(network: string): Promise<void> {
-    if (!isDurable(this.client) || this.client.settlementTimes === undefined) return
     try {
-      const times = await this.client.settlementTimes(network)
+      const times = await this.client.settlementTimes?.(network)
       if (times === undefined || times.blockSeconds <= times.waitSeconds) return
       const message = `onPending is deliver, and a block takes longer than the ${times.waitSeconds} s that a payment is waited for: most answers go out before they are paid`
       this.logger.warn({ message, network, blockSeconds: times.blockSeconds })
@@ -41,16 +39,16 @@ export class ConfiguredFacilitator {
   }
 
   verify(payload: PaymentPayload, requirements: PaymentRequirements, terms: VerifyTerms): Promise<VerifyResponse> {
-    return (this.client as DurableFacilitatorClient).verify(payload, requirements, terms)
+    return this.client.verify(payload, requirements, terms)
   }
 
   settle(payload: PaymentPayload, requirements: PaymentRequirements, terms: SettleTerms): Promise<SettleResponse> {
-    return (this.client as DurableFacilitatorClient).settle(payload, requirements, terms)
+    return this.client.settle(payload, requirements, terms)
   }
 
   /** Keeps a withheld answer for other processes of the seller. Never rejects: this process keeps it too. */
   async keepAnswer(payload: PaymentPayload, answer: string, seconds: number): Promise<void> {
-    if (!isDurable(this.client) || this.client.keepAnswer === undefined) return
+    if (this.client.keepAnswer === undefined) return
     try {
       if (await this.client.keepAnswer(payload, answer, seconds)) return
       this.logger.warn({
@@ -63,9 +61,8 @@ export class ConfiguredFacilitator {
 
   /** What another process of the seller has kept. Never rejects. */
   async findAnswer(payload: PaymentPayload): Promise<string | undefined> {
-    if (!isDurable(this.client) || this.client.findAnswer === undefined) return undefined
     try {
-      return await this.client.findAnswer(payload)
+      return await this.client.findAnswer?.(payload)
     } catch (error) {
       this.logger.warn({ message: 'a withheld answer could not be looked for', error: String(error) })
       return undefined
@@ -74,9 +71,8 @@ export class ConfiguredFacilitator {
 
   /** Gives up a verified payment. Never rejects; a plain facilitator has nothing to give up. */
   async release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void> {
-    if (!isDurable(this.client)) return
     try {
-      await this.client.release(payload, requirements, reason)
+      await this.client.release?.(payload, requirements, reason)
     } catch (error) {
       this.logger.warn({ message: 'a payment could not be released', reason, error: String(error) })
     }

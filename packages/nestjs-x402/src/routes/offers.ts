@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { GAS_SPONSORING } from '@upfront/protocol'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements, SupportedKind, SupportedResponse } from '@x402/core/types'
 import { UptoEvmScheme } from '@x402/evm/upto/server'
@@ -12,18 +13,14 @@ export interface Offer {
   /** `amount` is the maximum. */
   requirements: PaymentRequirements
   decimals: number
-  /** x402's extension by which a permit stands in for the Permit2 approval; undefined: the facilitator does not serve it for the token. */
-  gasSponsoring: GasSponsoring | undefined
+  /** The facilitator takes an EIP-2612 permit of this token in place of the Permit2 approval. */
+  isGasSponsored: boolean
 }
 
 /** An option that can't be offered, whatever the facilitator's state. `message` starts with the field. */
 export class OfferError extends Error {
   override readonly name = 'OfferError'
 }
-
-/** x402's extensions by which a buyer without ETH approves Permit2, that facilitators serve without risk: by a permit. */
-export const GAS_SPONSORINGS = ['eip2612GasSponsoring'] as const
-export type GasSponsoring = (typeof GAS_SPONSORINGS)[number]
 
 /** A signer that can't settle any more is named in offers no longer than that. */
 const SUPPORTED_FOR_MILLISECONDS = 10_000
@@ -89,13 +86,13 @@ export class Offers {
       return {
         requirements: { ...base, extra },
         decimals: asset.decimals,
-        gasSponsoring: byPermit2 ? gasSponsoringOf(asset.address, kind, extensions) : undefined,
+        isGasSponsored: byPermit2 && isGasSponsored(asset.address, kind, extensions),
       }
     }
     return {
       requirements: await this.#scheme.enhancePaymentRequirements(base, withOneSigner(kind), []),
       decimals: asset.decimals,
-      gasSponsoring: gasSponsoringOf(asset.address, kind, extensions),
+      isGasSponsored: isGasSponsored(asset.address, kind, extensions),
     }
   }
 
@@ -167,17 +164,17 @@ function withOneSigner(kind: SupportedKind): SupportedKind {
 
 /**
  * A facilitator may say by token, as `extra.gasSponsoring`, which extension it serves: buyers sign for the first that an offer names,
- * whether the token takes it or not.
+ * whether the token takes it or not. Of those that there are, only a permit is without risk for it.
  */
-export function gasSponsoringOf(
+export function isGasSponsored(
   asset: string,
   { extra }: Pick<SupportedKind, 'extra'>,
-  extensions: readonly string[] | undefined,
-): GasSponsoring | undefined {
+  extensions: readonly string[] = [],
+): boolean {
   const byToken = extra?.gasSponsoring
   const isTold = typeof byToken === 'object' && byToken !== null
-  const served = isTold ? [(byToken as Record<string, unknown>)[asset.toLowerCase()]] : (extensions ?? [])
-  return GAS_SPONSORINGS.find((name) => served.includes(name))
+  if (isTold) return (byToken as Record<string, unknown>)[asset.toLowerCase()] === GAS_SPONSORING
+  return extensions.includes(GAS_SPONSORING)
 }
 
 function eip712Domain({ name, version }: { name?: unknown; version?: unknown }): Record<string, string> {

@@ -21,22 +21,7 @@ export function authorizationOf(payload: PaymentPayload): AuthorizationId {
   }
 }
 
-/** Which payment of billing's a verified payload is, from its authorization to its charge or release. */
-export class Reservations {
-  readonly #paymentIds = new Map<string, string>()
-
-  add(authorization: AuthorizationId, paymentId: string): void {
-    this.#paymentIds.set(keyOf(authorization), paymentId)
-  }
-
-  take(authorization: AuthorizationId): string | undefined {
-    const key = keyOf(authorization)
-    const paymentId = this.#paymentIds.get(key)
-    this.#paymentIds.delete(key)
-    return paymentId
-  }
-}
-
-function keyOf({ network, payer, nonce }: AuthorizationId): string {
+/** The same as one text. */
+export function keyOf({ network, payer, nonce }: AuthorizationId): string {
   return `${network} ${payer} ${nonce}`
 }
