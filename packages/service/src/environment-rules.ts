@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common'
 import { Transform } from 'class-transformer'
 import { IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator'
 
@@ -20,12 +21,12 @@ export function List(): PropertyDecorator {
 
 /** A TCP port to listen on; 0 takes a free one. */
 export function IsPort(): PropertyDecorator {
-  return all(WholeNumber(), IsInt(), Min(0), Max(65_535))
+  return applyDecorators(WholeNumber(), IsInt(), Min(0), Max(65_535))
 }
 
 /** A whole number from `least` to `most`. */
 export function IsWholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): PropertyDecorator {
-  return all(WholeNumber(), IsInt(), Min(least), Max(most))
+  return applyDecorators(WholeNumber(), IsInt(), Min(least), Max(most))
 }
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -72,11 +73,5 @@ export function Decoded(decode: (text: string) => unknown): PropertyDecorator {
       defaultMessage: (of) => (of?.value instanceof Refused ? of.value.reason : 'must be set'),
     },
   })
-  return all(transform, validate)
-}
-
-function all(...decorators: PropertyDecorator[]): PropertyDecorator {
-  return (target, property) => {
-    for (const decorate of decorators) decorate(target, property)
-  }
+  return applyDecorators(transform, validate)
 }

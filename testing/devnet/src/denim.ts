@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestClient, type Hex, http, numberToHex, publicActions } from 'viem'
 import { L1_BLOCK } from './optimism.js'
-import { rawTransaction } from './sequencer/node-block.js'
+import { rawDeposit } from './sequencer/node-block.js'
 
 /** Base's BaseTime: holds the milliseconds of the block's time beyond its header's seconds. */
 export const BASE_TIME = '0x4200000000000000000000000000000000000030'
@@ -48,10 +48,7 @@ export async function startDenimBlocks(
   }
 
   async function send(from: string | undefined, to: string, sequence: bigint, gas: bigint, input: Hex): Promise<void> {
-    const serializedTransaction = rawTransaction({
-      ...{ type: '0x7e', hash: '0x', from, to, value: '0x0', mint: '0x0', gas: numberToHex(gas), input },
-      sourceHash: numberToHex(sequence + 1n, { size: 32 }),
-    })
+    const serializedTransaction = rawDeposit(from, to, sequence + 1n, numberToHex(gas), input)
     await client.sendRawTransaction({ serializedTransaction })
   }
 

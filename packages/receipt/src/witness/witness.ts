@@ -145,10 +145,9 @@ export function witnessTouched({ accounts, slots }: TouchedList): WitnessTouched
 
 /** @throws Error that names the field */
 export function decodeWitness(value: unknown, field = 'witness'): DecodedWitness {
-  const witness = decodeObject(value, field)
-  const { rules, limits, base, opening, daFootprintScalar, accounts, touched } = witness
-  const { blockHashes, ancestors, nodes, unproven } = witness
-  refuseUnknownFields(witness, field, NAMES)
+  const { rules, limits, base, opening, daFootprintScalar, ...proven } = decodeObject(value, field)
+  const { accounts, touched, blockHashes, ancestors, nodes, unproven, ...others } = proven
+  refuseUnknownFields(others, field, [])
   return {
     rules: decodeChainRules(bigintsFromJson(rules), `${field}.rules`) as ChainRules,
     limits: decodeLimits(limits, `${field}.limits`),
@@ -178,20 +177,6 @@ export function decodeWitness(value: unknown, field = 'witness'): DecodedWitness
     unproven: unproven === undefined ? undefined : decodeText(unproven, /^.{1,300}$/, `${field}.unproven`),
   }
 }
-
-const NAMES = [
-  'rules',
-  'limits',
-  'base',
-  'opening',
-  'daFootprintScalar',
-  'accounts',
-  'touched',
-  'blockHashes',
-  'ancestors',
-  'nodes',
-  'unproven',
-]
 
 const COUNTS = ['blocks', 'callsPerBlock', 'totalCalls', 'answerBytes']
 

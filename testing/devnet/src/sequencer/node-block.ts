@@ -1,6 +1,7 @@
 import {
   formatTransaction,
   type Hex,
+  numberToHex,
   type RpcTransaction,
   serializeTransaction,
   type TransactionSerializable,
@@ -31,6 +32,18 @@ export interface NodeTransaction {
   hash: string
   type: string
   [field: string]: unknown
+}
+
+/** A deposit without value. @param sequence makes it another one than those before, of the same sender */
+export function rawDeposit(
+  from: string | undefined,
+  to: string,
+  sequence: bigint,
+  gas: string,
+  input: Hex = '0x',
+): Hex {
+  const sourceHash = numberToHex(sequence, { size: 32 })
+  return rawTransaction({ type: '0x7e', hash: '0x', sourceHash, from, to, gas, input, value: '0x0', mint: '0x0' })
 }
 
 /** The EIP-2718 bytes of a transaction, made again from its fields. */

@@ -6,7 +6,7 @@ import { rpc } from '../rpc.js'
 import { nextSlot } from './block-schedule.js'
 import { FaultyStream, isStreamFault, type StreamFault } from './faults.js'
 import type { FlashblockMessage } from './flashblock-message.js'
-import { flashblockOf, type NodeBlock, rawTransaction } from './node-block.js'
+import { flashblockOf, type NodeBlock, rawDeposit } from './node-block.js'
 import { startStreamServer } from './stream-server.js'
 
 export interface SequencerOptions {
@@ -35,7 +35,6 @@ export interface Sequencer {
   stop(): Promise<void>
 }
 
-const ZERO_HASH = `0x${'0'.repeat(64)}` as const
 /** In turn: anvil's pool takes one transaction of a sender and nonce, a deposit's nonce is 0 to it, and two may wait. */
 const DEPOSITORS = ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0002'] as const
 
@@ -153,17 +152,7 @@ class Payload {
 async function leaveDeposit(rpcUrl: string, pending: NodeBlock): Promise<void> {
   const opening = pending.transactions.find((transaction) => transaction.type === '0x7e')
   const sequence = opening ? BigInt(opening.sourceHash as Hex) + 1n : BigInt(pending.number)
-  const raw = rawTransaction({
-    type: '0x7e',
-    hash: ZERO_HASH,
-    sourceHash: numberToHex(sequence, { size: 32 }),
-    from: DEPOSITORS[Number(sequence % 2n)],
-    to: L1_BLOCK,
-    gas: pending.gasLimit,
-    value: '0x0',
-    mint: '0x0',
-    input: '0x',
-  })
+  const raw = rawDeposit(DEPOSITORS[Number(sequence % 2n)], L1_BLOCK, sequence, pending.gasLimit)
   const known = await rpc(rpcUrl, 'eth_getTransactionByHash', [keccak256(raw)])
   if (!known) await rpc(rpcUrl, 'eth_sendRawTransaction', [raw])
 }
