@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { urlToHttpOptions } from 'node:url'
 import type { SignedReceipt } from '@upfront/receipt'
 import { x402Client, x402HTTPClient } from '@x402/core/client'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
@@ -204,6 +207,28 @@ it('tells nobody else', async () => {
   expect((await ask(url, own)).status).toBe(402)
 })
 
+it('takes no message that was signed for another site, though the request names that site', async () => {
+  const { nonce } = await pay()
+  const settings = { UPSTREAM_RPC_URL: upstream.url, EVM_ENGINE: 'native', HEAD_MAX_AGE_SECONDS: 'off' }
+  const replica = await stand.startGateway({ ...settings, PUBLIC_URL: 'https://sim.example' })
+  try {
+    const { error } = (await (await fetch(`${replica.url}/v1/payments/${nonce}`)).json()) as Challenge
+    const { info, supportedChains } = error.data['sign-in-with-x']
+    expect(info).toMatchObject({ domain: 'sim.example', uri: `https://sim.example/v1/payments/${nonce}` })
+    const uri = `http://other.example/v1/payments/${nonce}`
+    const signed = await createSIWxPayload({ ...info, ...supportedChains[0], domain: 'other.example', uri }, buyer, uri)
+    const headers = { host: 'other.example', 'sign-in-with-x': encodeSIWxHeader(signed) }
+    for (const path of [uri, `/v1/payments/${nonce}`]) {
+      const asked = request({ ...urlToHttpOptions(new URL(replica.url)), path, headers }).end()
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      response.resume()
+      expect([path, response.statusCode]).toEqual([path, 402])
+    }
+  } finally {
+    await replica.stop()
+  }
+}, 120_000)
+
 it("is told to x402's own client, which signs in by itself", async () => {
   const { nonce, amount } = await pay()
   const answer = await wrapFetchWithSIWx(fetch, buyer)(urlOf(nonce))
@@ -212,4 +237,11 @@ it("is told to x402's own client, which signs in by itself", async () => {
 
 it.each(['', 'pay_1', '-1', '01', '9'.repeat(78)])('refuses the nonce %j', async (nonce) => {
   expect([400, 404]).toContain((await fetch(urlOf(nonce))).status)
+})
+
+it('refuses a host that is none', async () => {
+  const options = { ...urlToHttpOptions(new URL(urlOf('1'))), headers: { host: '[' } }
+  const [response] = (await once(request(options).end(), 'response')) as [IncomingMessage]
+  response.resume()
+  expect(response.statusCode).toBe(400)
 })

@@ -14,6 +14,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { Environment } from '../environment/environment.js'
+import { refused } from '../limits/refused.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 
 /** For how long a signed message is taken. */
@@ -59,7 +60,7 @@ export class SignIn {
   }
 
   private async signedBy(request: FastifyRequest): Promise<Address> {
-    const url = new URL(request.url, this.environment.PUBLIC_URL ?? `${request.protocol}://${request.host}`)
+    const url = urlOf(request, this.environment.PUBLIC_URL)
     const header = request.headers[SIGN_IN_WITH_X]
     if (typeof header !== 'string') throw this.required('sign the message in `data` as the payer', url)
     try {
@@ -133,4 +134,14 @@ export class SignIn {
       schema: buildSIWxSchema(),
     })
   }
+}
+
+/**
+ * What is signed for. A request's target may name another site, which does not count.
+ * @throws RpcError -32600 (HTTP 400)
+ */
+function urlOf(request: FastifyRequest, site = `${request.protocol}://${request.host}`): URL {
+  if (!URL.canParse(site)) throw refused(400, 'host: is not the name of a host')
+  const { pathname, search } = new URL(request.url, site)
+  return Object.assign(new URL(site), { pathname, search })
 }
