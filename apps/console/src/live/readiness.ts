@@ -1,3 +1,5 @@
+import { poll } from './poll.js'
+
 /** What the gateway says of its state, as far as it is shown: `GET /health/ready`. */
 export interface Readiness {
   /** Predictions are scored. */
@@ -26,20 +28,8 @@ const EVERY_MS = 2_000
 
 /** Asks every two seconds. @returns what ends it */
 export function watchReadiness(onReport: (report: Readiness) => void): () => void {
-  const left = new AbortController()
-  const look = async () => {
-    const report = await fetch('/health/ready', { signal: left.signal })
-      .then((response) => response.json() as Promise<Readiness>)
-      // The connection's status says already that the gateway is gone.
-      .catch(() => undefined)
-    if (report !== undefined && !left.signal.aborted) onReport(report)
-  }
-  void look()
-  const timer = setInterval(look, EVERY_MS)
-  return () => {
-    clearInterval(timer)
-    left.abort()
-  }
+  // One that is not ready says so with its state, and status 503.
+  return poll('/health/ready', EVERY_MS, (response) => response.json() as Promise<Readiness>, onReport)
 }
 
 /** How old the state is that answers stand on, and what is not followed or carried. */

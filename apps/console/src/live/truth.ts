@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import { poll } from './poll.js'
 
 /** How today's predictions turned out: `GET /v1/truth`, as far as it is shown. */
 export interface Truth {
@@ -20,20 +21,8 @@ const EVERY_MS = 5_000
 
 /** Asks every five seconds. @returns what ends it */
 export function watchTruth(onTruth: (truth: Truth) => void): () => void {
-  const left = new AbortController()
-  const look = async () => {
-    const truth = await fetch('/v1/truth', { signal: left.signal })
-      .then((response) => (response.ok ? (response.json() as Promise<Truth>) : undefined))
-      // The connection's status says already that the gateway is gone.
-      .catch(() => undefined)
-    if (truth !== undefined && !left.signal.aborted) onTruth(truth)
-  }
-  void look()
-  const timer = setInterval(look, EVERY_MS)
-  return () => {
-    clearInterval(timer)
-    left.abort()
-  }
+  const read = (response: Response) => (response.ok ? (response.json() as Promise<Truth>) : undefined)
+  return poll('/v1/truth', EVERY_MS, read, onTruth)
 }
 
 /** In a sentence. */
