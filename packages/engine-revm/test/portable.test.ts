@@ -55,6 +55,25 @@ it('ends the worker of what is given up, and no other', async () => {
   expect(await whileBusy).toMatch('closed')
 })
 
+it.each([
+  ['take long', ENDLESS_LOOP],
+  // MSTORE at 48 MiB, then a loop.
+  ['take much memory', '0x5f6303000000525b600756'],
+] as const)('does what is soon done while simulations run that %s', async (_, code) => {
+  engine = createPortableEngine({ threads: 2, memoryBytes: 32 * 1024 * 1024 })
+  const gone = new AbortController()
+  const ends = Array.from({ length: 4 }, () =>
+    run(withoutGasLimit(codePlan(code)), gone.signal).catch(({ message }: Error) => message),
+  )
+  // More than the event loop does at once, and some 25 ms.
+  const plan = codePlan(ENDLESS_LOOP)
+  plan.blocks[0]!.calls[0]!.gas = 6_000_000n
+  for (let count = 0; count < 3; count++)
+    expect(await run(plan)).toMatchObject({ failures: [{ failure: { kind: 'halt' } }] })
+  gone.abort(new Error('enough'))
+  expect(new Set(await Promise.all(ends))).toEqual(new Set(['enough']))
+})
+
 it('refuses what needs more memory than one simulation may take, and goes on', async () => {
   engine = createPortableEngine({ threads: 1, memoryBytes: 64 * 1024 * 1024 })
   await expect(run(hungry)).rejects.toMatchObject({ code: -32005, message: expect.stringContaining('more memory') })

@@ -4,8 +4,12 @@ import { wasi } from './wasi.js'
 const KINDS = ['done', 'rejected', 'read', 'later', 'changed', 'refused', 'failed'] as const
 
 const PAGE = 65_536
+/** Of WebAssembly: 4 GiB. */
+const MOST_PAGES = 65_536
 /** What the module has of its own at first, in pages. */
 const FIRST_PAGES = 512
+/** The hashes that alloy keeps, 16 MiB, which its first work makes room for. */
+const HASHES_PAGES = 256
 
 export interface Said {
   kind: (typeof KINDS)[number]
@@ -23,15 +27,19 @@ export class PortableInstance {
   readonly #exports: WebAssembly.Instance['exports']
   #said = ''
 
-  /** @param memoryBytes that it may take at most; where it needs more, it ends */
-  constructor(module: WebAssembly.Module, memoryBytes: number) {
+  /**
+   * @param memoryBytes that it may take at most beside what is its own; where it needs more, it ends
+   * @param now the clock by which it ends work that has a limit, milliseconds
+   */
+  constructor(module: WebAssembly.Module, memoryBytes: number, now = () => performance.now()) {
     this.#memory = new WebAssembly.Memory({
       initial: FIRST_PAGES,
-      maximum: Math.max(FIRST_PAGES, Math.floor(memoryBytes / PAGE)),
+      maximum: Math.min(MOST_PAGES, FIRST_PAGES + HASHES_PAGES + Math.floor(memoryBytes / PAGE)),
     })
-    const imports = wasi(this.#memory, (text) => {
+    const say = (text: string) => {
       this.#said = (this.#said + text).slice(-1_000)
-    })
+    }
+    const imports = wasi(this.#memory, say, now)
     const instance = new WebAssembly.Instance(module, {
       wasi_snapshot_preview1: imports,
       env: { memory: this.#memory },

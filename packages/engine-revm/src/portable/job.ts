@@ -15,6 +15,9 @@ export interface JobOptions {
   rest?: readonly Uint8Array[]
 }
 
+/** Milliseconds of CPU that a simulation has at first: with more to do it is begun once more, among those that take long. */
+const FIRST_MS = 40
+
 /** What all work is told apart from its own. */
 export interface Held {
   /** Layers that work may come to ask for again. */
@@ -29,6 +32,8 @@ export class Job implements Errand {
   readonly key: string
   /** Key and layers. */
   readonly baseState: string
+  /** It takes longer than a simulation has at first. */
+  isLong = false
   /** It took more memory than a worker has, so it is done where there is more. */
   isLarge = false
   readonly #options: JobOptions
@@ -54,12 +59,17 @@ export class Job implements Errand {
     this.#onAnswer = onAnswer
   }
 
+  /** A simulation at first; what follows the chain goes on to its end. */
+  get endsSoon(): boolean {
+    return this.#options.kind === 'simulate' && !this.isLong && !this.isLarge
+  }
+
   questions(worker: WorkerState): Question[] {
     const { kind, text, rest = [] } = this.#options
     const provided = this.#worker === worker ? this.#provided.slice(-1) : this.#provided
     this.#worker = worker
     const before = [...this.#news(worker), ...provided].map((question): Question => [question])
-    return [...before, [`perform\n${kind}\n${this.baseState}${text}`, ...rest]]
+    return [...before, [`perform\n${count(this.endsSoon ? FIRST_MS : 0)}${kind}\n${this.baseState}${text}`, ...rest]]
   }
 
   answered(answer: FromWorker): void {

@@ -42,7 +42,7 @@ class PageEngine implements Engine {
       this.#instance.ask(`layer\n${count(this.#layers)}${writeLayer(layer)}`)
       return this.#layers
     })
-    const question = `perform\nsimulate\n${key}\n${list(numbers, count)}${writePlan(plan)}`
+    const question = `perform\n${count(0)}simulate\n${key}\n${list(numbers, count)}${writePlan(plan)}`
     const end = () => {
       for (const number of numbers) this.#instance.ask(`drop\n${count(number)}`)
     }

@@ -10,6 +10,8 @@ import { Workers } from './workers.js'
 const SMALL_PLAN = 8_192
 /** At least so much is there for work that takes more memory than a worker has. One such is done at a time. 50M gas can pay for 340 MB. */
 const LARGE_BYTES = 512 * 1024 * 1024
+/** Of workers: the event loop goes first if cores are few. Twice as much for those that take long. */
+const NICENESS = 5
 /** An instance of the event loop's that takes more than its bound and this is replaced. */
 const SPARE_BYTES = 192 * 1024 * 1024
 
@@ -29,8 +31,10 @@ export class PortableEngine implements EngineCore {
   readonly #module: WebAssembly.Module
   readonly #limits: PortableLimits
   readonly #wake: () => void
+  /** What is begun, and what follows the chain. */
   readonly #workers: Workers
-  /** Made when it is first needed. */
+  /** For simulations that take long, and for those that take much memory: others never wait for one of them. Made when first needed. */
+  #longWorkers: Workers | undefined
   #largeWorker: Workers | undefined
   readonly #held = { layers: new Map<number, string>(), forgot: 0 }
   readonly #jobs = new Map<number, Job>()
@@ -46,8 +50,7 @@ export class PortableEngine implements EngineCore {
     this.#limits = limits
     this.#wake = wake
     this.#desk = this.#newDesk()
-    const { threads, queue, memoryBytes } = limits
-    this.#workers = new Workers({ module, memoryBytes: memoryBytes / threads }, { threads, queue })
+    this.#workers = this.#newWorkers(Math.ceil(limits.threads / 2), NICENESS)
   }
 
   take(): Message | null {
@@ -117,8 +120,7 @@ export class PortableEngine implements EngineCore {
     const job = this.#jobs.get(id)
     if (job === undefined) return
     this.#jobs.delete(id)
-    this.#workers.giveUp(job)
-    this.#largeWorker?.giveUp(job)
+    this.#workersOf(job).giveUp(job)
   }
 
   addLayer(number: number, layer: string): void {
@@ -148,7 +150,7 @@ export class PortableEngine implements EngineCore {
     this.#arriving.clear()
     this.#jobs.clear()
     this.#paused.clear()
-    await Promise.all([this.#workers.close(), this.#largeWorker?.close()])
+    await Promise.all([this.#workers, this.#longWorkers, this.#largeWorker].map((workers) => workers?.close()))
   }
 
   get version(): string {
@@ -192,14 +194,25 @@ export class PortableEngine implements EngineCore {
 
   /** It has a place in the queue. */
   #restart(job: Job): void {
-    if (!job.isLarge) {
-      this.#workers.resume(job)
-      return
+    this.#workersOf(job).resume(job)
+  }
+
+  #workersOf({ isLarge, isLong }: Job): Workers {
+    if (isLarge) {
+      this.#largeWorker ??= this.#newWorkers(1, 2 * NICENESS, Math.max(LARGE_BYTES, this.#limits.memoryBytes))
+      return this.#largeWorker
     }
-    const { queue } = this.#limits
-    const memoryBytes = Math.max(LARGE_BYTES, this.#limits.memoryBytes)
-    this.#largeWorker ??= new Workers({ module: this.#module, memoryBytes }, { threads: 1, queue })
-    this.#largeWorker.resume(job)
+    if (!isLong) return this.#workers
+    this.#longWorkers ??= this.#newWorkers(Math.max(1, this.#limits.threads >> 1), 2 * NICENESS)
+    return this.#longWorkers
+  }
+
+  #newWorkers(
+    threads: number,
+    niceness: number,
+    memoryBytes = this.#limits.memoryBytes / this.#limits.threads,
+  ): Workers {
+    return new Workers({ module: this.#module, memoryBytes, niceness }, { threads, queue: this.#limits.queue })
   }
 
   #hear(job: Job, answer: FromWorker): void {
@@ -219,6 +232,9 @@ export class PortableEngine implements EngineCore {
     } else if (said === undefined) {
       const text = answer.isOutOfMemory ? OUT_OF_MEMORY : answer.message
       this.#finish(job.id, { kind: 'failed', text, json: undefined })
+    } else if (said.kind === 'later') {
+      job.isLong = true
+      this.#restart(job)
     } else if (said.kind === 'read') this.#lacks(job, said.text)
     else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${job.key}\n${said.text}`))
     else this.#finish(job.id, said)

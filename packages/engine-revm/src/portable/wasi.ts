@@ -7,8 +7,13 @@ const NOT_SUPPORTED = 52
  * arguments, no environment, and waits for nothing.
  * @param memory the instance's
  * @param said is given what the instance writes to its standard output and error
+ * @param now milliseconds from any moment on
  */
-export function wasi(memory: { readonly buffer: ArrayBuffer }, said: (text: string) => void): Record<string, unknown> {
+export function wasi(
+  memory: { readonly buffer: ArrayBuffer },
+  said: (text: string) => void,
+  now: () => number,
+): Record<string, unknown> {
   const view = () => new DataView(memory.buffer)
   return {
     random_get(at: number, length: number): number {
@@ -18,7 +23,7 @@ export function wasi(memory: { readonly buffer: ArrayBuffer }, said: (text: stri
       return 0
     },
     clock_time_get(_clock: number, _precision: bigint, at: number): number {
-      view().setBigUint64(at, BigInt(Math.round(performance.now() * 1e6)), true)
+      view().setBigUint64(at, BigInt(Math.round(now() * 1e6)), true)
       return 0
     },
     fd_write(file: number, at: number, count: number, writtenAt: number): number {

@@ -1,3 +1,4 @@
+import { openSync, readSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { PortableInstance, type Said } from './instance.js'
@@ -6,6 +7,8 @@ import { PortableInstance, type Said } from './instance.js'
 export interface WorkerData {
   module: WebAssembly.Module
   memoryBytes: number
+  /** How far it stands back for the event loop, as Linux counts. */
+  niceness: number
 }
 
 /** Text, and more of it in memory that all threads have. */
@@ -19,10 +22,10 @@ export type FromWorker = { bytes: number } & (
 
 const port = parentPort
 if (!port) throw new Error('this file runs in a worker thread')
-const { module, memoryBytes } = workerData as WorkerData
+const { module, memoryBytes, niceness } = workerData as WorkerData
 // On Linux that is this thread's alone: the event loop goes first if cores are few.
-if (process.platform === 'linux') setPriority(5)
-const instance = new PortableInstance(module, memoryBytes)
+if (process.platform === 'linux') setPriority(niceness)
+const instance = new PortableInstance(module, memoryBytes, clockOfThread())
 
 port.on('message', (questions: readonly Question[]) => {
   try {
@@ -37,4 +40,16 @@ port.on('message', (questions: readonly Question[]) => {
 function post(message: FromWorker): void {
   const json = message.said?.json
   port!.postMessage(message, json === undefined ? [] : [json.buffer])
+}
+
+/** Milliseconds of CPU that this thread has used, where Linux tells: unlike the time of day, it does not pass while others have the processor. */
+function clockOfThread(): () => number {
+  try {
+    const file = openSync('/proc/thread-self/schedstat', 'r')
+    const text = Buffer.alloc(64)
+    // Nanoseconds come first.
+    return () => Number.parseInt(text.toString('latin1', 0, readSync(file, text, 0, text.length, 0)), 10) / 1e6
+  } catch {
+    return () => performance.now()
+  }
 }

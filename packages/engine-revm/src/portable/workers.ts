@@ -11,7 +11,8 @@ const KEPT_BYTES = 96 * 1024 * 1024
 export interface Errand {
   /** What to ask, in order; what the last one is answered is what counts. @param worker what it has: to be noted there */
   questions(worker: WorkerState): Question[]
-  /** Not called once it was given up. */
+  /** It stops by itself before long: once it is given up, its worker is left to it. */
+  readonly endsSoon: boolean
   answered(answer: FromWorker): void
 }
 
@@ -30,13 +31,15 @@ interface OneWorker {
 }
 
 /**
- * Worker threads with an instance each, one errand at a time. What is given up while it runs takes its worker with it, and no other;
- * the next errand has a new one made.
+ * Worker threads with an instance each, one errand at a time. What is given up while it runs takes its worker with it, and no other,
+ * unless it ends soon; the next errand has a new one made.
  */
 export class Workers {
   readonly #workers = new Set<OneWorker>()
   /** The one that became idle last works first: its caches are warm. */
   readonly #idle: OneWorker[] = []
+  /** What was under way before, and what can't be stopped soon: that follows the chain. */
+  readonly #first = new Set<Errand>()
   readonly #waiting = new Set<Errand>()
   #isClosed = false
 
@@ -51,23 +54,25 @@ export class Workers {
   start(errand: Errand): void {
     if (this.#idle.length === 0 && this.#workers.size >= this.limits.threads && this.#waiting.size >= this.limits.queue)
       throw Object.assign(new Error('too many simulations wait for a worker'), { code: 'FULL' })
-    this.resume(errand)
+    ;(errand.endsSoon ? this.#waiting : this.#first).add(errand)
+    this.#goOn()
   }
 
   /** Work that was under way before has a place in the queue. */
   resume(errand: Errand): void {
-    this.#waiting.add(errand)
+    this.#first.add(errand)
     this.#goOn()
   }
 
   /** It is not answered any more. */
   giveUp(errand: Errand): void {
-    if (this.#waiting.delete(errand)) return
+    if (this.#first.delete(errand) || this.#waiting.delete(errand) || errand.endsSoon) return
     for (const worker of this.#workers) if (worker.errand === errand) this.#end(worker)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#first.clear()
     this.#waiting.clear()
     await Promise.all([...this.#workers].map(({ thread }) => thread.terminate()))
   }
@@ -111,12 +116,13 @@ export class Workers {
   }
 
   #goOn(): void {
-    for (const errand of this.#waiting) {
-      const worker = this.#idle.pop() ?? (this.#workers.size < this.limits.threads ? this.#add() : undefined)
-      if (worker === undefined) return
-      this.#waiting.delete(errand)
-      this.#give(worker, errand)
-    }
+    for (const waiting of [this.#first, this.#waiting])
+      for (const errand of waiting) {
+        const worker = this.#idle.pop() ?? (this.#workers.size < this.limits.threads ? this.#add() : undefined)
+        if (worker === undefined) return
+        waiting.delete(errand)
+        this.#give(worker, errand)
+      }
     if (this.#workers.size === 0) this.#idle.push(this.#add())
   }
 }

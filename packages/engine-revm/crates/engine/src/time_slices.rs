@@ -21,12 +21,24 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const STOPPED: u8 = 1;
 const SLICE_ENDS: u8 = 2;
+/// It looks at the clock by itself.
+const TIMED: u8 = 4;
+/// How often it is asked between two looks at the clock, which take longer than what it is asked between.
+const ASKED_A_LOOK: u32 = 256;
 
 /// Tells work on another thread to stop or, where it shares the cores, that its slice ends.
 #[derive(Debug, Default)]
 pub struct Stop {
     signals: AtomicU8,
     share: Option<Share>,
+    limit: Option<Limit>,
+}
+
+/// Of work that no other thread can stop.
+#[derive(Debug)]
+struct Limit {
+    until: Instant,
+    asked: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -40,7 +52,13 @@ impl Stop {
     /// Of work that shares the cores.
     pub fn sharing(slices: Arc<TimeSlices>) -> Self {
         let share = Share { slices, used: AtomicU32::new(0), has_turn: AtomicBool::new(false) };
-        Self { signals: AtomicU8::new(0), share: Some(share) }
+        Self { share: Some(share), ..Self::default() }
+    }
+
+    /// Of work that stops by itself once it has taken this long.
+    pub fn after(time: Duration) -> Self {
+        let limit = Limit { until: Instant::now() + time, asked: AtomicU32::new(0) };
+        Self { signals: AtomicU8::new(TIMED), limit: Some(limit), ..Self::default() }
     }
 
     /// Called by whoever no longer wants the result.
@@ -65,6 +83,12 @@ impl Stop {
 
     #[cold]
     fn heed(&self) -> bool {
+        if let Some(Limit { until, asked }) = &self.limit
+            && asked.fetch_add(1, Relaxed) % ASKED_A_LOOK == ASKED_A_LOOK - 1
+            && Instant::now() >= *until
+        {
+            self.raise();
+        }
         if self.signals.fetch_and(!SLICE_ENDS, Relaxed) & SLICE_ENDS != 0
             && let Some(Share { slices, used, has_turn }) = &self.share
         {
@@ -258,6 +282,14 @@ mod tests {
         stop.raise();
         assert_eq!(told.recv(), Ok(true));
         assert!(!has_turn(&stop) && slices.turns().waiting.is_empty());
+    }
+
+    #[test]
+    fn work_with_a_limit_stops_by_itself() {
+        let asked = |stop: &Stop| (0..ASKED_A_LOOK).map(|_| stop.ends_work()).collect::<Vec<_>>();
+        let ends = asked(&Stop::after(Duration::ZERO));
+        assert_eq!(ends.iter().position(|ends| *ends), Some(ASKED_A_LOOK as usize - 1));
+        assert!(!asked(&Stop::after(Duration::from_secs(3_600))).contains(&true));
     }
 
     #[test]

@@ -1,4 +1,7 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use upfront_engine::{
     carry::{self, Carried, Differs},
     evm::MemoryGate,
@@ -24,7 +27,7 @@ pub enum Said {
     Rejected,
     /// The reads to make first.
     Read,
-    /// It takes a worker.
+    /// It takes a worker or, on one, more time than it was given.
     Later,
     /// What a block changed: for `carried`.
     Changed,
@@ -100,8 +103,9 @@ impl Instance {
         self.desk.layers(&t.read::<Vec<u32>>()?)
     }
 
-    /// Work of any size, until it lacks values.
+    /// Work of any size, until it lacks values or has taken so many milliseconds; 0 is no limit.
     fn perform(&self, t: &mut Tokens<'_>) -> Result<Answer> {
+        let limit: u64 = t.read()?;
         let kind = t.word()?;
         let (key, layers) = (t.read()?, self.layers(t)?);
         let work = Work::read(kind, t, None)?;
@@ -111,7 +115,7 @@ impl Instance {
             key,
             layers,
             source: lacking.clone(),
-            stop: Arc::new(Stop::default()),
+            stop: Arc::new(if limit == 0 { Stop::default() } else { Stop::after(Duration::from_millis(limit)) }),
             memory: Arc::new(MemoryGate::default()),
             records: Arc::default(),
         };
@@ -126,7 +130,9 @@ impl Instance {
         Ok(match done {
             Ok(answer) => answer,
             Err(Ending::Rejected(why)) => (Said::Rejected, why.into()),
-            Err(Ending::Cancelled | Ending::Failed) => (Said::Failed, Payload::default()),
+            // Nothing but its limit stops it.
+            Err(Ending::Cancelled) => (Said::Later, Payload::default()),
+            Err(Ending::Failed) => (Said::Failed, Payload::default()),
         })
     }
 }
