@@ -131,6 +131,11 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     expect((await Promise.all(settling)).filter(({ success }) => success)).toHaveLength(1)
     // Mined, it has cost less than it might have.
     expect((await post('/settle', poor.token, payload, '2000')).body).toMatchObject({ success: true })
+    // What was undone for want of gas counts as nothing.
+    const metrics = String((await billing.send('/metrics')).body)
+    const payments = (await listed(TOKEN)).length
+    for (const state of ['authorized', 'charging'])
+      expect(metrics).toContain(`billing_payment_transitions_total{state="${state}"} ${payments}\n`)
   })
 
   test('is called so many times a minute, each account for itself', async () => {

@@ -232,26 +232,31 @@ export class Authorizations {
   private async store(verified: Verified, holdings: Holdings, sale: Sale, terms: ReservationTerms): Promise<Stored> {
     const { wanted, refusalOf } = await this.prepare(verified, holdings, sale, terms)
     const { network, asset, payer, facilitator, settlementGas } = wanted.payment
-    const conclude = (place: Place): Stored => {
-      const { sequence } = place
-      if (sequence === null) return refused(refusalOf(place) ?? USED_BEFORE, payer)
-      this.metrics.transitions.inc({ state: 'authorized' })
-      this.funds.promised(verified.chain, facilitator, settlementGas)
-      return { outcome: 'reserved', payment: { ...wanted.payment, sequence } }
-    }
     const { extend = null } = terms
+    const storedAs = (place: Place): Stored =>
+      place.sequence === null
+        ? refused(refusalOf(place) ?? USED_BEFORE, payer)
+        : { outcome: 'reserved', payment: { ...wanted.payment, sequence: place.sequence } }
+    const extended = async (tx: Transaction, act: Extend) => {
+      const [place] = await reservePayments(tx, [wanted])
+      const stored = storedAs(place!)
+      return stored.outcome === 'reserved' ? { ...stored, payment: await act(tx, stored.payment) } : stored
+    }
+    let stored: Stored
     try {
-      if (extend === null) return conclude(await this.reservations.call(`${network}/${asset}/${payer}`, wanted))
-      return await this.ledger.db.transaction(async (tx) => {
-        const [place] = await reservePayments(tx, [wanted])
-        const result = conclude(place!)
-        return result.outcome === 'reserved' ? { ...result, payment: await extend(tx, result.payment) } : result
-      })
+      stored =
+        extend === null
+          ? storedAs(await this.reservations.call(`${network}/${asset}/${payer}`, wanted))
+          : await this.ledger.db.transaction((tx) => extended(tx, extend))
     } catch (error) {
       // Its first result is the answer, see `answerRefused`.
       if (isKeyTaken(error)) return refused(USED_BEFORE, payer)
       throw error
     }
+    if (stored.outcome === 'refused') return stored
+    for (const state of new Set(['authorized', stored.payment.state])) this.metrics.transitions.inc({ state })
+    this.funds.promised(verified.chain, facilitator, settlementGas)
+    return stored
   }
 
   /**

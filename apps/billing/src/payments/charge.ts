@@ -71,7 +71,6 @@ export class Charges {
     const change = { ...chargeOf(request, nextLook), where: this.chargeable(request) }
     const charged = await changePayment(tx, reserved, change)
     if (charged === null) throw new Error(`payment ${reserved.id} changed while it was reserved`)
-    this.metrics.transitions.inc({ state: charged.state })
     return charged
   }
 

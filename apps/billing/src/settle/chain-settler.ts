@@ -13,7 +13,7 @@ const LONGEST_PAUSE_MILLISECONDS = 200
  * charge is stored, a block comes, or something has ended; and looks from time to time all the same.
  */
 export class ChainSettler {
-  readonly #submissions: Submissions
+  readonly submissions: Submissions
   readonly #batches: Batches
   /** Signers whose next batch is being made; `true`: there is more to look for afterwards. */
   readonly #batching = new Map<Address, boolean>()
@@ -35,7 +35,7 @@ export class ChainSettler {
     this.#settling = settling
     this.#gasPolicy = gasPolicy
     this.#batches = new Batches(settling)
-    this.#submissions = new Submissions(settling, {
+    this.submissions = new Submissions(settling, {
       onProgress,
       onMined: (payment) => this.#addRoom(payment, 1),
       onRoom: () => void (this.#isFull && this.wake()),
@@ -45,19 +45,19 @@ export class ChainSettler {
 
   /** Ends once it is stopped and what was under way has ended. */
   async run(): Promise<void> {
-    const reading = this.#submissions.run()
+    const reading = this.submissions.run()
     while (!this.#stopped) {
       this.#isWoken = false
-      await this.#submissions.attempt('claiming work', {}, () => this.#claim())
+      await this.submissions.attempt('claiming work', {}, () => this.#claim())
       await this.#pause()
     }
     await reading
-    while (this.#batching.size > 0 || !this.#submissions.isIdle) await sleep(20)
+    while (this.#batching.size > 0 || !this.submissions.isIdle) await sleep(20)
   }
 
   stop(): void {
     this.#stopped = true
-    this.#submissions.stop()
+    this.submissions.stop()
     this.wake()
   }
 
@@ -67,7 +67,7 @@ export class ChainSettler {
   }
 
   isWorkingOn(paymentId: string): boolean {
-    return this.#submissions.working.has(paymentId) || this.#offered.has(paymentId)
+    return this.submissions.working.has(paymentId) || this.#offered.has(paymentId)
   }
 
   /** The signers that could submit one more charge at once, which is about to be stored. Followed by `withdraw`. */
@@ -84,7 +84,7 @@ export class ChainSettler {
   take(charged: PaymentRow): void {
     this.#addRoom(charged, -1)
     this.#taken.push(charged)
-    this.#submissions.take([charged])
+    this.submissions.take([charged])
   }
 
   /** The charge is stored, or not. */
@@ -96,16 +96,6 @@ export class ChainSettler {
   get batchObstacles(): Record<Address, string> {
     const all = this.#signers().map((signer) => [signer, this.#batches.obstacleOf(signer)] as const)
     return Object.fromEntries(all.filter((each): each is readonly [Address, string] => each[1] !== null))
-  }
-
-  /** Judges a charge that can't be submitted here by the chain's facts. Throws `NodeFault`. */
-  resolve(payment: PaymentRow): Promise<void> {
-    return this.#submissions.resolve(payment)
-  }
-
-  /** The payment as it is after a look at what the newest block has against it; as it was where the node does not answer. */
-  examine(payment: PaymentRow): Promise<PaymentRow> {
-    return this.#submissions.examine(payment)
   }
 
   #signers(): Address[] {
@@ -144,7 +134,7 @@ export class ChainSettler {
     const { chain, db, environment } = this.#settling
     const { recoveryMs, inFlightPerSigner, batchSize } = environment.LIMITS
     const signers = this.#signers()
-    const { working } = this.#submissions
+    const { working } = this.submissions
     const claimant: Claimant = {
       network: chain.network,
       signers,
@@ -155,7 +145,7 @@ export class ChainSettler {
     const charging = [...working.values()].filter(({ state }) => state === 'charging')
     this.#taken = []
     const work = await readWork(db, claimant, chain.confirmedBlock)
-    await this.#submissions.refresh(claimant)
+    await this.submissions.refresh(claimant)
     const begun = [...charging, ...this.#taken]
     const due = work.filter(({ hasCharges }) => hasCharges).map(({ signer }) => signer)
     const ready = this.#ready()
@@ -178,10 +168,10 @@ export class ChainSettler {
     this.#isFull =
       single.length < ready.length || capacities.length < wanted.length || left.some(({ count }) => count === 0)
     for (const { signer, count } of left) this.#room.set(signer, count)
-    this.#submissions.take(claimed)
+    this.submissions.take(claimed)
     if (!work.some(({ hasSubmitted }) => hasSubmitted)) return
     const most = (environment.SETTLEMENT === 'batch' ? batchSize : inFlightPerSigner) * signers.length
-    this.#submissions.take(await claimSubmitted(db, claimant, chain.confirmedBlock, most))
+    this.submissions.take(await claimSubmitted(db, claimant, chain.confirmedBlock, most))
   }
 
   /** Lets the signer settle a batch, unless it is at it, or was a moment ago. */
@@ -193,14 +183,14 @@ export class ChainSettler {
       // In parts, so that a stop does not wait for long.
       if (pause > 0) return sleep(Math.min(pause, LONGEST_PAUSE_MILLISECONDS))
       const { transaction, settled, doubtful } = await this.#batches.take(signer, claimant)
-      this.#submissions.takeDoubtful(doubtful)
+      this.submissions.takeDoubtful(doubtful)
       if (transaction === null) return
       this.#batching.set(signer, true)
       const { metrics, chain } = this.#settling
       if (settled.length > 0) metrics.batchSizes.observe({ network: chain.network }, settled.length)
-      await this.#submissions.send(transaction, settled)
+      await this.submissions.send(transaction, settled)
     }
-    void this.#submissions.attempt('settling a batch', {}, take).then(() => {
+    void this.submissions.attempt('settling a batch', {}, take).then(() => {
       const hasMore = this.#batching.get(signer)
       this.#batching.delete(signer)
       if (hasMore) this.wake()

@@ -102,7 +102,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Ends, or goes on with, a charge whose signer's key no process may have. */
   async resolve(payment: PaymentRow): Promise<void> {
-    await this.chains.get(payment.network)?.resolve(payment)
+    await this.chains.get(payment.network)?.submissions.resolve(payment)
   }
 
   /**
@@ -120,7 +120,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
       current = seen ?? (await findPaymentById(this.ledger.db, payment.id)) ?? current
     }
     if (milliseconds === 0 || standingOf(current) !== 'pending') return current
-    const examined = this.chains.get(payment.network)?.examine(current) ?? current
+    const examined = this.chains.get(payment.network)?.submissions.examine(current) ?? current
     return Promise.race([examined, sleep(LAST_LOOK_MILLISECONDS, current, { ref: false })])
   }
 }

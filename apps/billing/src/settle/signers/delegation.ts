@@ -43,45 +43,42 @@ export class Delegation {
     const obstacle = await this.#findObstacle(signer, code)
     if (obstacle === null) return this.#delegate(signer, nonce)
     this.#obstacles.set(signer, obstacle)
-    const { network } = this.#settling.chain
-    this.#settling.logger.error(
-      { network, signer, obstacle },
-      'the signer can not send batches; it settles payments one by one',
-    )
+    const { chain, logger } = this.#settling
+    const ids = { network: chain.network, signer, obstacle }
+    logger.error(ids, 'the signer can not send batches; it settles payments one by one')
     return null
   }
 
   async #findObstacle(signer: Address, code: string): Promise<string | null> {
+    const { chain } = this.#settling
     if (code !== '0x') return 'the account has other code already'
     if ((this.#attempts.get(signer) ?? 0) >= MOST_ATTEMPTS) return 'its delegations had no effect'
-    if (!(await this.#settling.chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
-    const contract = await this.#settling.chain.latest.code(SETTLEMENT_BATCH)
+    if (!(await chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
+    const contract = await chain.latest.code(SETTLEMENT_BATCH)
     if (contract === SETTLEMENT_BATCH_CODE) return null
     if (contract !== '0x') return `other code is at ${SETTLEMENT_BATCH}`
-    const canDeploy = (await this.#settling.chain.latest.code(CREATE2_DEPLOYER)) !== '0x'
+    const canDeploy = (await chain.latest.code(CREATE2_DEPLOYER)) !== '0x'
     return canDeploy ? null : `the chain lacks the deployer ${CREATE2_DEPLOYER}`
   }
 
   /** Deploys the contract in the same transaction where it is not there yet: its address says which code it can have. */
   async #delegate(signer: Address, nonce: number): Promise<SignedTransactionRow> {
+    const { chain, db, logger } = this.#settling
     this.#attempts.set(signer, (this.#attempts.get(signer) ?? 0) + 1)
-    const isDeployed = (await this.#settling.chain.latest.code(SETTLEMENT_BATCH)) !== '0x'
+    const isDeployed = (await chain.latest.code(SETTLEMENT_BATCH)) !== '0x'
     const intent = isDeployed
       ? { signer, to: signer, data: '0x' as const, gas: DELEGATION_GAS }
       : { signer, to: CREATE2_DEPLOYER, data: BATCH_DEPLOYMENT, gas: DELEGATION_GAS + DEPLOYMENT_GAS }
-    const fees = await this.#settling.chain.fees()
-    const transaction = await this.#settling.db.transaction(async (tx) => {
-      const next = await takeNonces(tx, this.#settling.chain, signer, 2)
+    const fees = await chain.fees()
+    const transaction = await db.transaction(async (tx) => {
+      const next = await takeNonces(tx, chain, signer, 2)
       if (next !== nonce) throw new NodeFault(`another process sends transactions of ${signer}`)
-      const signed = await signTransaction(this.#settling.chain, intent, nonce, fees, SETTLEMENT_BATCH)
+      const signed = await signTransaction(chain, intent, nonce, fees, SETTLEMENT_BATCH)
       await storeTransaction(tx, signed, [])
       return signed
     })
-    const { network } = this.#settling.chain
-    this.#settling.logger.info(
-      { network, signer, transaction: transaction.hash },
-      'delegating the signer to SettlementBatch',
-    )
+    const ids = { network: chain.network, signer, transaction: transaction.hash }
+    logger.info(ids, 'delegating the signer to SettlementBatch')
     return transaction
   }
 }

@@ -88,12 +88,11 @@ export class Batches {
 
   /** The signer's next nonce; `null`: a transaction of it is in flight, whoever signed it. */
   async #readFreeNonce(signer: Address): Promise<number | null> {
-    const [lease] = await this.#settling.db
-      .select({ nextNonce: signers.nextNonce })
-      .from(signers)
-      .where(and(eq(signers.network, this.#settling.chain.network), eq(signers.address, signer)))
+    const { chain, db } = this.#settling
+    const isSigner = and(eq(signers.network, chain.network), eq(signers.address, signer))
+    const [lease] = await db.select({ nextNonce: signers.nextNonce }).from(signers).where(isSigner)
     if (lease === undefined) return null
-    const count = await this.#settling.chain.latest.transactionCount(signer)
+    const count = await chain.latest.transactionCount(signer)
     return lease.nextNonce === count ? count : null
   }
 
@@ -104,19 +103,17 @@ export class Batches {
 
   /** What the node does not answer for is looked at again later, as everything that was claimed. */
   async #prepare(charges: readonly PaymentRow[]) {
+    const { chain, logger } = this.#settling
     const settlements: Settlement[] = []
     const doubtful: PaymentRow[] = []
     const one = async (payment: PaymentRow) => {
       try {
-        const settlement = await prepare(this.#settling.chain, payment)
+        const settlement = await prepare(chain, payment)
         if (settlement === null) doubtful.push(payment)
         else settlements.push(settlement)
       } catch (error) {
-        const { network } = this.#settling.chain
-        this.#settling.logger.warn(
-          { paymentId: payment.id, network, reason: errorText(error) },
-          'a charge waits for its node',
-        )
+        const ids = { paymentId: payment.id, network: chain.network }
+        logger.warn({ ...ids, reason: errorText(error) }, 'a charge waits for its node')
       }
     }
     await Promise.all(charges.map(one))
@@ -128,16 +125,14 @@ export class Batches {
     settlements: readonly Settlement[],
     nonce: number,
   ): Promise<Pick<BatchTurn, 'transaction' | 'settled'>> {
-    const [fees, balance] = await Promise.all([
-      this.#settling.chain.fees(),
-      this.#settling.chain.latest.balance(signer),
-    ])
+    const { chain, db, signing } = this.#settling
+    const [fees, balance] = await Promise.all([chain.fees(), chain.latest.balance(signer)])
     const fitting = await this.#fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
-    const transaction = await this.#settling.signing.sign(this.#settling.chain, fitting, fees, nonce)
+    const transaction = await signing.sign(chain, fitting, fees, nonce)
     if (transaction !== null) this.#signedAt.set(signer, Date.now())
     const left = transaction === null ? settlements : settlements.slice(fitting.length)
     const payments = left.map(({ payment }) => payment)
-    await releaseCharges(this.#settling.db, payments)
+    await releaseCharges(db, payments)
     for (const payment of payments) if (payment.state === 'submitted') this.putBack(payment)
     return { transaction, settled: transaction === null ? [] : fitting.map(({ payment }) => payment) }
   }
@@ -150,16 +145,14 @@ export class Batches {
     if (count === 1) return settlements.slice(0, 1)
     const fitting = settlements.slice(0, count)
     const { to, data, gas } = intentOf(fitting)
+    const { chain, logger } = this.#settling
     try {
-      await this.#settling.chain.latest.call(to, data, { from: signer, gas })
+      await chain.latest.call(to, data, { from: signer, gas })
       return fitting
     } catch (error) {
       if (!(error instanceof NodeRefusal)) throw error
-      const { network } = this.#settling.chain
-      this.#settling.logger.warn(
-        { network, signer, reason: error.message },
-        'a batch was refused; one payment goes alone',
-      )
+      const ids = { network: chain.network, signer }
+      logger.warn({ ...ids, reason: error.message }, 'a batch was refused; one payment goes alone')
       return fitting.slice(0, 1)
     }
   }
