@@ -9,6 +9,7 @@ import { examineToken } from './examine-token.js'
 import { Node } from './node.js'
 import { NodeFault, WrongChain } from './node-error.js'
 import { takesPermits } from './takes-permits.js'
+import { unlessLonger } from './unless-longer.js'
 
 /** The longest that the start waits for nodes. */
 const START_MILLISECONDS = 2_000
@@ -45,7 +46,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     const started = Promise.all(this.all().map((chain) => this.check(chain)))
     started.catch(() => undefined)
-    await Promise.race([started, sleep(START_MILLISECONDS, undefined, { ref: false })])
+    await unlessLonger(START_MILLISECONDS, started, undefined)
   }
 
   private async check(chain: Chain): Promise<void> {

@@ -1,17 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Injectable } from '@nestjs/common'
 import type { Address } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
+import { PATIENCE_MILLISECONDS, unlessLonger } from '../chain/unless-longer.js'
 import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
 import { Settler } from '../settle/settler.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
 
 const HEAD_STALE_MILLISECONDS = 30_000
-/** A node that hangs does not delay the answer by more. */
-const PATIENCE_MILLISECONDS = 500
 
 /**
  * Whether something can be sold: the ledger can be written, and of one chain at least the node answers and a signer
@@ -61,8 +59,7 @@ export class BillingReadiness extends Readiness {
 
   /** `null`: not known now, or without bound. */
   private settlementsLeft(chain: Chain, signer: Address): Promise<number | null> {
-    const patience = sleep(PATIENCE_MILLISECONDS, null, { ref: false })
-    return Promise.race([this.funds.settlementsLeft(chain, signer), patience]).catch(() => null)
+    return unlessLonger(PATIENCE_MILLISECONDS, this.funds.settlementsLeft(chain, signer), null).catch(() => null)
   }
 
   /** Writes, and takes it back: a full disk or a standby still answers reads. */

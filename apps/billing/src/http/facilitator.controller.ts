@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Body, Controller, Get, HttpCode, Post, Res, UseGuards } from '@nestjs/common'
 import { type Address, decodeObject, GAS_SPONSORING, type Scheme } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
 import type { FastifyReply } from 'fastify'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
+import { PATIENCE_MILLISECONDS, unlessLonger } from '../chain/unless-longer.js'
 import type { SellerAccount } from '../ledger/schema.js'
 import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
@@ -12,8 +12,6 @@ import { CallingSeller, OpenToSellers, ServiceTokenGuard } from './service-token
 
 /** What became of a payment's extensions, as base64 of JSON. Source: x402 `specs/extensions/bazaar.md`. */
 const EXTENSION_RESPONSES = 'EXTENSION-RESPONSES'
-/** A node that does not answer soon is not waited for. */
-const PATIENCE_MILLISECONDS = 500
 
 /** How each scheme can be sold. `escrow` is neither's on EVM, and what `upto` costs is known after the handler. */
 const WAYS = {
@@ -71,8 +69,7 @@ export class FacilitatorController {
         const { network } = chain
         const facilitatorAddresses = await this.signers.offered(network)
         const gasSponsoring = gasSponsoringOf(chain)
-        const patience = sleep(PATIENCE_MILLISECONDS, undefined, { ref: false })
-        const blockSeconds = await Promise.race([chain.head.blockSeconds(), patience])
+        const blockSeconds = await unlessLonger(PATIENCE_MILLISECONDS, chain.head.blockSeconds(), undefined)
         const extra = {
           ...{ facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses, gasSponsoring },
           ...(blockSeconds === undefined ? {} : { blockSeconds }),

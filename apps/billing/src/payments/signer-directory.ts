@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Injectable } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
 import { gt } from 'drizzle-orm'
 import { aged } from '../chain/aged.js'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
+import { PATIENCE_MILLISECONDS, unlessLonger } from '../chain/unless-longer.js'
 import { Environment } from '../environment/environment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
@@ -12,7 +12,6 @@ import { SignerFunds } from '../settle/signers/signer-funds.js'
 
 /** Heartbeats come with every recovery round; the signer of a process without several of them is retired. */
 const MISSED_ROUNDS = 5
-const PATIENCE_MILLISECONDS = 500
 
 /**
  * The signers of all billing processes on this ledger. An authorization for any of them is accepted anywhere, and the
@@ -60,7 +59,6 @@ export class SignerDirectory {
 
   /** A node that does not answer soon changes no offer. */
   private mayPay(chain: Chain, signer: Address): Promise<boolean> {
-    const patience = sleep(PATIENCE_MILLISECONDS, true, { ref: false })
-    return Promise.race([this.funds.canSettle(chain, signer), patience]).catch(() => true)
+    return unlessLonger(PATIENCE_MILLISECONDS, this.funds.canSettle(chain, signer), true).catch(() => true)
   }
 }

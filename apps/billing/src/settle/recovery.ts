@@ -5,6 +5,7 @@ import { errorText, LOGGER, type Logger } from '@upfront/service'
 import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
+import { unlessLonger } from '../chain/unless-longer.js'
 import { Environment } from '../environment/environment.js'
 import { changePayment } from '../ledger/change-payment.js'
 import { isInState } from '../ledger/is-in-state.js'
@@ -12,10 +13,9 @@ import { Ledger } from '../ledger/ledger.js'
 import { isOfRefusedContract } from '../ledger/refused-payers.js'
 import { idempotencyKeys, type PaymentRow, payments, signers } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
-import { endWithin } from './end-within.js'
 import { type Followed, followFinal, followNewest } from './reconcile/follow-chain.js'
 import { measureEconomics } from './reconcile/measure-economics.js'
-import { Settler } from './settler.js'
+import { LONGEST_END_MILLISECONDS, Settler } from './settler.js'
 import { GasPolicy } from './signers/gas-policy.js'
 import { SignerFunds } from './signers/signer-funds.js'
 import { mendNonces } from './signers/signer-nonces.js'
@@ -48,7 +48,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Begins the first round, and waits for it as long as the nodes answer soon: a node that hangs keeps nobody waiting. */
   async onApplicationBootstrap(): Promise<void> {
     const first = this.chains.all().map((chain) => this.round(chain))
-    await Promise.race([Promise.all(first), sleep(FIRST_ROUND_MILLISECONDS, undefined, { ref: false })])
+    await unlessLonger(FIRST_ROUND_MILLISECONDS, Promise.all(first), undefined)
     // Each chain has a loop of its own: a node that hangs keeps no other chain waiting.
     const { recoveryMs, reconcileMs } = this.environment.LIMITS
     const loops = this.chains
@@ -67,7 +67,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.stop.abort()
-    await endWithin(Promise.all(this.loops))
+    await unlessLonger(LONGEST_END_MILLISECONDS, Promise.all(this.loops), undefined)
     await this.attempt('retiring the signers', () => this.retire())
   }
 

@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { type Address, isFinal, type Network, standingOf } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
 import { type SQL, sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
+import { unlessLonger } from '../chain/unless-longer.js'
 import { Environment } from '../environment/environment.js'
 import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
@@ -12,10 +12,11 @@ import { isOfRefusedContract } from '../ledger/refused-payers.js'
 import { type PaymentRow, payments } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { ChainSettler } from './chain-settler.js'
-import { endWithin } from './end-within.js'
 import { GasPolicy, type GasWait } from './signers/gas-policy.js'
 import { SigningQueue } from './signers/signing-queue.js'
 
+/** What is under way may take this long to end, as the service ends. What does not is found again at the next start. */
+export const LONGEST_END_MILLISECONDS = 5_000
 /** A node that takes longer says nothing against a payment. */
 const LAST_LOOK_MILLISECONDS = 1_000
 
@@ -57,7 +58,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Lets what is under way end; what is not is found again at the next start. */
   async onApplicationShutdown(): Promise<void> {
     for (const chain of this.chains.values()) chain.stop()
-    await endWithin(Promise.all(this.loops))
+    await unlessLonger(LONGEST_END_MILLISECONDS, Promise.all(this.loops), undefined)
   }
 
   /**
@@ -121,7 +122,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     }
     if (milliseconds === 0 || standingOf(current) !== 'pending') return current
     const examined = this.chains.get(payment.network)?.submissions.examine(current) ?? current
-    return Promise.race([examined, sleep(LAST_LOOK_MILLISECONDS, current, { ref: false })])
+    return unlessLonger(LAST_LOOK_MILLISECONDS, examined, current)
   }
 }
 
