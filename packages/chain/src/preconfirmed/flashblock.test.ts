@@ -23,7 +23,8 @@ describe('decodeFrame', () => {
     ['a decompression bomb', brotliCompressSync(Buffer.alloc(64 << 20, ' ')), `message over ${LIMIT} bytes`],
     ['plain JSON over the limit', Buffer.from(`{"a":"${' '.repeat(LIMIT)}"}`), `message over ${LIMIT} bytes`],
     ['an index 0 without base', frame({ ...following, index: 0 }), 'base: expected an object'],
-    ['a broken index', frame({ ...following, index: -1 }), 'index: expected a small whole number'],
+    ['a broken index', frame({ ...following, index: -1 }), 'index: expected an integer from 0 to 65535'],
+    ['an index that is text', frame({ ...following, index: `0x${'7'.repeat(1_000)}` }), /^index: expected .{0,150}$/],
     ['no metadata', frame({ ...following, metadata: undefined }), 'metadata: expected an object'],
     [
       'two block numbers',

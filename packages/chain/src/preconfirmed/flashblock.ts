@@ -1,6 +1,16 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, constants } from 'node:zlib'
-import type { Address, Hash, Hex, Withdrawal } from '@upfront/protocol'
+import {
+  type Address,
+  decodeInteger,
+  decodeList,
+  decodeObject,
+  decodeSecret,
+  type Hash,
+  type Hex,
+  refuse,
+  type Withdrawal,
+} from '@upfront/protocol'
 
 /** One message of a Flashblocks stream, decoded: what it adds to the block under construction, and the block so far. */
 export interface Flashblock {
@@ -36,35 +46,30 @@ export interface FlashblockBase {
   baseFeePerGas: bigint
 }
 
-/** A message that is no flashblock. The text names the field; it never holds the message. */
-export class FlashblockError extends Error {
-  override readonly name = 'FlashblockError'
-}
-
 /**
  * Decodes the JSON of one message. Fields beyond those that are used are let pass, as builders add their own.
- * @throws FlashblockError
+ * @throws DecodeError, which names the field and does not hold the message
  */
 export function flashblockFromJson(text: string): Flashblock {
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
   } catch {
-    throw new FlashblockError('not JSON')
+    throw refuse('', 'not JSON')
   }
-  const message = object(parsed, 'message')
-  const diff = object(message.diff, 'diff')
-  const metadata = object(message.metadata, 'metadata')
-  const index = message.index
-  if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index > 0xffff)
-    throw new FlashblockError('index: expected a small whole number')
+  const message = decodeObject(parsed, 'message')
+  const diff = decodeObject(message.diff, 'diff')
+  const metadata = decodeObject(message.metadata, 'metadata')
+  const index = decodeInteger(message.index, 'index', 0, 0xffff)
   const blockNumber = plainNumber(metadata.block_number, 'metadata.block_number')
   const flashblock: Flashblock = {
     payloadId: bytes(message.payload_id, 'payload_id', 8),
     index,
     blockNumber,
-    transactions: list(diff.transactions, 'diff.transactions').map((raw, i) => bytes(raw, `diff.transactions[${i}]`)),
-    withdrawals: list(diff.withdrawals ?? [], 'diff.withdrawals').map((entry, i) => withdrawal(entry, i)),
+    transactions: decodeList(diff.transactions, 'diff.transactions').map((raw, i) =>
+      bytes(raw, `diff.transactions[${i}]`),
+    ),
+    withdrawals: decodeList(diff.withdrawals ?? [], 'diff.withdrawals').map((entry, i) => withdrawal(entry, i)),
     blockHash: bytes(diff.block_hash, 'diff.block_hash', 32),
     gasUsed: quantity(diff.gas_used, 'diff.gas_used'),
     receiptsRoot: bytes(diff.receipts_root, 'diff.receipts_root', 32),
@@ -73,10 +78,10 @@ export function flashblockFromJson(text: string): Flashblock {
   const root = diff.withdrawals_root
   if (root !== undefined && root !== null) flashblock.withdrawalsRoot = bytes(root, 'diff.withdrawals_root', 32)
   if (index > 0) return flashblock
-  const base = object(message.base, 'base')
+  const base = decodeObject(message.base, 'base')
   const baseNumber = quantity(base.block_number, 'base.block_number')
   if (baseNumber !== blockNumber)
-    throw new FlashblockError(`base.block_number: ${baseNumber} is not metadata.block_number, ${blockNumber}`)
+    throw refuse('base.block_number', `${baseNumber} is not metadata.block_number, ${blockNumber}`)
   flashblock.base = {
     parentHash: bytes(base.parent_hash, 'base.parent_hash', 32),
     parentBeaconBlockRoot: bytes(base.parent_beacon_block_root, 'base.parent_beacon_block_root', 32),
@@ -92,7 +97,7 @@ export function flashblockFromJson(text: string): Flashblock {
 
 function withdrawal(value: unknown, i: number): Withdrawal {
   const at = `diff.withdrawals[${i}]`
-  const entry = object(value, at)
+  const entry = decodeObject(value, at)
   return {
     index: quantity(entry.index, `${at}.index`),
     validatorIndex: quantity(entry.validatorIndex ?? entry.validator_index, `${at}.validatorIndex`),
@@ -101,29 +106,16 @@ function withdrawal(value: unknown, i: number): Withdrawal {
   }
 }
 
-function object(value: unknown, at: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new FlashblockError(`${at}: expected an object`)
-  return value as Record<string, unknown>
-}
-
-function list(value: unknown, at: string): unknown[] {
-  if (!Array.isArray(value)) throw new FlashblockError(`${at}: expected a list`)
-  return value
-}
-
 function bytes(value: unknown, at: string, length?: number): Hex {
-  if (typeof value !== 'string' || value.length % 2 !== 0 || !/^0x[0-9a-fA-F]*$/.test(value))
-    throw new FlashblockError(`${at}: expected hex bytes`)
-  if (length !== undefined && value.length !== 2 + 2 * length)
-    throw new FlashblockError(`${at}: expected ${length} bytes, got ${(value.length - 2) / 2}`)
-  return value.toLowerCase() as Hex
+  const hex = decodeSecret(value, /^0x[0-9a-fA-F]*$/, at, 'hex bytes').toLowerCase() as Hex
+  if (hex.length % 2 !== 0) throw refuse(at, 'expected hex bytes')
+  if (length !== undefined && hex.length !== 2 + 2 * length)
+    throw refuse(at, `expected ${length} bytes, got ${hex.length / 2 - 1}`)
+  return hex
 }
 
 function quantity(value: unknown, at: string): bigint {
-  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value))
-    throw new FlashblockError(`${at}: expected a hex quantity`)
-  return BigInt(value)
+  return BigInt(decodeSecret(value, /^0x[0-9a-fA-F]{1,64}$/, at, 'a hex quantity'))
 }
 
 /** The one field that builders write as a plain number; hex is taken as well. */
@@ -138,18 +130,19 @@ const OPENING_BRACE = 0x7b
 /**
  * Decodes one WebSocket frame: JSON where it starts with `{`, else brotli over JSON.
  * @param maxBytes bound on the JSON text, so that a small frame can't unfold into gigabytes
- * @throws FlashblockError
+ * @throws DecodeError
  */
 export async function decodeFrame(frame: Uint8Array, maxBytes: number): Promise<Flashblock> {
   if (frame[0] === OPENING_BRACE) {
-    if (frame.byteLength > maxBytes) throw new FlashblockError(`message over ${maxBytes} bytes`)
+    if (frame.byteLength > maxBytes) throw refuse('', `message over ${maxBytes} bytes`)
     return flashblockFromJson(Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('utf8'))
   }
   const text = await decompress(frame, {
     maxOutputLength: maxBytes,
     params: { [constants.BROTLI_DECODER_PARAM_LARGE_WINDOW]: 0 },
   }).catch((error: NodeJS.ErrnoException) => {
-    throw new FlashblockError(
+    throw refuse(
+      '',
       error.code === 'ERR_BUFFER_TOO_LARGE' ? `message over ${maxBytes} bytes` : 'neither JSON nor brotli',
     )
   })

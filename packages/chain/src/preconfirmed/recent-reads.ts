@@ -1,28 +1,19 @@
 import { readKey, type StateRead } from '@upfront/simulation'
+import { LRUCache } from 'lru-cache'
 
 /** The values that were read last, each once: what one block reads, the next one mostly reads again. */
 export class RecentReads {
-  readonly #reads = new Map<string, StateRead>()
-  readonly #most: number
+  readonly #reads: LRUCache<string, StateRead>
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(max: number) {
+    this.#reads = new LRUCache({ max })
   }
 
   note(reads: readonly StateRead[]): void {
-    for (const read of reads) {
-      if (read.kind === 'blockHash') continue
-      const key = readKey(read)
-      this.#reads.delete(key)
-      this.#reads.set(key, read)
-    }
-    for (const oldest of this.#reads.keys()) {
-      if (this.#reads.size <= this.#most) break
-      this.#reads.delete(oldest)
-    }
+    for (const read of reads) if (read.kind !== 'blockHash') this.#reads.set(readKey(read), read)
   }
 
   all(): StateRead[] {
-    return [...this.#reads.values()]
+    return this.#reads.dump().map(([, { value }]) => value)
   }
 }
