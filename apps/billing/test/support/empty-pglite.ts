@@ -6,12 +6,12 @@ import { migrate } from 'drizzle-orm/pglite/migrator'
 import { bringUpToDate } from '../../src/ledger/bring-up-to-date.js'
 
 /**
- * An empty ledger of its own. Making one takes PGlite seconds, copying one does not: the first of all test files makes it, in the
- * folder that `stores-setup.mjs` has made and `stores-teardown.mjs` removes.
+ * An empty ledger of its own. Making one takes PGlite seconds, copying one does not: `npm test` has made it, else the first of all test
+ * files makes it, in the folder that `stores-setup.mjs` has made and `stores-teardown.mjs` removes.
  */
 export async function copyEmptyPglite(): Promise<{ BILLING_DATA_DIR: string }> {
   const root = process.env.TEST_STORES_DIR ?? ''
-  const template = join(root, 'pglite')
+  const template = process.env.EMPTY_LEDGER ?? join(root, 'pglite')
   if (!existsSync(template)) await createTemplate(root, template)
   const BILLING_DATA_DIR = join(mkdtempSync(join(root, 'ledger-')), 'pglite')
   cpSync(template, BILLING_DATA_DIR, { recursive: true })
