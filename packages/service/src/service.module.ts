@@ -1,14 +1,25 @@
 import { type DynamicModule, Module } from '@nestjs/common'
+import { ConfigModule, ConfigService } from '@nestjs/config'
 import { LOGGER, type Logger } from './logger.js'
+
+/** What Nest's ConfigService knows the settings under. */
+const SETTINGS = 'settings'
 
 /** Gives a service's settings, by their class, and the process's logger, under {@link LOGGER}, to whoever imports it. */
 @Module({})
 export class ServiceModule {
   static forRoot(settings: object, logger: Logger): DynamicModule {
-    const providers = [
-      { provide: settings.constructor, useValue: settings },
-      { provide: LOGGER, useValue: logger },
-    ]
-    return { module: ServiceModule, providers, exports: [settings.constructor, LOGGER] }
+    // One object under one name: ConfigModule would write texts and numbers of its own level into process.env.
+    const validate = () => ({ [SETTINGS]: settings })
+    const useFactory = (config: ConfigService) => config.getOrThrow<object>(SETTINGS)
+    return {
+      module: ServiceModule,
+      imports: [ConfigModule.forRoot({ ignoreEnvFile: true, ignoreEnvVars: true, skipProcessEnv: true, validate })],
+      providers: [
+        { provide: settings.constructor, inject: [ConfigService], useFactory },
+        { provide: LOGGER, useValue: logger },
+      ],
+      exports: [settings.constructor, LOGGER],
+    }
   }
 }
