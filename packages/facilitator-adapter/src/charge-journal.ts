@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from './retries.js'
@@ -44,14 +46,16 @@ export class FileJournal implements ChargeJournal {
   async add(charge: JournaledCharge): Promise<void> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 })
     const path = this.#pathOf(charge)
-    const file = await open(`${path}.tmp`, 'w', 0o600)
+    if (existsSync(path)) return
+    const draft = `${path}.${randomUUID()}.tmp`
+    const file = await open(draft, 'w', 0o600)
     try {
       await file.writeFile(JSON.stringify(charge, [...FIELDS]))
       await file.sync()
     } finally {
       await file.close()
     }
-    await rename(`${path}.tmp`, path)
+    await rename(draft, path)
     // The name is durable only once its directory is.
     const directory = await open(this.#directory)
     await directory.sync().finally(() => directory.close())

@@ -328,6 +328,14 @@ describe('a charge that billing has not heard of', () => {
     expect(await readdir(directory)).toEqual([])
   })
 
+  it('stays in the journal as it is, whatever else is said of it later', async () => {
+    const journal = new FileJournal(directory)
+    const charge = { network: 'eip155:1', payer: '0xaa', nonce: '7', deadline: '1', amount: '30000', reason: 'metered' }
+    await journal.add(charge)
+    await journal.add({ ...charge, amount: '40000' })
+    expect(await journal.list()).toEqual([charge])
+  })
+
   it('goes out although the journal can not be written, and the log says so', async () => {
     await rm(directory, { recursive: true })
     await writeFile(directory, 'no directory')
