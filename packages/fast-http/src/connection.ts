@@ -38,6 +38,8 @@ export class Connection {
   #bodyTimer: NodeJS.Timeout | undefined
   /** Of the request whose body is still arriving. */
   #arriving: PlainHead | undefined
+  /** Bytes still to come of a body that is refused. */
+  #refused = 0
   /** A request is being served, or the next one waits for its turn. */
   #isBusy = false
   /** Asked for when a request comes in several pieces. */
@@ -67,7 +69,9 @@ export class Connection {
     return !this.#isBusy && this.#received.length === 0
   }
 
-  readonly #onData = (chunk: Buffer) => {
+  readonly #onData = (arrived: Buffer) => {
+    const chunk = this.#refused > 0 ? this.#skip(arrived) : arrived
+    if (chunk.length === 0) return
     const received = this.#received
     received.add(chunk)
     if (this.#isBusy) {
@@ -159,15 +163,31 @@ export class Connection {
   }
 
   /** Thousands may be refused at once: they are answered here, as Node's way takes ten times as long. */
-  #refuseBody({ requestId }: PlainHead, error: unknown): void {
-    this.#leave()
-    const { socket } = this
-    const respond = (status: number, headers: readonly string[], body: readonly (string | Buffer)[]) => {
-      writeResponse(socket, status, { headers, body, keepAliveSeconds: undefined, onWritten: () => socket.end() })
+  #refuseBody(head: PlainHead, error: unknown): void {
+    clearTimeout(this.#bodyTimer)
+    this.#bodyTimer = setTimeout(() => this.socket.destroy(), REST_OF_BODY_MS)
+    this.#refused = this.#needed - this.#received.length
+    this.#received.drop(this.#received.length)
+    this.#needed = 1
+    this.#arriving = undefined
+    this.#isBusy = true
+    this.#owner.options.refuse(error, {
+      requestId: head.requestId,
+      socket: this.socket,
+      respond: (status, headers, body, onSent) => this.#respond(head, status, headers, body, onSent),
+    })
+  }
+
+  /** @returns what is not of the body that is refused */
+  #skip(arrived: Buffer): Buffer {
+    const skipped = Math.min(arrived.length, this.#refused)
+    this.#refused -= skipped
+    if (this.#refused === 0) {
+      clearTimeout(this.#bodyTimer)
+      this.#bodyTimer = undefined
+      if (this.socket.writableEnded) this.socket.destroy()
     }
-    this.#owner.options.refuse(error, { requestId, socket, respond })
-    const timer = setTimeout(() => socket.destroy(), REST_OF_BODY_MS)
-    socket.once('close', () => clearTimeout(timer)).resume()
+    return arrived.subarray(skipped)
   }
 
   #uncount(): void {
@@ -187,8 +207,9 @@ export class Connection {
     const keepAliveSeconds = isLast ? undefined : Math.floor(server.keepAliveTimeout / 1000)
     const onWritten = () => {
       onSent?.()
-      if (isLast) socket.destroySoon()
-      else this.#onAnswered()
+      if (!isLast) this.#onAnswered()
+      else if (this.#refused > 0) socket.end()
+      else socket.destroySoon()
     }
     writeResponse(socket, status, { headers, body, keepAliveSeconds, onWritten })
   }

@@ -166,13 +166,36 @@ describe('standBefore', () => {
     await until(() => heldBytes === 0)
   })
 
-  it('refuses a large body where there is no room for it, while its client still sends', async () => {
+  it('refuses a large body where there is no room for it, and serves what comes after it', async () => {
+    heldBytes = 80_000
+    const body = post('a'.repeat(120_000))
+    client.write(body.slice(0, 100_000))
+    await until(() => received.endsWith('Error: no room'))
+    expect(received).toMatch(/^HTTP\/1.1 503 /)
+    expect([requests.length, handedOver, heldBytes]).toEqual([0, 0, 80_000])
+    client.write(body.slice(100_000) + post())
+    await until(() => received.endsWith('{}'))
+    expect(requests.map((request) => String(request.body))).toEqual(['{}'])
+  })
+
+  it('refuses a body whose client wants the connection closed', async () => {
+    heldBytes = 80_000
+    const isClosed = closed()
+    const body = post('a'.repeat(120_000)).replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n')
+    client.write(body.slice(0, 100_000))
+    await until(() => received.endsWith('Error: no room'))
+    client.write(body.slice(100_000))
+    await isClosed
+    expect(received).toMatch(/^HTTP\/1.1 503 .*connection: close\r\n\r\nError: no room$/s)
+  })
+
+  it('closes where the rest of a body that is refused does not come', async () => {
     heldBytes = 80_000
     const isClosed = closed()
     client.write(post('a'.repeat(120_000)).slice(0, -1))
     await isClosed
-    expect(received).toMatch(/^HTTP\/1.1 503 .*\r\nconnection: close\r\n\r\nError: no room$/s)
-    expect([requests.length, handedOver, heldBytes]).toEqual([0, 0, 80_000])
+    expect(received).toMatch(/^HTTP\/1.1 503 .*Error: no room$/s)
+    expect(heldBytes).toBe(80_000)
   })
 
   it('gives up a body that does not come, and outlives what its client does then', async () => {
