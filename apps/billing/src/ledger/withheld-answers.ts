@@ -1,15 +1,16 @@
-import { and, count, eq, gt, lt } from 'drizzle-orm'
+import { and, count, eq, gt, lt, ne } from 'drizzle-orm'
 import type { Database } from './ledger.js'
 import { withheldAnswers } from './schema.js'
 
 /** Each has at most 96 KiB. */
 const MOST_ANSWERS = 5_000
 
-/** Keeps a seller's answer beside the payment that it waits for; a later one stands in its place. `false`: there are too many already. */
+/** Keeps a seller's answer beside the payment that it waits for; a later one stands in its place. `false`: there are too many of others. */
 export async function keepAnswer(db: Database, paymentId: string, answer: string, keptUntil: Date): Promise<boolean> {
   await db.delete(withheldAnswers).where(lt(withheldAnswers.keptUntil, new Date()))
-  const [kept] = await db.select({ answers: count() }).from(withheldAnswers)
-  if ((kept?.answers ?? 0) >= MOST_ANSWERS) return false
+  const isOther = ne(withheldAnswers.paymentId, paymentId)
+  const [others] = await db.select({ answers: count() }).from(withheldAnswers).where(isOther)
+  if ((others?.answers ?? 0) >= MOST_ANSWERS) return false
   await db
     .insert(withheldAnswers)
     .values({ paymentId, answer, keptUntil })
