@@ -14,7 +14,7 @@ const MAX_AHEAD_BYTES = 65_536
 /** Of a request that is read on only in turns of the event loop of its own. */
 const LONG_BYTES = 65_536
 /** For the rest of a body that is refused, so that its client gets to read why. */
-const REST_OF_BODY_MS = 1_000
+export const REST_OF_BODY_MS = 1_000
 
 /** The front that a connection belongs to. */
 export interface ConnectionOwner {

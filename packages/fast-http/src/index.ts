@@ -1,3 +1,4 @@
+export { REST_OF_BODY_MS } from './connection.js'
 export type { FastRequest, FrontOptions, MemoryShare } from './front-options.js'
 export { ReceivedBytes } from './received-bytes.js'
 export { type Front, standBefore } from './stand-before.js'

@@ -64,3 +64,8 @@ export class UpstreamError extends RpcError {
     )
   }
 }
+
+/** What an error of any kind says. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type MemoryShare, ReceivedBytes } from '@upfront/fast-http'
+import { type MemoryShare, REST_OF_BODY_MS, ReceivedBytes } from '@upfront/fast-http'
 import { RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
@@ -11,9 +11,6 @@ import { refused } from '../limits/refused.js'
 /** A chunk of a body takes as long to read as some hundred bytes: more of them than networks make are refused. */
 const MOST_PIECES = 1_024
 const BYTES_OF_A_PIECE = 128
-
-/** For the rest of a body whose request is answered already, so that its client gets to read why. */
-const REST_OF_BODY_MS = 1_000
 
 /** As geth takes them. */
 const JSON_TYPES = ['application/json', 'application/json-rpc', 'application/jsonrequest']

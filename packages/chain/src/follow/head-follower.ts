@@ -1,10 +1,10 @@
-import { type CallLimits, Canceller } from '@upfront/node'
+import { type CallLimits, Canceller, messageOf } from '@upfront/node'
 import { type BlockHeader, blockHeaderToRpc, type Hash } from '@upfront/protocol'
 import { headerFromRpc, type PinnedBlock } from '@upfront/simulation'
 import type { FollowedHead } from '../head/asked-head.js'
 import { NodeSubscription } from '../socket/node-subscription.js'
 import type { HeadFollowerOptions, HeadStatus } from './head-follower-options.js'
-import { type AnnouncedHead, askLimits, HeadIntake, reasonOf } from './head-intake.js'
+import { type AnnouncedHead, askLimits, HeadIntake } from './head-intake.js'
 import { KeptBlocks, type WithHeader } from './kept-blocks.js'
 import { NextHead } from './next-head.js'
 import { Pace } from './pace.js'
@@ -315,7 +315,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
       try {
         await this.#options.askHead(askLimits(signal))
       } catch (error) {
-        if (!signal.aborted) this.#options.observe({ kind: 'unknown', reason: reasonOf(error) })
+        if (!signal.aborted) this.#options.observe({ kind: 'unknown', reason: messageOf(error) })
       }
     }
     if (signal.aborted) return
@@ -366,7 +366,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
       this.#next.noteTold(announced.header.number, announced.at)
       this.#announce(announced)
     } catch (error) {
-      this.#options.observe({ kind: 'unknown', reason: reasonOf(error) })
+      this.#options.observe({ kind: 'unknown', reason: messageOf(error) })
     }
   }
 

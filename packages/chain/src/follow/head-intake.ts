@@ -1,4 +1,4 @@
-import { type CallLimits, type CancelSignal, pause } from '@upfront/node'
+import { type CallLimits, type CancelSignal, messageOf, pause } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import type { HeadFollowerOptions } from './head-follower-options.js'
@@ -79,7 +79,7 @@ export class HeadIntake<B extends WithHeader> {
       }
     } catch (error) {
       this.#announced = undefined
-      if (this.#follower.signal() !== undefined) this.#options.observe({ kind: 'failed', reason: reasonOf(error) })
+      if (this.#follower.signal() !== undefined) this.#options.observe({ kind: 'failed', reason: messageOf(error) })
     } finally {
       this.#taking = false
     }
@@ -143,7 +143,7 @@ export class HeadIntake<B extends WithHeader> {
       const { header } = block
       if (this.#known.has(header.hash)) continue
       done = prepare?.(block, this.#known.get(header.parentHash)).catch((error) => {
-        this.#options.observe({ kind: 'failed', reason: reasonOf(error) })
+        this.#options.observe({ kind: 'failed', reason: messageOf(error) })
       })
       this.#known.set(header.hash, header)
     }
@@ -162,8 +162,4 @@ const ASK_TIMEOUT_MS = 5_000
 /** How long a node is waited for that is asked while the head is followed. */
 export function askLimits(signal: CancelSignal): CallLimits {
   return { signal, deadline: performance.now() + ASK_TIMEOUT_MS }
-}
-
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,4 +1,4 @@
-import { Canceller } from '@upfront/node'
+import { Canceller, messageOf } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
   type ChainRules,
@@ -135,7 +135,7 @@ export class PreconfirmedChain {
       this.#again = false
       this.#blocks = []
       this.#snapshot = undefined
-      this.#options.observe({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) })
+      this.#options.observe({ kind: 'failed', reason: messageOf(error) })
     } finally {
       this.#running = false
     }
@@ -281,7 +281,7 @@ export class PreconfirmedChain {
         return this.#refuse(next, `transaction ${error.transaction}: ${error.message}`, kind)
       }
       if (signal.aborted && !timedOut) return
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       this.#options.observe({ kind: 'unreadable', blockNumber: environment.number, reason })
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     } finally {

@@ -1,4 +1,4 @@
-import { type Awaitable, Canceller, UpstreamError, UpstreamFault } from '@upfront/node'
+import { type Awaitable, Canceller, messageOf, UpstreamError, UpstreamFault } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
 import type { DriveLimits, Driver } from '../drive/driver.js'
 import { pinnedState } from '../drive/pinned-state.js'
@@ -258,8 +258,4 @@ export class StateCarrier {
 function reasonOf(error: unknown): NotCarried {
   if (error instanceof UpstreamFault || error instanceof UnknownTransactionType) return 'undecodable'
   return error instanceof UpstreamError ? 'unreadable' : 'failed'
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
