@@ -1,12 +1,12 @@
 import { decodePaymentPayload, type Network } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
 
-/** What identifies an authorization for ever. */
+/** Identifies an authorization permanently: a payer's nonce is used at most once on a network. */
 export interface AuthorizationId {
   network: Network
   payer: string
   nonce: bigint
-  /** Seconds since 1970. */
+  /** Unix time, in seconds. */
   deadline: bigint
 }
 
@@ -21,7 +21,7 @@ export function authorizationOf(payload: PaymentPayload): AuthorizationId {
   }
 }
 
-/** The same as one text. */
+/** The id as one string, for use as a map key. */
 export function keyOf({ network, payer, nonce }: AuthorizationId): string {
   return `${network} ${payer} ${nonce}`
 }

@@ -29,13 +29,13 @@ export interface BillingClientOptions {
   token: string
 }
 
-/** How long a call may take, in milliseconds. */
+/** Time limits of a call, in milliseconds. */
 export interface CallTimes {
-  /** Each attempt. */
+  /** For each attempt. */
   attempt: number
-  /** How long a call that failed is repeated. */
+  /** For how long a failed call is retried. */
   repeat: number
-  /** Try although the circuit is open: for calls that must reach billing as soon as it is back. */
+  /** Tries even while the circuit is open, for calls that must reach billing as soon as it is back. */
   insistent?: boolean
 }
 
@@ -43,7 +43,7 @@ interface Call {
   method: 'GET' | 'POST' | 'PUT'
   path: string
   body?: unknown
-  /** Without it a POST would not be safe to repeat. */
+  /** Idempotency key. A POST without one can't be retried safely. */
   key?: string
 }
 
@@ -52,7 +52,7 @@ const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
 const LEAST_ATTEMPT = 250
 
-/** The internal HTTP contract, one function per call. Each is repeated until it is answered or its time is up. */
+/** Client of billing's internal HTTP API, one method per call. Each call is retried until it is answered or its time is up. */
 export class BillingClient {
   readonly #url: string
   readonly #token: string
@@ -81,29 +81,29 @@ export class BillingClient {
     return this.#call({ method: 'POST', path: billingPath.release(paymentId), body, key }, times, decodeChargeResult)
   }
 
-  /** The payment that an authorization became; undefined where it became none. */
+  /** Returns the payment made with this authorization, or undefined if there is none. */
   async findPayment(network: Network, payer: string, nonce: bigint, times: CallTimes): Promise<Payment | undefined> {
     const path = billingPath.paymentByAuthorization(network, payer, nonce)
     return this.#find(path, times, (body) => decodePayment(decodeObject(body, 'body').payment))
   }
 
-  /** False where billing keeps too many already. */
+  /** Returns false if billing already keeps too many answers. */
   async keepAnswer(paymentId: string, body: KeptAnswer, times: CallTimes): Promise<boolean> {
     const call = { method: 'PUT', path: billingPath.answer(paymentId), body } as const
     return this.#call(call, times, (answer) => decodeObject(answer, 'body').kept === true)
   }
 
-  /** Undefined where none is kept. */
+  /** Returns undefined if no answer is kept. */
   async findAnswer(paymentId: string, times: CallTimes): Promise<string | undefined> {
     return this.#find(billingPath.answer(paymentId), times, decodeFoundAnswer)
   }
 
-  /** @throws BillingRejected where the token is wrong: it asks for a payment that does not exist */
+  /** Requests a payment that does not exist. @throws BillingRejected if the token is wrong */
   async checkToken(times: CallTimes): Promise<void> {
     await this.#find(billingPath.payment('none'), times, () => undefined)
   }
 
-  /** Undefined where billing was not configured with it. */
+  /** Returns undefined if billing is not configured for this token. */
   async token(network: Network, asset: string, times: CallTimes): Promise<Token | undefined> {
     return this.#find(billingPath.token(network, asset), times, decodeToken)
   }
@@ -149,7 +149,7 @@ export class BillingClient {
       this.#breaker.failed()
       until = Math.min(until, Date.now() + times.repeat)
       arrived ||= answer.failed.arrived
-      // Replicas that lost the same billing do not come back all at once.
+      // Jitter: replicas that lost the same billing must not all retry at once.
       const next = pause * (0.5 + Math.random())
       if (Date.now() + next >= until) {
         throw new BillingUnavailable(answer.failed.message, answer.failed.retryAfterSeconds, arrived)

@@ -1,20 +1,18 @@
-/**
- * Billing did not answer, or answered that it can't now. Whether a call arrived is unknown unless `arrived` is false.
- */
+/** Billing did not answer, or can't serve the call now. Unless `arrived` is false, billing may have received the call. */
 export class BillingUnavailable extends Error {
   override readonly name = 'BillingUnavailable'
   constructor(
     message: string,
-    /** For Retry-After. */
+    /** Value of the Retry-After header. */
     readonly retryAfterSeconds: number,
-    /** False where billing certainly took no notice: no connection, or an open circuit. */
+    /** False if billing certainly did not receive the call: no connection, or an open circuit. */
     readonly arrived: boolean,
   ) {
     super(message)
   }
 }
 
-/** Billing refused the call itself: a wrong token, an unknown payment, a body that does not decode. */
+/** Billing refused the call: wrong token, unknown payment, or a body that does not decode. */
 export class BillingRejected extends Error {
   override readonly name = 'BillingRejected'
   constructor(
@@ -26,7 +24,7 @@ export class BillingRejected extends Error {
   }
 }
 
-/** Whether the same call may be answered later. A wrong token is the operator's mistake: it may be put right before the authorization ends. */
+/** Whether a retry may succeed. A wrong token counts as temporary: the operator may fix it before the authorization expires. */
 export function isPassing(error: unknown): boolean {
   return error instanceof BillingUnavailable || (error instanceof BillingRejected && error.status === 401)
 }

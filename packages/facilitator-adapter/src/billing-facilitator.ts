@@ -26,48 +26,48 @@ import { supportedResponse } from './supported-response.js'
 import { UnansweredVerifications } from './unanswered-verifications.js'
 
 export interface BillingFacilitatorOptions {
-  /** Where billing listens, such as `http://127.0.0.1:8081`. */
+  /** Base URL of billing, such as `http://127.0.0.1:8081`. */
   url: string
-  /** Its service token. */
+  /** Billing's service token. */
   token: string
   /**
-   * Where charges are kept that billing has not acknowledged, until it has: what an earlier process left is taken up at
-   * once. Without it they live in this process only, and its end loses them.
+   * Stores charges until billing acknowledges them. Charges left by an earlier process are retried at once. Without a journal they are kept
+   * in memory only and lost when the process ends.
    */
   journal?: ChargeJournal
   /**
-   * How long a buyer waits for its payment to be mined, in milliseconds, before it is told that it is pending. Default 10,000: more
-   * than a block of most chains.
+   * How long a buyer waits for its payment to be mined, in milliseconds, before it is told that the payment is pending. Default 10,000:
+   * longer than the block time of most chains.
    */
   receiptWait?: number
-  /** How long a buyer waits for a billing that does not answer a charge, in milliseconds. Default 5,000. */
+  /** How long a buyer waits while billing does not answer a charge, in milliseconds. Default 5,000. */
   acknowledgementWait?: number
-  /** Logs what happens in the background. Silent by default. */
+  /** Logs background work. Silent by default. */
   log?: Log
 }
 
-/** Verifying reads the chain; after this time a 503 serves the buyer better. */
+/** Verification reads the chain. If it takes longer than this, the buyer is better served by a 503. */
 const VERIFY: CallTimes = { attempt: 5_000, repeat: 2_000 }
 const READ: CallTimes = { attempt: 2_000, repeat: 1_000 }
-/** What billing may take beyond its wait for the receipt. */
+/** Time that billing may take beyond its wait for the receipt, in milliseconds. */
 const CHARGE_SLACK = 3_000
-/** A failed answer does not wait long for its release, which is repeated in the background. */
+/** An answer for a failed request does not wait long for the release: releases are retried in the background. */
 const RELEASE: CallTimes = { attempt: 2_000, repeat: 500, insistent: true }
 const RETRY: CallTimes = { attempt: 5_000, repeat: 0, insistent: true }
 const CLOSE_AFTER = 5_000
 
 /**
- * x402's `FacilitatorClient` over billing's internal HTTP contract. `verify` reserves, `settle` charges, `release` gives
- * up; every call is repeated under one idempotency key until it is answered, so a lost answer is looked up, not guessed.
+ * x402's `FacilitatorClient` over billing's internal HTTP API. `verify` reserves, `settle` charges, `release` cancels. Every call is
+ * retried under one idempotency key until it is answered, so a lost answer is looked up, not guessed.
  */
 export class BillingFacilitator implements FacilitatorClient {
   readonly #billing: BillingClient
-  /** The payments that were verified here, by their authorization, until their charge or release. */
+  /** Ids of payments verified here, by authorization, until they are charged or released. */
   readonly #paymentIds = new Map<string, string>()
   readonly #unanswered = new UnansweredVerifications()
   readonly #retries: Retries
   readonly #journal: ChargeJournal | undefined
-  /** The charges that an earlier process left are being repeated. */
+  /** Resolves when the charges left by an earlier process are queued for retry. */
   readonly #resumed: Promise<void>
   readonly #receiptWait: number
   readonly #acknowledgementWait: number
@@ -90,12 +90,12 @@ export class BillingFacilitator implements FacilitatorClient {
     this.#resumed = this.#resume()
   }
 
-  /** Charges and releases that billing has not acknowledged yet. */
+  /** Number of charges and releases that billing has not acknowledged yet. */
   get unacknowledged(): number {
     return this.#retries.size
   }
 
-  /** @throws BillingUnavailable or BillingRejected where no payment can be taken: a dead URL, a wrong token */
+  /** @throws BillingUnavailable or BillingRejected if no payment can be taken, for example because of a dead URL or a wrong token */
   async check(): Promise<void> {
     await this.#billing.supported(READ)
     await this.#billing.checkToken(READ)
@@ -106,7 +106,7 @@ export class BillingFacilitator implements FacilitatorClient {
     return supportedResponse(await this.#billing.supported(READ))
   }
 
-  /** How far apart the network's blocks are, and how long `settle` waits for one; undefined where billing does not know. @throws BillingUnavailable */
+  /** Block time and settlement wait of a network, in seconds; undefined if billing does not know them. @throws BillingUnavailable */
   async settlementTimes(network: string): Promise<{ blockSeconds: number; waitSeconds: number } | undefined> {
     const { kinds } = await this.getSupported()
     const blockSeconds = kinds.find((kind) => kind.network === network)?.extra?.blockSeconds
@@ -114,21 +114,21 @@ export class BillingFacilitator implements FacilitatorClient {
     return { blockSeconds, waitSeconds: this.#receiptWait / 1000 }
   }
 
-  /** What became of a payer's authorization; undefined where no payment was made with it. @throws BillingUnavailable */
+  /** Returns the payment made with a payer's authorization, or undefined if there is none. @throws BillingUnavailable */
   async findPayment(network: Network, payer: string, nonce: bigint): Promise<Payment | undefined> {
     return this.#billing.findPayment(network, payer, nonce, READ)
   }
 
-  /** Undefined where billing does not know the token. */
+  /** Returns undefined if billing does not know the token. */
   async describeAsset(network: string, asset: string) {
     const token = await this.#billing.token(decodeNetwork(network, 'network'), asset, READ)
     return token === undefined ? undefined : { decimals: token.decimals, name: token.name, version: token.version }
   }
 
   /**
-   * Verifies and reserves, under a key of its own: the same authorization in a second call is refused. A call that was
-   * not answered reserves nothing for good: the same call again goes under the same key, and gets the first one's result.
-   * @throws BillingUnavailable, BillingRejected: then nothing may be run for this payment
+   * Verifies and reserves. Each call uses a new idempotency key, so a second use of an authorization is refused. If a call got no answer,
+   * the next call with the same arguments reuses its key and gets the first call's result.
+   * @throws BillingUnavailable, BillingRejected: nothing may be run for this payment
    */
   async verify(
     payload: PaymentPayload,
@@ -150,7 +150,7 @@ export class BillingFacilitator implements FacilitatorClient {
       if (result.outcome === 'refused') {
         return { isValid: false, invalidReason: result.reason, invalidMessage: result.message, payer }
       }
-      // The first result under an earlier call's key may have ended meanwhile: nothing can be charged any more.
+      // The reservation under the earlier key may have ended in the meantime; it can't be charged then.
       const { id, state } = result.payment
       if (state !== 'authorized') {
         const invalidReason = state === 'expired' ? RefusalReason.deadlineExpired : RefusalReason.nonceUsed
@@ -166,10 +166,10 @@ export class BillingFacilitator implements FacilitatorClient {
   }
 
   /**
-   * Charges `requirements.amount`. Answered when the charge is stored: settled, failed, `settlement_doubtful` (as of the newest block it
-   * could not be settled), or `settlement_pending`. Pending too where billing could not be reached in time; then the charge is in the
-   * journal, and is repeated in the background until the authorization's deadline. The same call again charges nothing more, waits, and
-   * answers what became of it.
+   * Charges `requirements.amount`. Resolves once the charge is stored: settled, failed, `settlement_doubtful` (the newest block says that
+   * it can't be settled) or `settlement_pending`. If billing can't be reached in time, the result is also pending: the charge is in the
+   * journal and is retried in the background until the authorization's deadline. Repeating the call charges nothing more, waits again and
+   * returns the current outcome.
    */
   async settle(
     payload: PaymentPayload,
@@ -210,7 +210,7 @@ export class BillingFacilitator implements FacilitatorClient {
     }
   }
 
-  /** Gives up a reservation. Where billing can't be reached, this goes on in the background and does not reject. */
+  /** Cancels a reservation. Never rejects: if billing can't be reached, the release is retried in the background. */
   async release(payload: PaymentPayload, _requirements: PaymentRequirements, reason: string): Promise<void> {
     const authorization = authorizationOf(payload)
     let paymentId = this.#takePaymentId(authorization)
@@ -235,20 +235,20 @@ export class BillingFacilitator implements FacilitatorClient {
     }
   }
 
-  /** Keeps an answer beside its payment in the ledger. False where it is too long, or billing keeps too many. @throws BillingUnavailable */
+  /** Stores an answer in the ledger. Returns false if it is too long or billing keeps too many. @throws BillingUnavailable */
   async keepAnswer(payload: PaymentPayload, answer: string, seconds: number): Promise<boolean> {
     if (answer.length > MOST_ANSWER_CHARACTERS) return false
     const id = await this.#findPaymentId(authorizationOf(payload), READ)
     return id !== undefined && this.#billing.keepAnswer(id, { answer, seconds }, READ)
   }
 
-  /** What `keepAnswer` has kept, by any process. @throws BillingUnavailable */
+  /** Returns the answer that `keepAnswer` stored, from any process. @throws BillingUnavailable */
   async findAnswer(payload: PaymentPayload): Promise<string | undefined> {
     const id = await this.#findPaymentId(authorizationOf(payload), READ)
     return id === undefined ? undefined : this.#billing.findAnswer(id, READ)
   }
 
-  /** Waits for what billing has not acknowledged, five seconds at most; the rest is in the journal. */
+  /** Waits up to five seconds (by default) for billing to acknowledge open calls. The rest stays in the journal. */
   async close(milliseconds = CLOSE_AFTER): Promise<void> {
     await this.#resumed
     await this.#retries.close(milliseconds)
@@ -287,7 +287,7 @@ export class BillingFacilitator implements FacilitatorClient {
     }
   }
 
-  /** Undefined where billing knows no payment for this authorization. */
+  /** Returns undefined if billing has no payment for this authorization. */
   async #charge(
     { network, payer, nonce, amount, reason }: JournaledCharge,
     knownId: string | undefined,
@@ -308,7 +308,7 @@ export class BillingFacilitator implements FacilitatorClient {
     return paymentId
   }
 
-  /** Of a reservation that an earlier process made. */
+  /** Finds the reservation that an earlier process made. */
   async #findPaymentId(
     { network, payer, nonce }: Omit<AuthorizationId, 'deadline'>,
     times: CallTimes,

@@ -4,40 +4,40 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from './retries.js'
 
-/** A charge that billing has not acknowledged. Every number is a decimal string; there is no signature in it. */
+/** A charge that billing has not acknowledged. Numbers are decimal strings. Contains no signature. */
 export interface JournaledCharge {
   network: string
   payer: string
-  /** Permit2 nonce. With network and payer it names the charge for ever. */
+  /** Nonce of the authorization. Network, payer and nonce identify the charge. */
   nonce: string
-  /** Of the authorization, in seconds since 1970. */
+  /** Deadline of the authorization, Unix seconds. */
   deadline: string
-  /** Smallest unit of the asset. */
+  /** In the asset's smallest unit. */
   amount: string
   reason: string
 }
 
 /**
- * Keeps charges that billing has not acknowledged until it has. {@link FileJournal} keeps them on disk; an app with a
- * database of its own can keep them there: one row for each network, payer and nonce.
+ * Stores charges until billing acknowledges them. {@link FileJournal} keeps them on disk; an app with its own database can implement this
+ * with one row per network, payer and nonce.
  */
 export interface ChargeJournal {
-  /** Resolves once the charge would outlast the machine. A charge that is there already stays as it is. */
+  /** Resolves once the charge is durable. Adding a charge that is already stored changes nothing. */
   add(charge: JournaledCharge): Promise<void>
-  /** What is not there is no error. */
+  /** Removing a charge that is not stored is no error. */
   remove(charge: JournaledCharge): Promise<void>
-  /** What an earlier process left. */
+  /** Lists all stored charges, including those of earlier processes. */
   list(): Promise<JournaledCharge[]>
 }
 
 const FIELDS = ['network', 'payer', 'nonce', 'deadline', 'amount', 'reason'] as const
 
-/** A directory with a file for each charge. Several processes may share it: charging twice under one key charges once. */
+/** Keeps one file per charge in a directory. Several processes may share it: a charge repeated under its key is charged once. */
 export class FileJournal implements ChargeJournal {
   readonly #directory: string
   readonly #log: Log
 
-  /** @param log told of files that can't be read as a charge: they stay where they are */
+  /** @param log called for files that can't be read as charges; they are left in place */
   constructor(directory: string, log: Log = () => undefined) {
     this.#directory = directory
     this.#log = log
@@ -56,7 +56,7 @@ export class FileJournal implements ChargeJournal {
       await file.close()
     }
     await rename(draft, path)
-    // The name is durable only once its directory is.
+    // The new name is durable only after the directory is synced.
     const directory = await open(this.#directory)
     await directory.sync().finally(() => directory.close())
   }

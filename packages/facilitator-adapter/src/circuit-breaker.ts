@@ -1,14 +1,14 @@
 export interface CircuitBreakerOptions {
-  /** Failures in a row that open the circuit. */
+  /** Consecutive failures that open the circuit. */
   threshold: number
-  /** How long it stays open at first; doubles with each failed probe, up to `longest`. Milliseconds. */
+  /** How long it stays open at first, in milliseconds. Doubles with each failed probe, up to `longest`. */
   shortest: number
   longest: number
 }
 
 /**
- * Opens after some failures in a row; while open, nothing that can wait is tried. After a while one call at a time is
- * let through as a probe; the first success closes it.
+ * Opens after consecutive failures. While it is open, only insistent calls are tried. After a pause, one call at
+ * a time is let through as a probe; the first success closes the circuit.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
@@ -22,7 +22,7 @@ export class CircuitBreaker {
     this.#openFor = options.shortest
   }
 
-  /** Milliseconds until a call is worth trying; 0 where it is now. A call that is let through has to report its end. */
+  /** Milliseconds until a call may be tried; 0 if it may be tried now. The caller must report the result of an admitted call. */
   admit(now = Date.now()): number {
     if (this.#failures < this.#options.threshold) return 0
     if (now < this.#openUntil) return this.#openUntil - now

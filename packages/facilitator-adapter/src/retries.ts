@@ -5,23 +5,23 @@ export type Log = (level: 'info' | 'warn' | 'error', message: string, fields: Re
 
 /** A call that billing has not acknowledged. */
 export interface UnacknowledgedCall {
-  /** Of two calls with one key, the second is not begun while the first runs. */
+  /** Calls with the same key never run concurrently. */
   key: string
-  /** For the log: `a charge`. */
+  /** Description for the log, such as `a charge`. */
   what: string
-  /** For the log; no signature. */
+  /** Fields for the log. Contains no signature. */
   fields: Record<string, unknown>
-  /** Of the authorization, in seconds since 1970: after it the call can do nothing any more. */
+  /** Deadline of the authorization, Unix seconds. After it the call has no effect. */
   deadline: bigint
   attempt(): Promise<void>
-  /** It is acknowledged, or can do nothing any more. Not called where the process ends first. */
+  /** Called when the call is acknowledged or can have no effect any more. Not called if the process ends first. */
   done?(): Promise<void>
 }
 
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 10_000
 
-/** Repeats calls in the background until billing acknowledges them. */
+/** Retries calls in the background until billing acknowledges them. */
 export class Retries {
   readonly #running = new Map<string, Promise<void>>()
   readonly #stop = new AbortController()
@@ -31,7 +31,7 @@ export class Retries {
     this.#log = log
   }
 
-  /** How many calls are not acknowledged. */
+  /** Number of calls that are not acknowledged. */
   get size(): number {
     return this.#running.size
   }
@@ -44,7 +44,7 @@ export class Retries {
     )
   }
 
-  /** Waits for what is not acknowledged, this long at most, and stops. */
+  /** Waits at most this long for open calls, then stops. */
   async close(milliseconds: number): Promise<void> {
     const waited = new AbortController()
     const running = Promise.all(this.#running.values()).finally(() => waited.abort())

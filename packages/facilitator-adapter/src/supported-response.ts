@@ -2,7 +2,7 @@ import { decodeObject, refuse } from '@upfront/protocol'
 import type { SupportedResponse } from '@x402/core/types'
 
 /**
- * @x402/core has this check only inside its own HTTP client.
+ * Decodes billing's `/supported` answer. @x402/core has this check only inside its own HTTP client.
  * @throws DecodeError
  */
 export function supportedResponse(value: unknown): SupportedResponse {

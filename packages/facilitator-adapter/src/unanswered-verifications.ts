@@ -4,19 +4,19 @@ import type { AuthorizeRequest } from '@upfront/protocol'
 const MOST = 100_000
 
 /**
- * Verifications that billing may have carried out without our hearing of it, with the key of each. The same request again
- * goes under the same key, so that billing answers what it did the first time, and the authorization stays usable.
+ * Verifications that got no answer, with their idempotency keys. A repeated request reuses its key, so that billing returns the first
+ * result and the authorization stays usable.
  */
 export class UnansweredVerifications {
   readonly #byRequest = new Map<string, { key: string; deadline: bigint }>()
 
-  /** @param deadline of the authorization, in seconds since 1970 */
+  /** @param deadline of the authorization, Unix seconds */
   add(request: AuthorizeRequest, key: string, deadline: bigint): void {
     if (this.#byRequest.size >= MOST) this.#forget()
     this.#byRequest.set(digest(request), { key, deadline })
   }
 
-  /** The key to ask under once more; only the first who asks gets it. */
+  /** Returns the key to reuse. Only the first caller gets it. */
   take(request: AuthorizeRequest): string | undefined {
     if (this.#byRequest.size === 0) return undefined
     const name = digest(request)

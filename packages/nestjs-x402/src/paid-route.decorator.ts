@@ -10,15 +10,12 @@ import { ModuleRef } from '@nestjs/core'
 import { PAID_ROUTE, type PaidRouteOptions } from './routes/paid-route-options.js'
 import { PaidRoutes } from './routes/paid-routes.js'
 
-/**
- * Makes a handler a paid route, whatever path leads to it. An app that does not import `PaidRoutesModule.forRoot(…)` does
- * not start.
- */
+/** Makes a handler a paid route, whatever path leads to it. The app does not start unless it imports `PaidRoutesModule.forRoot(…)`. */
 export function PaidRoute(options: PaidRouteOptions): MethodDecorator {
   return applyDecorators(SetMetadata(PAID_ROUTE, options), UseGuards(PaidRoutesImported))
 }
 
-/** `PaidRoutesModule`'s own guard asks for the payment; this one is there to be started, or to fail at start. */
+/** Only makes the app fail at start if the module is missing. The payment itself is checked by the guard of `PaidRoutesModule`. */
 @Injectable()
 class PaidRoutesImported implements CanActivate, OnModuleInit {
   constructor(private readonly modules: ModuleRef) {}

@@ -17,8 +17,8 @@ import {
 } from './routes/paid-routes-options.js'
 
 /**
- * Paid routes for the whole app: import `forRoot` once, in the root module. Other modules import the class itself to
- * inject {@link Settlement}.
+ * Paid routes for the whole app. Import `forRoot` once, in the root module. Other modules import the class itself to inject {@link
+ * Settlement}.
  */
 @Module({ providers: [Settlement], exports: [Settlement] })
 export class PaidRoutesModule {

@@ -19,7 +19,7 @@ import type { IncomingRequest } from './routes/incoming-request.js'
 import { isUpfront } from './routes/offers.js'
 import { type CompiledRoute, PaidRoutes } from './routes/paid-routes.js'
 
-/** What Express and Fastify have in common. */
+/** The request fields that Express and Fastify share. */
 interface FrameworkRequest {
   headers: IncomingHttpHeaders
   protocol?: string
@@ -31,21 +31,18 @@ interface FrameworkRequest {
 
 type FrameworkResponse = (ServerResponse | { raw: ServerResponse }) & {
   getHeaders(): OutgoingHttpHeaders
-  /** Fastify: it will not answer by itself. */
+  /** Fastify only: stops it from sending its own answer. */
   hijack?(): void
 }
 
-/** Ends Nest's handling of a request that was answered already. */
+/** Ends Nest's handling of a request that has already been answered. */
 class Answered extends HttpException {
   constructor(status: number) {
     super('answered by the payment guard', status)
   }
 }
 
-/**
- * Runs before every handler and stops those that are paid until their payment is verified; from then on it holds their
- * answers back until the charge is stored.
- */
+/** Runs before every handler. Stops paid handlers until their payment is verified, then holds their answers until the charge is stored. */
 @Injectable()
 export class PaymentGuard implements CanActivate {
   private readonly logger = new Logger('PaidRoutes')
@@ -66,7 +63,7 @@ export class PaymentGuard implements CanActivate {
     return true
   }
 
-  /** @throws Answered where the request was refused and answered */
+  /** @throws Answered if the request was refused and answered */
   private async admit(route: CompiledRoute, request: FrameworkRequest, response: FrameworkResponse): Promise<void> {
     const incoming: IncomingRequest = {
       payment: header(request.headers['payment-signature']),
@@ -115,8 +112,8 @@ export class PaymentGuard implements CanActivate {
 }
 
 /**
- * Calls {@link PaymentGuard} before every handler of the app. That one is an injectable of its module, by the decorator
- * here, and no provider: so `overrideGuard(PaymentGuard)` of @nestjs/testing works.
+ * Calls {@link PaymentGuard} before every handler of the app. `PaymentGuard` is an injectable of its module (by the decorator below), not a
+ * provider, so that `overrideGuard(PaymentGuard)` of @nestjs/testing works.
  */
 @UseGuards(PaymentGuard)
 @Injectable()
@@ -138,7 +135,7 @@ function header(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(',') : value
 }
 
-/** A longer URL goes without its query: the buyer sends it back in a header, base64, beside the URL itself. */
+/** A longer URL is offered without its query: buyers echo it in a base64 header, in addition to the URL itself. */
 const LONGEST_URL = 2_048
 
 function urlOf(request: FrameworkRequest): string {

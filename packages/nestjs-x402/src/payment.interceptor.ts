@@ -3,7 +3,7 @@ import { finalize, type Observable, tap } from 'rxjs'
 import { paymentOf } from './charge/paid-request.js'
 import { runPaid } from './charge/settlement.js'
 
-/** Gives a paid handler its payment, and marks when it has ended. */
+/** Gives a paid handler its payment, and records when the handler has ended. */
 @Injectable()
 export class PaymentInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -22,7 +22,7 @@ export class PaymentInterceptor implements NestInterceptor {
   }
 }
 
-/** Node's own functions reject with an AbortError whose cause is the signal's reason, others with the reason itself. */
+/** Node's own functions reject with an AbortError whose cause is the signal's reason; others reject with the reason itself. */
 function isAbort(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted || typeof error !== 'object' || error === null) return false
   const { name, cause } = error as { name?: unknown; cause?: unknown }

@@ -21,20 +21,20 @@ import { decodePaymentHeader, type PaymentHeader } from './payment-header.js'
 import { paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
 import { SpentAuthorizations } from './spent-authorizations.js'
 
-/** A payment that may be charged: its handler may run. */
+/** A verified payment. Its handler may run. */
 export interface VerifiedPayment {
   payload: PaymentPayload
   offer: Offer
   payer: string
-  /** Of the authorization, in seconds since 1970. */
+  /** Deadline of the authorization, Unix seconds. */
   deadline: bigint
-  /** Of the request, as the offer names it. */
+  /** URL of the request as stated in the offer. */
   resourceUrl: string
-  /** To find the answer by, when the same payment comes again. */
+  /** Finds the answer again if the same payment is repeated. */
   answerKey: AnswerKey
 }
 
-/** Lets a request through to its handler, or says what to answer instead. Nothing of the handler has run. */
+/** Decides whether a request may reach its handler, or which answer it gets instead. Runs before the handler. */
 @Injectable()
 export class Admission {
   private readonly spent = new SpentAuthorizations()
@@ -47,7 +47,7 @@ export class Admission {
     private readonly answers: AnswerStore,
   ) {}
 
-  /** @param recall finds the answer that another process of this seller has withheld for a payment that was used before */
+  /** @param recall finds the answer that another process of this seller withheld for a payment that was used before */
   async admit(
     route: CompiledRoute,
     request: IncomingRequest,
@@ -58,7 +58,7 @@ export class Admission {
     let answerKey: AnswerKey | undefined
     let isIdentifierTaken = false
     if (signed !== undefined && !(signed instanceof DecodeError)) {
-      // Before anything is verified: what is settled or has ended would not verify again.
+      // Must come before verification: a settled or expired payment would not verify again.
       answerKey = answerKeyOf(signed, request)
       const kept = await this.answers.find(answerKey)
       isIdentifierTaken = kept === 'identifier taken'
@@ -120,7 +120,7 @@ export class Admission {
     }
     if (verified.isValid !== true) {
       this.spent.unspend(network, authorization)
-      // The same payment may have been let through while this one was verified.
+      // The same payment may have been admitted while this one was being verified.
       const kept = await this.answers.find(answerKey)
       if (typeof kept === 'object') return { answer: kept }
       return refuseUnlessKept(verified.invalidReason)
@@ -190,12 +190,12 @@ function answerKeyOf(
   }
 }
 
-/** Replicas of one seller may be asked by other names. */
+/** Drops scheme and host: replicas of one seller may be reached under different names. */
 function pathOf(url: string): string {
   return url.replace(/^[a-z]+:\/\/[^/?]*/i, '')
 }
 
-/** An authorization that holds for ever would be kept in mind for as long. */
+/** Whether the deadline is later than offered. An authorization without a near deadline would have to be remembered for as long. */
 function endsTooLate(
   { deadline }: { deadline: bigint },
   { scheme, maxTimeoutSeconds: offered }: PaymentRequirements,

@@ -1,12 +1,12 @@
 import type { PaymentPayload, ResourceInfo } from '@x402/core/types'
 import type { OfferExtension } from '../routes/paid-route-options.js'
 
-/** x402's extension by which facilitators list what is sold. */
+/** x402's extension by which facilitators list resources (Bazaar). */
 export const BAZAAR = 'bazaar'
 
 type Schema = { properties?: { input?: { properties?: object } } }
 
-/** The extension with what is known of the route alone: its method, and of a path with parameters its template. */
+/** Adds what the route itself determines: the method and, for a path with parameters, the route template. */
 export function describeRoute(extension: OfferExtension, routeName: string): OfferExtension {
   const [method = '', path = ''] = routeName.split(' ')
   const { input } = extension.info as { input?: { type?: unknown } }
@@ -21,7 +21,7 @@ export function describeRoute(extension: OfferExtension, routeName: string): Off
   }
 }
 
-/** The payment with the seller's own words of what is sold: what a buyer repeated of them, facilitators would list. */
+/** Replaces the resource description that the buyer echoed by the seller's own: facilitators list what they receive. */
 export function inOwnWords(
   payload: PaymentPayload,
   resource: ResourceInfo,

@@ -3,12 +3,12 @@ import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-opt
 import { priceListHash } from '../routes/price-list.js'
 import { BAZAAR, describeRoute } from './describe-route.js'
 
-/** x402's extension by which a buyer names a request, to get its answer again. */
+/** x402's extension by which a buyer names a request, to fetch its answer again. */
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
 
-/** Every rule of a charge, and the whole price list. */
+/** The charge rules and the complete price list. */
 export function chargeTerms(
   { charge, priceList }: Pick<PaidRouteSettings, 'charge' | 'priceList'>,
   answerSeconds: number,
@@ -18,8 +18,8 @@ export function chargeTerms(
 }
 
 /**
- * What a buyer accepts beside `accepts`, as far as the seller has it on: the charge rules and the whole price list, how to fetch an answer
- * again, how to pay without ETH, and what the seller says further.
+ * The extensions of an offer, as far as the seller has them enabled: charge rules with the price list, how to fetch an answer again, how to
+ * pay without ETH, and the seller's own.
  */
 export function offerExtensions(
   settings: Pick<PaidRouteSettings, 'charge' | 'priceList' | 'extensions' | 'ownExtensions'>,
@@ -57,7 +57,7 @@ const SIGNED = {
   ...{ from: ADDRESS, asset: ADDRESS, spender: ADDRESS, amount: DECIMAL, nonce: DECIMAL, deadline: DECIMAL },
   ...{ signature: BYTES, version: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)*$' } },
 }
-/** As x402's specification of the extension has it. */
+/** As specified by x402's `eip2612GasSponsoring` extension. */
 const PERMIT: OfferExtension = {
   info: { description: 'An EIP-2612 permit of the maximum for Permit2 stands in for its approval.', version: '1' },
   schema: { $schema: DRAFT, type: 'object', properties: SIGNED, required: Object.keys(SIGNED) },

@@ -13,20 +13,20 @@ import { PAYMENT_IDENTIFIER } from './offer-extensions.js'
 const HEADER = 'PAYMENT-SIGNATURE'
 
 export interface PaymentHeader {
-  /** The id of x402's `payment-identifier` extension, where the buyer gave one. */
+  /** The id from x402's `payment-identifier` extension, if the buyer sent one. */
   identifier: string | undefined
-  /** Rebuilt from the fields that the scheme knows: whatever else was sent is not in it. */
+  /** Rebuilt from the fields that the scheme knows; all others are dropped. */
   payload: PaymentPayload
   authorization: SignedAuthorization
-  /** As it was written, which may be checksummed. */
+  /** The payer's address as sent, possibly checksummed. */
   payer: string
 }
 
-/** Of the header as sent. A payment takes about 1.4 KB; Node itself stops at 16 KB for all headers of a request. */
+/** Limit for the encoded header. A payment takes about 1.4 KB; Node limits all headers of a request to 16 KB. */
 const MAX_PAYMENT_HEADER_BYTES = 12 * 1024
 
 /**
- * Strict: canonical base64 of UTF-8 JSON, which `protocol` decodes.
+ * Decodes canonical base64 of UTF-8 JSON, strictly.
  * @throws DecodeError
  */
 export function decodePaymentHeader(header: string): PaymentHeader {

@@ -1,6 +1,6 @@
 import type { ResourceInfo } from '@x402/core/types'
 
-/** The offer for a browser; wallets and scripts read the PAYMENT-REQUIRED header beside it. */
+/** The 402 page for browsers. Wallets and scripts read the PAYMENT-REQUIRED header of the same answer. */
 export function paymentRequiredPage(
   message: string,
   resource: ResourceInfo,

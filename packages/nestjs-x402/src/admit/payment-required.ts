@@ -9,7 +9,7 @@ import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-opt
 import { chargeTerms } from './offer-extensions.js'
 import { paymentRequiredPage } from './payment-required-page.js'
 
-/** Why a buyer gets no answer: an x402 reason for its client, and words for a person. */
+/** Why a request is refused: an x402 reason for clients and a message for people. */
 export interface Refusal {
   reason: string
   message: string
@@ -19,7 +19,7 @@ export const UNPAID: Refusal = { reason: 'payment_required', message: 'This rout
 
 const APPROVAL_NEEDED: ReadonlySet<string> = new Set(['permit2_allowance_required', 'gas_sponsoring_spent'])
 
-/** 402 as x402 v2 has it (412, as @x402/core, where only the Permit2 approval is missing), in JSON or for a browser. */
+/** The 402 of x402 v2, as JSON or as a page for browsers. 412, as in @x402/core, if only the Permit2 approval is missing. */
 export function paymentRequired(
   refusal: Refusal,
   offers: readonly Offer[],
@@ -58,13 +58,13 @@ export function paymentRequired(
     }
   }
   const message = `${refusal.message} It ${isMetered ? 'charges for use' : 'costs'}${isMetered ? ',' : ''} ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme ${schemes.join(' or ')}). ${policy.join(' ')}`
-  // The ERC-20 approval that is missing: call `approve(spender, amount)` on the token.
+  // The missing ERC-20 approval: call `approve(spender, amount)` on the token.
   const approve = offers.map(({ requirements: { asset: token } }) => ({ token, spender: PERMIT2_ADDRESS }))
   const terms = chargeTerms(settings, answerSeconds)
   return jsonAnswer(status, { ...required, message, ...(status === 412 ? { approve } : {}), ...terms }, headers)
 }
 
-/** True where `Accept` names HTML, and not JSON before it. */
+/** Whether `Accept` prefers HTML to JSON. */
 function prefersHtml(accept: string | undefined): boolean {
   const types = (accept ?? '').split(',').map((part) => {
     const [type = '', ...parameters] = part.split(';').map((word) => word.trim().toLowerCase())
@@ -76,12 +76,12 @@ function prefersHtml(accept: string | undefined): boolean {
   return html > json
 }
 
-/** A facilitator's reason where it is one word of plain characters: no library's or node's text reaches a buyer. */
+/** The facilitator's reason if it is a single plain word, else undefined: text of libraries and nodes never reaches a buyer. */
 export function plainReason(reason: string | undefined): string | undefined {
   return reason !== undefined && /^[a-zA-Z0-9_.-]{1,80}$/.test(reason) ? reason : undefined
 }
 
-/** Why the facilitator refused, with a sentence of ours. */
+/** The refusal for a facilitator's reason, with our own message. */
 export function refusalOf(reason: string | undefined): Refusal {
   const plain = plainReason(reason)
   if (plain === undefined) return { reason: 'payment_invalid', message: 'The payment was refused.' }

@@ -4,13 +4,13 @@ const MOST = 100_000
 const KEPT_OF_THE_YOUNGEST = 90_000
 
 /**
- * Single use within this process, for facilitators that do not remember: an authorization is spent from the moment of
- * its first use until its deadline, whatever was charged. Beyond the limit the oldest are forgotten.
+ * Enforces single use within this process, for facilitators without memory. An authorization is spent from its first use until its
+ * deadline, whatever was charged. Above the limit the oldest entries are dropped.
  */
 export class SpentAuthorizations {
   readonly #deadlines = new Map<string, bigint>()
 
-  /** @returns false where it was spent before */
+  /** @returns false if it was spent before */
   spend(network: string, authorization: SignedAuthorization): boolean {
     const key = keyOf(network, authorization)
     if (this.#deadlines.has(key)) return false
@@ -19,7 +19,7 @@ export class SpentAuthorizations {
     return true
   }
 
-  /** It did not verify: its owner may still use it. */
+  /** Makes an authorization usable again that did not verify. */
   unspend(network: string, authorization: SignedAuthorization): void {
     this.#deadlines.delete(keyOf(network, authorization))
   }

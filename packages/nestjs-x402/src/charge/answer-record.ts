@@ -7,10 +7,10 @@ import type { Charge } from './charge.js'
 const pack = promisify(gzip)
 const unpack = promisify(gunzip)
 
-/** Of a record that is unpacked: other processes of the seller wrote it, but it came through others. */
+/** Limit for an unpacked record. Records are written by the seller's processes but stored by others. */
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** An answer that waits for its payment, as processes of one seller hand it to one another. */
+/** An answer that waits for its payment, as the seller's processes exchange it. */
 export interface AnswerRecord extends Pick<AnswerKey, 'payload' | 'request'> {
   charge: Pick<Charge, 'amount' | 'reason'>
   answer: HttpAnswer
@@ -23,7 +23,7 @@ export async function writeAnswerRecord({ payload, request, charge, answer }: An
   return (await pack(JSON.stringify(record))).toString('base64')
 }
 
-/** Undefined where it is none, such as that of another version. */
+/** Returns undefined if the text is no record, for example one of another version. */
 export async function readAnswerRecord(text: string): Promise<AnswerRecord | undefined> {
   try {
     const bytes = await unpack(Buffer.from(text, 'base64'), { maxOutputLength: MOST_BYTES })

@@ -4,23 +4,23 @@ import type { HandlerEnd } from './handler-end.js'
 
 export interface ChargeTerms {
   scheme: string
-  /** Smallest units. */
+  /** In the asset's smallest unit. */
   maximum: bigint
   decimals: number
   policy: ChargePolicy
 }
 
 export interface Charge {
-  /** Smallest units, 0 to the maximum. */
+  /** In the asset's smallest unit, from 0 to the maximum. */
   amount: bigint
   reason: ChargeReason
-  /** The answer is not to be delivered: the policy refuses an invalid amount. */
+  /** The answer must not be delivered: the policy refuses an invalid amount. */
   refused: boolean
-  /** The seller's bug, for its log. */
+  /** The seller's mistake, for its log. */
   fault?: string
 }
 
-/** @param set what the handler set, as it said it; undefined where it set nothing */
+/** Decides the amount to charge. @param set the amount as the handler set it; undefined if it set none */
 export function decideCharge(end: HandlerEnd, set: unknown, terms: ChargeTerms): Charge {
   const { policy } = terms
   if (end.kind === 'timeout') return byRule(policy.timeout, 'timeout', terms)

@@ -17,26 +17,26 @@ import { type HandlerEnd, handlerEnd } from './handler-end.js'
 import type { PaidRequest } from './paid-request.js'
 import { type SettlementResult, Settler } from './settler.js'
 
-/** A request whose handler may run. */
+/** An admitted request, whose handler may run. */
 export interface RunningRequest {
   route: CompiledRoute
   verified: VerifiedPayment
   payment: PaidRequest
   held: HeldResponse
   response: ServerResponse
-  /** What settled it before its handler ran, where the offer is paid up front. */
+  /** The result of settling before the handler ran, if the offer is paid up front. */
   upfront: SettlementResult | undefined
   answerInstead(answer: HttpAnswer): void
 }
 
-/** Between two looks at the payment of an answer that can't be kept. */
+/** Pause between two `settle` calls for an answer that can't be kept. */
 const PAUSE_MILLISECONDS = 500
-/** For a buyer whose answer is withheld. Each repeat waits for the payment by itself. */
+/** Retry-After for a withheld answer. Each retry itself waits for the payment. */
 const RETRY_AFTER_SECONDS = 2
-/** A withheld answer outlasts the authorization by this: its last block may come late. */
+/** How long a withheld answer is kept after the authorization's deadline: the last possible block may be late. */
 const AFTER_DEADLINE_MILLISECONDS = 60_000
 
-/** From the start of a paid handler to its answer: waits for its end, decides the charge, settles, sends the answer. */
+/** Completes a paid request: waits for the handler, decides the charge, settles it and sends the answer. */
 @Injectable()
 export class Completion implements OnApplicationShutdown {
   private readonly underWay = new Set<Promise<void>>()
@@ -67,8 +67,8 @@ export class Completion implements OnApplicationShutdown {
   }
 
   /**
-   * The answer to a payment that was used before, where another process of the seller has withheld it: what its buyer gets as things are now.
-   * `conflict` where it was used for another request; undefined where nothing is kept.
+   * Finds the answer that another process of this seller withheld for an already used payment, and returns what the buyer gets now.
+   * `conflict` if the payment was used for another request; undefined if no answer is kept.
    */
   async recall(route: CompiledRoute, verified: VerifiedPayment): Promise<HttpAnswer | 'conflict' | undefined> {
     const text = await this.facilitator.findAnswer(verified.payload)
@@ -84,7 +84,7 @@ export class Completion implements OnApplicationShutdown {
     return withheld(answer, route, 0, settle).ask()
   }
 
-  /** Clients that left have no connection any more, but perhaps a charge that is not stored yet. */
+  /** Waits for charges under way. A client that left has no open connection, but its charge may not be stored yet. */
   async onApplicationShutdown(): Promise<void> {
     this.ending = true
     await Promise.all(this.underWay)
@@ -106,17 +106,18 @@ export class Completion implements OnApplicationShutdown {
       const result = upfront ?? (await this.settler.settle(verified, charge))
       return this.extended(result, end, verified)
     }
-    // An answer that can't be kept, as more of it is to come, waits for its payment.
+    // An answer that can't be kept because it is still streaming waits for its payment.
     const canKeep = this.answers.seconds > 0 && held.ended
     const result = await this.untilDecided(running, settle, isSold(end, charge) && !canKeep)
     const answer = await this.answer(running, end, charge, result, settle)
-    // Who left before the handler answered has paid for a part, not for the answer.
+    // A client that left before the handler answered paid for partial work, so it can't fetch the answer.
     sent(end.kind === 'answered' ? answer.sent : undefined)
     this.record(running, charge, result, answer.status)
   }
 
   /**
-   * Settles a payment before its handler runs, and waits for that until the authorization ends. `answer`: why the handler may not run.
+   * Settles a payment before its handler runs, and waits until the authorization's deadline. Returns an `answer` if the handler must not
+   * run.
    */
   async settleUpfront(
     route: CompiledRoute,
@@ -130,7 +131,7 @@ export class Completion implements OnApplicationShutdown {
     return isUnpaid ? { answer: unpaidAnswer(result, false) } : { upfront: result }
   }
 
-  /** What became of the payment; where it `waits`, once that is decided, or the authorization ends. */
+  /** Settles. With `waits`, repeats until the outcome is decided, the client leaves or the authorization expires. */
   private async untilDecided(
     { route, verified, response }: Pick<RunningRequest, 'route' | 'verified' | 'response'>,
     settle: () => Promise<SettlementResult>,
@@ -163,7 +164,7 @@ export class Completion implements OnApplicationShutdown {
     }
   }
 
-  /** @returns the status that went out, and the whole answer where it is the handler's own, sent or withheld */
+  /** @returns the status sent and, if the answer is the handler's own (sent or withheld), the whole answer */
   private async answer(
     running: RunningRequest,
     end: HandlerEnd,
@@ -194,7 +195,7 @@ export class Completion implements OnApplicationShutdown {
       const copy = isWithheld(route, result) ? held.copy(headers) : undefined
       const answer = unpaidAnswer(result, copy !== undefined)
       const until = Number(verified.deadline) * 1000 + AFTER_DEADLINE_MILLISECONDS
-      // Before its buyer knows of it: the repeat may reach another process.
+      // Must happen before the buyer is answered: its retry may reach another process.
       if (copy !== undefined) await this.share(verified, charge, copy, until)
       running.answerInstead(answer)
       return { status: answer.status, sent: copy && withheld(copy, route, until, settle) }
@@ -250,7 +251,7 @@ function wholePrice({ maximum: amount }: PaidRequest): Charge {
   return { amount, reason: 'price', refused: false }
 }
 
-/** True for what a buyer pays for: an error, or nothing at all, is given to it whatever becomes of its payment. */
+/** Whether the answer is paid work. Errors and empty answers are delivered whatever becomes of the payment. */
 function isSold(end: HandlerEnd, { refused }: Charge): boolean {
   return end.kind === 'partial' || (end.kind === 'answered' && end.status < 400 && !refused)
 }
@@ -259,7 +260,7 @@ function isWithheld({ settings }: CompiledRoute, { outcome }: SettlementResult):
   return outcome === 'doubtful' || (outcome === 'pending' && settings.onPending === 'withhold')
 }
 
-/** Asks what became of the payment whenever its buyer does, until that is decided. */
+/** Wraps an answer so that each `ask` checks the payment again until its outcome is decided. */
 function withheld(
   answer: HttpAnswer,
   route: CompiledRoute,
@@ -284,7 +285,7 @@ function withheld(
   }
 }
 
-/** @param isKept whether the answer can be had by the same payment later */
+/** @param isKept whether the same payment can fetch the answer later */
 function unpaidAnswer({ outcome, receipt }: SettlementResult, isKept: boolean): HttpAnswer {
   if (outcome === 'failed') {
     const reason = receipt.errorReason ?? 'settlement_failed'
@@ -303,7 +304,7 @@ function errorAnswer(status: number, receipt: SettleResponse, error: string, mes
   return jsonAnswer(status, { error, message }, { 'PAYMENT-RESPONSE': encodePaymentResponseHeader(receipt) })
 }
 
-/** Core's `Settlement-Overrides: {"amount": "…"}`. One that says no amount counts as unset, one that is broken as invalid. */
+/** Reads @x402/core's `Settlement-Overrides: {"amount": "…"}`. Without an amount it counts as unset; malformed JSON counts as invalid. */
 function amountOfHeader(header: string | undefined): unknown {
   if (header === undefined) return undefined
   try {

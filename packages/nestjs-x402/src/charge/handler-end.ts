@@ -5,7 +5,7 @@ import type { PaidRequest } from './paid-request.js'
 
 /** How a paid handler ended. */
 export type HandlerEnd =
-  /** Its answer is complete, or longer than `holdBytes`. */
+  /** The answer is complete, or longer than `holdBytes`. */
   | { kind: 'answered'; status: number }
   | { kind: 'timeout' }
   /** The client left first, or the handler's stream broke off. */
@@ -13,7 +13,7 @@ export type HandlerEnd =
 
 const PARTIAL: HandlerEnd = { kind: 'partial' }
 
-/** Waits for the handler's answer or its time-out; once the client is gone, for the handler to return or throw. */
+/** Waits for the handler's answer or the time-out. After the client has left, waits for the handler to return or throw. */
 export async function handlerEnd(
   { held, payment, response }: { held: HeldResponse; payment: PaidRequest; response: ServerResponse },
   timeout: number,
@@ -33,7 +33,7 @@ export async function handlerEnd(
     gone = true
     payment.abort('the client is gone')
     await payment.handled
-    // The framework writes the answer in the turn after the handler ended, if at all.
+    // The framework writes the answer, if any, in the turn of the event loop after the handler ended.
     await nextTurn()
     return held.ended ? answered() : PARTIAL
   })

@@ -18,14 +18,14 @@ export class PaidRequest {
   constructor(
     /** `<METHOD> <path>`, as configured. */
     readonly route: string,
-    /** Address of the buyer, as it signed. */
+    /** The buyer's address, as signed. */
     readonly payer: string,
-    /** What the buyer accepted; `amount` is the maximum. */
+    /** The accepted offer; `amount` is the maximum. */
     readonly requirements: Readonly<PaymentRequirements>,
-    /** Of the asset. */
+    /** Decimals of the asset. */
     readonly decimals: number,
     onLate: (amount: unknown) => void = () => undefined,
-    /** As the buyer sent it, verified. Holds its signature: never log it. Undefined where tests run without payments. */
+    /** The verified payment as the buyer sent it. Contains its signature: never log it. Undefined in tests without payments. */
     readonly payload?: Readonly<PaymentPayload>,
   ) {
     this.#onLate = onLate
@@ -36,15 +36,14 @@ export class PaidRequest {
     return BigInt(this.requirements.amount)
   }
 
-  /** Aborts when the time-out has passed or the client is gone: nobody will receive what is computed after it. */
+  /** Aborts on time-out or when the client leaves: results computed afterwards are not delivered. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
 
   /**
-   * Says what this request costs: dollars (`$0.03`), the asset's smallest unit (`30000`) or a share of the maximum
-   * (`50%`). The last call counts. Never charges above the maximum: see `charge.invalid`. An exact payment is its price, whatever is
-   * set.
+   * Sets the price of this request: dollars (`$0.03`), the asset's smallest unit (`30000`) or a share of the maximum (`50%`). The last call
+   * counts. An amount above the maximum is never charged: see `charge.invalid`. An `exact` payment always costs its price.
    */
   setSettlementAmount(amount: string | bigint): void {
     const said = typeof amount === 'bigint' ? amount.toString() : amount
@@ -52,7 +51,7 @@ export class PaidRequest {
     else this.#amount = said
   }
 
-  /** What the handler set; nothing that it sets later counts. */
+  /** Returns the amount that the handler set. Later calls of `setSettlementAmount` have no effect. */
   closeAmount(): unknown {
     this.#closed = true
     return this.#amount
@@ -62,7 +61,7 @@ export class PaidRequest {
     this.#abort.abort(new Error(reason))
   }
 
-  /** True where the handler threw because `signal` aborted. */
+  /** True if the handler threw because `signal` aborted. */
   get gaveUp(): boolean {
     return this.#gaveUp
   }
@@ -72,7 +71,7 @@ export class PaidRequest {
     this.#finish()
   }
 
-  /** `$0.1` style, for people. */
+  /** The amount in dollars for people, such as `$0.1`. */
   describe(amount: bigint): string {
     return `$${formatUnits(amount, this.decimals)}`
   }
@@ -82,12 +81,12 @@ type AnyResponse = ServerResponse | { raw: ServerResponse }
 
 const payments = new WeakMap<ServerResponse, PaidRequest>()
 
-/** Node's own response: Express hands it out itself, Fastify a reply around it. */
+/** Node's response: Express passes it directly, Fastify wraps it in a reply. */
 export function rawResponse(response: AnyResponse): ServerResponse {
   return 'raw' in response ? response.raw : response
 }
 
-/** The payment that a response is paid by; undefined on a free route. */
+/** The payment of the response's request; undefined on a free route. */
 export function paymentOf(response: AnyResponse): PaidRequest | undefined {
   return payments.get(rawResponse(response))
 }

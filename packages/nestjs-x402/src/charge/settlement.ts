@@ -4,12 +4,12 @@ import { type PaidRequest, paymentOf } from './paid-request.js'
 
 const current = new AsyncLocalStorage<PaidRequest>()
 
-/** Runs `work`, and all that it starts, as part of a paid request. */
+/** Runs `work`, and everything it starts, in the context of a paid request. */
 export function runPaid<T>(payment: PaidRequest, work: () => T): T {
   return current.run(payment, work)
 }
 
-/** The payment of the request that is being handled; inject it anywhere. Each request sees its own. */
+/** The payment of the current request. Inject it anywhere; each request sees its own. */
 @Injectable()
 export class Settlement {
   /** Undefined outside a paid request. */
@@ -18,7 +18,7 @@ export class Settlement {
   }
 
   /**
-   * Dollars (`$0.03`) or the asset's smallest unit (`30000`): see {@link PaidRequest.setSettlementAmount}.
+   * Sets the price in dollars (`$0.03`) or the asset's smallest unit (`30000`): see {@link PaidRequest.setSettlementAmount}.
    * @throws Error outside a paid request
    */
   setSettlementAmount(amount: string | bigint): void {

@@ -6,7 +6,7 @@ import { SETTLEMENT_DOUBTFUL, SETTLEMENT_PENDING } from '../routes/durable-facil
 import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { Charge } from './charge.js'
 
-/** `receipt` is the PAYMENT-RESPONSE. */
+/** `receipt` is the content of the PAYMENT-RESPONSE header. */
 export interface SettlementResult {
   outcome: 'settled' | 'pending' | 'doubtful' | 'nothing' | 'failed'
   receipt: SettleResponse
@@ -17,7 +17,7 @@ const UNDECIDED: Record<string, 'pending' | 'doubtful'> = {
   [SETTLEMENT_DOUBTFUL]: 'doubtful',
 }
 
-/** Charges what was decided. Never rejects: an unknown outcome is `pending`. */
+/** Settles a decided charge. Never rejects: an unknown outcome is `pending`. */
 @Injectable()
 export class Settler {
   private readonly logger = new Logger('PaidRoutes')
@@ -32,7 +32,7 @@ export class Settler {
       await this.facilitator.release(payload, offer.requirements, charge.reason)
       return { outcome: 'nothing', receipt: { ...receipt, success: true } }
     }
-    // An exact authorization of something can't be settled at nothing.
+    // An `exact` authorization can't be settled at zero: the facilitator is not asked.
     if (charge.amount === 0n && offer.requirements.scheme === 'exact')
       return { outcome: 'nothing', receipt: { ...receipt, success: true } }
     let settled: Pick<SettleResponse, 'success' | 'transaction' | 'errorReason'>

@@ -4,13 +4,13 @@ import { Inject, Injectable } from '@nestjs/common'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
 import type { HttpAnswer } from './http-answer.js'
 
-/** What a paid request is recognised by when it comes again. */
+/** Identifies a paid request when it is repeated. */
 export interface AnswerKey {
   /** Network, payer and nonce. */
   authorization: string
-  /** Payer and id of x402's `payment-identifier` extension; undefined where the payload has none. */
+  /** Payer and id of x402's `payment-identifier` extension; undefined if the payload has none. */
   identifier: string | undefined
-  /** Digest of the whole payment payload, with its signature. */
+  /** Digest of the whole payment payload, including its signature. */
   payload: string
   /** Digest of the request: method, path and query, body. */
   request: string
@@ -18,24 +18,24 @@ export interface AnswerKey {
 
 /** An answer that is withheld until its payment is settled. */
 export interface WithheldAnswer {
-  /** Bytes that it takes. */
+  /** Its size in bytes. */
   bytes: number
-  /** How long it is kept at least, in milliseconds since 1970. */
+  /** Kept at least until this time, in milliseconds since 1970. */
   until: number
-  /** What its buyer gets as things are now: the answer, or 402. */
+  /** Returns what the buyer gets now: the answer, or a 402. */
   ask(): Promise<HttpAnswer>
 }
 
 type KeptAnswer = HttpAnswer | WithheldAnswer
 
 interface Entry {
-  /** Under which it is found. */
+  /** The keys under which it is found. */
   names: string[]
   payload: string
   request: string
-  /** Undefined where the answer was not kept. */
+  /** Resolves to undefined if the answer was not kept. */
   answer: Promise<KeptAnswer | undefined>
-  /** The client of the first request has not got its answer: it is gone, or its payment was not settled yet. */
+  /** Whether the first client has not received the answer: it left, or its payment was not settled yet. */
   isLost(): boolean
   bytes: number
   until: number
@@ -43,17 +43,17 @@ interface Entry {
 
 const DEFAULT_SECONDS = 300
 const DEFAULT_BYTES = 64 * 1024 * 1024
-/** What an entry takes beside its body. */
+/** Bytes counted for an entry in addition to its body. */
 const ENTRY_BYTES = 2_048
 
 /**
- * Keeps paid answers for some minutes: those with a payment identifier, those whose client left before they were sent, and those that
- * wait for their payment. The same payment for the same request gets the answer again; nothing runs, nothing is charged.
- * Source: x402's `payment-identifier` extension, "Recovering a Lost Response".
+ * Keeps paid answers for some minutes: those with a payment identifier, those whose client left before they were sent, and those that wait
+ * for their payment. The same payment for the same request gets the answer again: no handler runs and nothing more is charged. Source:
+ * x402's `payment-identifier` extension, "Recovering a Lost Response".
  */
 @Injectable()
 export class AnswerStore {
-  /** How long an answer can be fetched again; 0 where none is kept. */
+  /** How long an answer can be fetched again; 0 if none are kept. */
   readonly seconds: number
   private readonly maxBytes: number
   private readonly entries = new Map<string, Entry>()
@@ -65,9 +65,9 @@ export class AnswerStore {
   }
 
   /**
-   * The answer of an earlier request with the same payment; waits for it where that is still being served. `conflict`
-   * where the same payment was used for another request. `identifier taken` where the payment identifier was used with another payment: to
-   * be said to its payer alone, once the signature is checked. Undefined where nothing is kept.
+   * Returns the answer of an earlier request with the same payment, after waiting for it if that request is still being served. `conflict`
+   * if the payment was used for another request. `identifier taken` if the identifier was used with another payment; only its payer may be
+   * told, so check the signature first. Undefined if nothing is kept.
    */
   async find({
     authorization,
@@ -85,10 +85,10 @@ export class AnswerStore {
     return answer !== undefined && 'ask' in answer ? answer.ask() : answer
   }
 
-  /** @returns to be called with the answer once it is sent, or with undefined where it can't be fetched again */
+  /** @returns a callback for the answer once it is sent, or for undefined if it can't be fetched again */
   begin(key: AnswerKey, response: ServerResponse): (answer: KeptAnswer | undefined) => void {
     let resolve!: (answer: KeptAnswer | undefined) => void
-    // After a client left, Node takes what is written to its response as sent: the order of the events tells.
+    // Node emits `finish` even for writes after the client left; the order of the two events tells whether the answer was sent.
     let finished = false
     let lost = false
     response.once('finish', () => {
@@ -127,7 +127,7 @@ export class AnswerStore {
     entry.bytes = withheld.bytes + ENTRY_BYTES
     entry.until = Math.max(Date.now() + this.seconds * 1000, withheld.until)
     this.bytes += entry.bytes
-    // In the order of their end: the first is the next to go.
+    // Entries are kept in the order in which they ended; the first is evicted next.
     for (const name of entry.names) {
       this.entries.delete(name)
       this.entries.set(name, entry)
@@ -146,7 +146,7 @@ export class AnswerStore {
   }
 }
 
-/** Digests for an {@link AnswerKey}. @param body as the framework parsed it, or its bytes */
+/** Digests for an {@link AnswerKey}. @param body the body as parsed by the framework, or its bytes */
 export function digestsOf(
   payload: unknown,
   method: string,

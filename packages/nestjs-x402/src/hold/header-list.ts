@@ -1,4 +1,4 @@
-/** Takes a header out of `[name, value, name, value, …]`. @returns its value */
+/** Removes a header from `[name, value, name, value, …]`. @returns its value */
 export function takeFromList(list: unknown[], wanted: string): unknown {
   let taken: unknown
   for (let index = list.length - 2; index >= 0; index -= 2) {
@@ -9,7 +9,7 @@ export function takeFromList(list: unknown[], wanted: string): unknown {
   return taken
 }
 
-/** `[name, value, name, value, …]` as an object; a name that comes again has a list of values. */
+/** Converts `[name, value, name, value, …]` to an object. A repeated header gets an array of values. */
 export function headersOfList(list: readonly string[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {}
   for (let index = 0; index + 1 < list.length; index += 2) {

@@ -6,8 +6,8 @@ import { Mask } from './mask.js'
 import { assertWritable, headFault, headOf } from './sendable.js'
 
 /**
- * - `ended`: the whole answer is there.
- * - `full`: more is waiting than may be held; it streams on once released.
+ * - `ended`: the answer is complete.
+ * - `full`: it is longer than may be held; it streams on once released.
  * - `cut`: the handler destroyed its response after it had begun to write (its stream broke off).
  */
 export type HeldEnd = 'ended' | 'full' | 'cut'
@@ -15,7 +15,7 @@ export type HeldEnd = 'ended' | 'full' | 'cut'
 type Chunk = [chunk: unknown, encoding?: BufferEncoding]
 type Callback = (error?: Error | null) => void
 
-/** Of one write of a long answer. */
+/** Size of one write of a long answer. */
 const SLICE_BYTES = 256 * 1024
 
 const HEADER_SETTERS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
@@ -23,15 +23,15 @@ const HEADER_SETTERS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader
 const OF_CONNECTION = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
 
 /**
- * Keeps whatever is written to a Node response, by any framework or by hand, until it is released or replaced. To the
- * writer it looks as if it were being sent.
+ * Holds everything that is written to a Node response, by a framework or by hand, until it is released or replaced. To the writer the
+ * response behaves as if it were being sent.
  */
 export class HeldResponse {
-  /** When enough is known of the answer to decide on it. Stays open where the handler never ends. */
+  /** Resolves when enough of the answer is known to decide on it. Never resolves if the handler never ends. */
   readonly end: Promise<HeldEnd>
   readonly #response: ServerResponse
   readonly #holdBytes: number
-  /** What was there before the handler: security and CORS headers. */
+  /** Headers set before the handler ran, such as security and CORS headers. */
   readonly #headersBefore: OutgoingHttpHeaders
   readonly #mask: Mask
   #chunks: Chunk[] = []
@@ -44,7 +44,7 @@ export class HeldResponse {
   #callbacks: Callback[] = []
   #resolveEnd!: (end: HeldEnd) => void
 
-  /** @param headersBefore all headers set so far, also those that the framework keeps for itself */
+  /** @param headersBefore all headers set so far, including those that the framework stores itself */
   constructor(response: ServerResponse, holdBytes: number, headersBefore: OutgoingHttpHeaders) {
     this.#response = response
     this.#mask = new Mask(response)
@@ -56,12 +56,12 @@ export class HeldResponse {
     this.#hold()
   }
 
-  /** Why Node would refuse to send this answer, which it would say too late: once it is charged. */
+  /** The error that Node would raise when sending this answer, found before it is charged; undefined if there is none. */
   get fault(): string | undefined {
     return headFault(this.#head ?? [this.#response.statusCode])
   }
 
-  /** 500 where the answer can't be sent. */
+  /** 500 if the answer can't be sent. */
   get status(): number {
     return this.fault === undefined ? this.#response.statusCode : 500
   }
@@ -71,7 +71,7 @@ export class HeldResponse {
     return this.#ended
   }
 
-  /** Takes a header of the held answer out of it. */
+  /** Removes a header from the held answer and returns it. */
   takeHeader(name: string): string | undefined {
     const set = this.#response.getHeader(name)
     this.#response.removeHeader(name)
@@ -88,8 +88,8 @@ export class HeldResponse {
   }
 
   /**
-   * Sends what is held, with these headers in place of the handler's own, and lets the rest through.
-   * @returns what was sent; undefined where there is more to come
+   * Sends the held answer, with these headers replacing the handler's own, and lets later writes through.
+   * @returns the answer sent, or undefined if it is not complete
    */
   release(headers: Record<string, string>): HttpAnswer | undefined {
     const sent = this.copy(headers)
@@ -116,13 +116,13 @@ export class HeldResponse {
     return sent
   }
 
-  /** What would be sent now with these headers in place of the handler's own; undefined where there is more to come. */
+  /** The answer as `release` would send it; undefined if it is not complete. */
   copy(headers: Record<string, string>): HttpAnswer | undefined {
     for (const name of Object.keys(headers)) this.takeHeader(name)
     return this.#ended ? this.#sent(headers) : undefined
   }
 
-  /** Answers this instead; what the handler wrote, or will write, goes nowhere. */
+  /** Sends this answer instead. Everything that the handler wrote or will write is dropped. */
   replace({ status, headers, body }: HttpAnswer): void {
     this.#mask.off()
     this.#chunks = []
@@ -157,7 +157,7 @@ export class HeldResponse {
       }
       return this.#response
     })
-    // Informational answers would carry what the handler found out, so they are dropped.
+    // Informational (1xx) answers could leak unpaid results, so they are dropped.
     this.#mask.method('writeEarlyHints', (_hints: unknown, callback?: Callback) => callback?.())
     this.#mask.method('writeProcessing', () => undefined)
     this.#mask.property('headersSent', () => this.#begun)
@@ -179,7 +179,7 @@ export class HeldResponse {
       drop(...given)
       return true
     })
-    // The writer's stream may break off after it was replaced: that must not cut the answer that stands in its place.
+    // The handler's stream may break off after it was replaced. That must not destroy the answer sent instead.
     this.#mask.method('destroy', () => response)
     this.#mask.property('headersSent', () => true)
     this.#mask.property('writableEnded', () => true)
@@ -221,7 +221,7 @@ export class HeldResponse {
 
   #push(chunk: unknown, encoding: BufferEncoding | undefined): void {
     assertWritable(chunk)
-    // A writer may use its buffer again once it was told that it is written.
+    // A writer may reuse its buffer once the write callback has run.
     const kept = chunk instanceof Uint8Array ? Buffer.from(chunk) : chunk
     this.#chunks.push(encoding === undefined ? [kept] : [kept, encoding])
     this.#bytes += typeof kept === 'string' ? Buffer.byteLength(kept, encoding) : (kept as Buffer).length
@@ -232,7 +232,7 @@ export class HeldResponse {
     response.write('', () => response.destroy(error))
   }
 
-  /** With the headers that describe the answer, not those of its connection. */
+  /** Keeps the headers of the answer and drops those of the connection. */
   #sent(headers: Record<string, string>): HttpAnswer {
     const list = this.#head?.find((part) => Array.isArray(part)) as string[] | undefined
     const given = list === undefined ? this.#headHeaders() : headersOfList(list)
@@ -269,7 +269,7 @@ export class HeldResponse {
   }
 }
 
-/** A long answer, so that it is written as it is read. */
+/** Yields a long answer in slices, so that it is written as the client reads it. */
 function* inSlices(chunks: readonly Chunk[]): Generator<Buffer> {
   for (const [chunk, encoding] of chunks) {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer)

@@ -1,13 +1,13 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 
-/** A whole answer, as it is sent. */
+/** A complete HTTP answer. */
 export interface HttpAnswer {
   status: number
   headers: OutgoingHttpHeaders
   body: Buffer
 }
 
-/** One in JSON, which no cache keeps. */
+/** A JSON answer that caches must not store. */
 export function jsonAnswer(status: number, body: object, headers: OutgoingHttpHeaders = {}): HttpAnswer {
   return {
     status,

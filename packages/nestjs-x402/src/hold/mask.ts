@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Puts other methods and properties over those of a response, until they are taken off again. */
+/** Overrides methods and properties of a response until `off` restores them. */
 export class Mask {
   readonly #response: ServerResponse
   readonly #own = new Map<string, PropertyDescriptor | undefined>()

@@ -1,19 +1,19 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 
-/** @throws TypeError as Node does, where it is no chunk of an answer */
+/** @throws TypeError like Node's if the chunk can't be written */
 export function assertWritable(chunk: unknown): void {
   if (typeof chunk === 'string' || chunk instanceof Uint8Array) return
   throw new TypeError(`an answer is written as a string, a Buffer or a Uint8Array, not as a ${typeof chunk}`)
 }
 
-/** The arguments of `writeHead`, headers given as `[[name, value], …]` as `[name, value, …]`: what Node takes in any case. */
+/** Flattens the headers of `writeHead` given as `[[name, value], …]` to `[name, value, …]`, which every Node version takes. */
 export function headOf(given: readonly unknown[]): unknown[] {
   return given.map((part) => (Array.isArray(part) && part.every((entry) => Array.isArray(entry)) ? part.flat() : part))
 }
 
 /**
- * What Node would refuse of a status line and its headers; undefined where it can be sent.
- * @param head of {@link headOf}
+ * Why Node would refuse this status line and these headers; undefined if they can be sent.
+ * @param head result of {@link headOf}
  */
 export function headFault([status, ...rest]: readonly unknown[]): string | undefined {
   if (typeof status !== 'number' || !(status >= 100 && status <= 999)) {

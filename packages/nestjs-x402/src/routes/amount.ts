@@ -1,11 +1,11 @@
 const DOLLARS = /^\$(\d{1,60})(?:\.(\d{1,60}))?$/
 
-/** `$` and a plain decimal, such as `$0.03`. */
+/** Whether the text is `$` and a plain decimal, such as `$0.03`. */
 export function isDollars(text: string): boolean {
   return DOLLARS.test(text)
 }
 
-/** Smallest units, rounded down to what the asset can carry; undefined where `text` is no dollar amount. */
+/** Converts dollars to the asset's smallest unit, rounded down. Undefined if `text` is no dollar amount. */
 export function dollarsToUnits(text: string, decimals: number): bigint | undefined {
   const match = DOLLARS.exec(text)
   if (match === null) return undefined
@@ -14,8 +14,8 @@ export function dollarsToUnits(text: string, decimals: number): bigint | undefin
 }
 
 /**
- * An amount as a handler says it, in smallest units: `$0.03`, `30000` (smallest units) or `50%` of the maximum (as
- * @x402/core has it, two decimals at most). Rounded down. Undefined where it is none of them; may exceed the maximum.
+ * Parses an amount set by a handler: `$0.03`, `30000` (smallest unit) or `50%` of the maximum (at most two decimals, as in @x402/core).
+ * Returns smallest units, rounded down, possibly above the maximum; undefined if it is none of these.
  */
 export function parseSettlementAmount(text: unknown, maximum: bigint, decimals: number): bigint | undefined {
   if (typeof text !== 'string') return undefined

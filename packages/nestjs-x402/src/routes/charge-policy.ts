@@ -1,37 +1,37 @@
 import { isDollars } from './amount.js'
 
-/** What a seller charges in a case: nothing, the route's maximum, or a dollar amount (at most the maximum). */
+/** What the seller charges in a case: nothing, the route's maximum, or a dollar amount up to the maximum. */
 export type ChargeRule = 'nothing' | 'maximum' | `$${string}`
 
-/** Why this amount: `usage` is what the handler set, `price` that of an exact payment, the others name the rule of the policy. */
+/** Why this amount: `usage` is set by the handler, `price` is that of an `exact` payment, the others name a rule of the policy. */
 export type ChargeReason = 'usage' | 'price' | 'unset' | 'failure' | 'timeout' | 'partial' | 'invalid'
 
 /**
- * What is charged where the handler's own amount does not decide. All four cases must be said: there is no default. An exact payment is
- * charged as a whole or not at all: a dollar amount below the price charges it nothing.
+ * What is charged if the handler's own amount does not decide. The four required cases have no default. An `exact` payment is charged in
+ * full or not at all: a dollar amount below the price charges nothing.
  */
 export interface ChargePolicy {
   /** The handler succeeded (status below 400) and set no amount. */
   unset: ChargeRule
-  /** The handler answered with 400 or above; one rule for both, or one for each. */
+  /** The handler answered with status 400 or above. One rule for both classes, or one for each. */
   failure: ChargeRule | { '4xx': ChargeRule; '5xx': ChargeRule }
   /** The handler did not end within the route's time-out. */
   timeout: ChargeRule
   /**
-   * The client left before the handler had answered, or the handler's stream broke off. A client that leaves later, while
-   * its payment settles, is charged as if it had stayed, and can fetch the answer again: see `answers`.
+   * The client left before the handler answered, or the handler's stream broke off. A client that leaves later, while its payment settles,
+   * is charged in full and can fetch the answer again: see `answers`.
    */
   partial: ChargeRule
   /**
-   * The handler set an amount that is above the maximum, negative or no amount. `refuse` (the default) charges nothing and
-   * answers 500, saying so; `maximum` charges the maximum and delivers the answer.
+   * The handler set an amount that is negative, above the maximum or not an amount. `refuse` (the default) charges nothing and answers 500
+   * with the reason; `maximum` charges the maximum and delivers the answer.
    */
   invalid?: 'maximum' | 'refuse'
 }
 
 /**
- * The policy as a buyer reads it, a sentence for each case.
- * @param answerSeconds how long an answer can be fetched again; 0 where it can't
+ * The policy in words for buyers, one sentence per case.
+ * @param answerSeconds how long an answer can be fetched again; 0 if it can't
  */
 export function policyInWords(
   { unset, failure, timeout, partial, invalid = 'refuse' }: ChargePolicy,
@@ -70,7 +70,7 @@ function inWords(rule: ChargeRule): string {
   return rule === 'maximum' ? 'the maximum' : rule
 }
 
-/** What a policy must not say where an option is paid up front: nothing is given back. */
+/** Faults of a policy with an option that is paid up front: such a payment is never refunded. */
 export function upfrontFaults(policy: unknown): string[] {
   const { failure, timeout, partial } = (policy ?? {}) as Partial<Record<keyof ChargePolicy, unknown>>
   return Object.entries({ failure, timeout, partial })
@@ -78,7 +78,7 @@ export function upfrontFaults(policy: unknown): string[] {
     .map(([name]) => `charge.${name}: expected "maximum": an option is paid before the handler runs`)
 }
 
-/** Every fault of a policy, as `field: problem`. No amount may be above any of the prices. */
+/** All faults of a policy, as `field: problem`. No amount may exceed any of the prices. */
 export function policyFaults(policy: unknown, prices: readonly string[]): string[] {
   if (typeof policy !== 'object' || policy === null) {
     return ['charge: is missing: say what is charged as {unset, failure, timeout, partial}']

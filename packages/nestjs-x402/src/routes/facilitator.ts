@@ -15,7 +15,7 @@ export class ConfiguredFacilitator {
     return isDurable(this.client)
   }
 
-  /** Logs an error where no payment can be taken now; the app starts all the same. */
+  /** Logs an error if no payment can be taken now. The app starts anyway. */
   async check(): Promise<void> {
     try {
       await (this.client.check?.() ?? this.client.getSupported())
@@ -26,7 +26,7 @@ export class ConfiguredFacilitator {
     }
   }
 
-  /** Logs a warning where a chain's blocks are further apart than a buyer waits: what is delivered while pending is mostly unpaid. */
+  /** Logs a warning if the chain's block time exceeds the settlement wait: most answers would be delivered while still unpaid. */
   async warnOfSlowBlocks(network: string): Promise<void> {
     try {
       const times = await this.client.settlementTimes?.(network)
@@ -34,7 +34,7 @@ export class ConfiguredFacilitator {
       const message = `onPending is deliver, and a block takes longer than the ${times.waitSeconds} s that a payment is waited for: most answers go out before they are paid`
       this.logger.warn({ message, network, blockSeconds: times.blockSeconds })
     } catch {
-      // `check` has said that the facilitator can't be reached.
+      // `check` has already reported that the facilitator can't be reached.
     }
   }
 
@@ -46,7 +46,7 @@ export class ConfiguredFacilitator {
     return this.client.settle(payload, requirements, terms)
   }
 
-  /** Keeps a withheld answer for other processes of the seller. Never rejects: this process keeps it too. */
+  /** Stores a withheld answer for other processes of the seller. Never rejects: this process keeps a copy. */
   async keepAnswer(payload: PaymentPayload, answer: string, seconds: number): Promise<void> {
     if (this.client.keepAnswer === undefined) return
     try {
@@ -59,7 +59,7 @@ export class ConfiguredFacilitator {
     }
   }
 
-  /** What another process of the seller has kept. Never rejects. */
+  /** Returns an answer that another process of the seller stored. Never rejects. */
   async findAnswer(payload: PaymentPayload): Promise<string | undefined> {
     try {
       return await this.client.findAnswer?.(payload)
@@ -69,7 +69,7 @@ export class ConfiguredFacilitator {
     }
   }
 
-  /** Gives up a verified payment. Never rejects; a plain facilitator has nothing to give up. */
+  /** Cancels a verified payment. Never rejects; does nothing for a plain facilitator. */
   async release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void> {
     try {
       await this.client.release?.(payload, requirements, reason)

@@ -1,26 +1,26 @@
 import { RequestMethod, type Type } from '@nestjs/common'
-// Nest exports neither of the two from its root; @nestjs/swagger takes them from here as well.
+// Nest does not export these two from its root; @nestjs/swagger imports them from here too.
 import { METHOD_METADATA, MODULE_PATH, PATH_METADATA, VERSION_METADATA } from '@nestjs/common/constants.js'
 import { type ApplicationConfig, type DiscoveryService, MetadataScanner, type ModulesContainer } from '@nestjs/core'
 import { RoutePathFactory } from '@nestjs/core/router/route-path-factory.js'
 
-/** A method of a controller that serves HTTP. */
+/** A controller method that serves HTTP. */
 export interface Handler {
   controller: Type
   name: string
-  /** The method as the class declares it: it carries the decorators' metadata. */
+  /** The method as declared by the class: it carries the decorators' metadata. */
   declared: object
-  /** The controller's instance; undefined where each request gets an instance of its own. */
+  /** The controller's instance; undefined if the controller is request-scoped. */
   instance: object | undefined
   /** `GET`, …, or `ALL`. */
   method: string
-  /** As served, with global prefix and versions. */
+  /** The paths as served, with global prefix and versions. */
   servedPaths: string[]
-  /** As the controllers write it. */
+  /** The paths as written in the controllers. */
   writtenPaths: string[]
 }
 
-/** Every HTTP handler of the app, with the paths that Nest's own router gives it. */
+/** All HTTP handlers of the app, with the paths that Nest's own router gives them. */
 export function findHandlers(
   discovery: DiscoveryService,
   { applicationId }: ModulesContainer,

@@ -1,10 +1,10 @@
-/** A request for a paid route, free of any framework. */
+/** A request for a paid route, independent of the framework. */
 export interface IncomingRequest {
   /** The PAYMENT-SIGNATURE header. */
   payment: string | undefined
   accept: string | undefined
   method: string
   url: string
-  /** As the framework parsed it. */
+  /** The body as the framework parsed it. */
   body: unknown
 }

@@ -8,24 +8,24 @@ import { isDurable } from './durable-facilitator.js'
 import type { PaidRouteSettings, PaymentOption } from './paid-route-options.js'
 import { priceListHash } from './price-list.js'
 
-/** What a route offers for one of its options. */
+/** The offer made for one payment option. */
 export interface Offer {
   /** `amount` is the maximum. */
   requirements: PaymentRequirements
   decimals: number
-  /** The facilitator takes an EIP-2612 permit of this token in place of the Permit2 approval. */
+  /** Whether the facilitator takes an EIP-2612 permit of this token instead of the Permit2 approval. */
   isGasSponsored: boolean
 }
 
-/** An option that can't be offered, whatever the facilitator's state. `message` starts with the field. */
+/** An option that can never be offered, whatever the facilitator's state. `message` starts with the field. */
 export class OfferError extends Error {
   override readonly name = 'OfferError'
 }
 
-/** A signer that can't settle any more is named in offers no longer than that. */
+/** How long offers may name a signer after it can no longer settle. */
 const SUPPORTED_FOR_MILLISECONDS = 10_000
 
-/** Makes offers from options: asks the facilitator what it settles, and for tokens that are known by address alone. */
+/** Makes offers from options. Asks the facilitator what it settles, and describes tokens given only by address. */
 export class Offers {
   readonly #client: FacilitatorClient
   readonly #scheme = new UptoEvmScheme()
@@ -37,7 +37,7 @@ export class Offers {
     this.#client = client
   }
 
-  /** @throws OfferError, or what the facilitator rejected with */
+  /** @throws OfferError, or the facilitator's error */
   async of(settings: PaidRouteSettings): Promise<Offer[]> {
     const offers = await Promise.all(settings.accepts.map((option, index) => this.#offer(option, `accepts[${index}]`)))
     const { priceList, ownExtensions } = settings
@@ -96,7 +96,7 @@ export class Offers {
     }
   }
 
-  /** Kept for a while; an older answer serves on while the facilitator does not answer. */
+  /** Cached. A stale answer is used while the facilitator does not answer. */
   async #supported(): Promise<SupportedResponse> {
     if (this.#known !== undefined && Date.now() < this.#known.until) return this.#known.supported
     this.#asking ??= this.#client
@@ -153,8 +153,8 @@ export class Offers {
 }
 
 /**
- * A facilitator with several signers may list them as `extra.facilitatorAddresses`. Each offer names one of them at random, so
- * that they share the load; a random choice is the same on every replica, and for buyers who ask once or twice.
+ * A facilitator with several signers may list them as `extra.facilitatorAddresses`. Each offer names one of them at random to spread the
+ * load; this needs no state shared by replicas, and works for buyers who ask only once.
  */
 function withOneSigner(kind: SupportedKind): SupportedKind {
   const signers = kind.extra?.facilitatorAddresses
@@ -163,8 +163,8 @@ function withOneSigner(kind: SupportedKind): SupportedKind {
 }
 
 /**
- * A facilitator may say by token, as `extra.gasSponsoring`, which extension it serves: buyers sign for the first that an offer names,
- * whether the token takes it or not. Of those that there are, only a permit is without risk for it.
+ * A facilitator may state per token, as `extra.gasSponsoring`, which extension it serves. Clients sign for the first extension that an
+ * offer names, even if the token does not support it. Only EIP-2612 permits are without risk for the facilitator.
  */
 export function isGasSponsored(
   asset: string,
@@ -185,8 +185,8 @@ function eip712Domain({ name, version }: { name?: unknown; version?: unknown }):
 }
 
 /**
- * The offer that a buyer accepted. A facilitator with several signers names any of them, so its address in `extra` may
- * be another than this offer's; the facilitator itself refuses one that is not its own.
+ * Returns the offer that a buyer accepted. With several signers, the accepted `facilitatorAddress` may differ from this offer's; the
+ * facilitator refuses an address that is not its own.
  */
 export function findAccepted(offers: readonly Offer[], accepted: PaymentRequirements): Offer | undefined {
   const offer = offers.find(({ requirements }) => sameTerms(requirements, accepted))
@@ -198,7 +198,7 @@ export function findAccepted(offers: readonly Offer[], accepted: PaymentRequirem
   }
 }
 
-/** Whether it is settled before the handler runs. */
+/** Whether the offer is settled before the handler runs. */
 export function isUpfront({ requirements }: Offer): boolean {
   return requirements.extra.paymentFlow === 'upfront'
 }

@@ -4,43 +4,42 @@ import { type ChargePolicy, policyFaults, upfrontFaults } from './charge-policy.
 import type { IncomingRequest } from './incoming-request.js'
 import type { PriceList } from './price-list.js'
 
-/** Metadata key: where `@PaidRoute` keeps its options on a handler. */
+/** Metadata key under which `@PaidRoute` stores its options on a handler. */
 export const PAID_ROUTE = Symbol.for('nestjs-x402:paid-route')
 
 export const ASSET_TRANSFER_METHODS = ['eip3009', 'permit2'] as const
 export type AssetTransferMethod = (typeof ASSET_TRANSFER_METHODS)[number]
 
-/** x402 knows `escrow` too, which neither scheme has on EVM. */
+/** x402 also defines `escrow`, which neither scheme supports on EVM. */
 export const PAYMENT_FLOWS = ['authorization', 'upfront'] as const
 export type PaymentFlow = (typeof PAYMENT_FLOWS)[number]
 
 /** One way to pay for a route. */
 export interface PaymentOption {
-  /** `upto`: what the handler meters, up to the price. `exact`: the price. A route may offer both, in the order of preference. */
+  /** `upto`: the metered amount, at most the price. `exact`: the price. A route may offer both, in order of preference. */
   scheme: Scheme
-  /** Such as `$0.10`: of `upto` the maximum that the buyer authorizes. */
+  /** Such as `$0.10`. For `upto`, the maximum that the buyer authorizes. */
   price: `$${string}`
   /** CAIP-2, such as `eip155:8453`. */
   network: `${string}:${string}`
-  /** Who is paid. */
+  /** The address that is paid. */
   payTo: string
   /**
-   * The token: its address (described by the facilitator), or address and decimals. Absent: the network's USDC, where
-   * @x402/evm knows one.
+   * The token: its address (described by the facilitator), or address and decimals. Default: the network's USDC, if @x402/evm knows one.
    */
   asset?: string | { address: string; decimals: number; name?: string; version?: string }
-  /** How the token is moved. `exact`: by EIP-3009 (the default), or by Permit2, which every token takes. `upto`: always by Permit2. */
+  /** How the token is moved. `exact`: by EIP-3009 (the default), or by Permit2, which works for any token. `upto`: always by Permit2. */
   assetTransferMethod?: AssetTransferMethod
   /**
-   * x402's payment flow. `authorization` (the default): settled after the handler. `upfront`, of `exact` alone: settled before it runs, and paid
-   * whatever becomes of the request then.
+   * x402's payment flow. `authorization` (the default) settles after the handler. `upfront`, for `exact` only, settles before the handler
+   * and is never refunded.
    */
   paymentFlow?: PaymentFlow
-  /** How long the buyer's authorization is to be valid, from the offer on; at least the time-out and what settling takes. */
+  /** Validity of the buyer's authorization in seconds, counted from the offer. At least the time-out and the time to settle. */
   maxTimeoutSeconds?: number
 }
 
-/** An x402 extension as an offer carries it. */
+/** An x402 extension as carried by an offer. */
 export interface OfferExtension {
   info: object
   /** JSON Schema (2020-12) of what the buyer sends back. */
@@ -48,58 +47,58 @@ export interface OfferExtension {
 }
 
 /**
- * The extensions that an offer of ours has: `charge-terms` states every rule of a charge, and buyers repeat it in what they send;
- * `payment-identifier` and `eip2612GasSponsoring` are x402's.
+ * Our extensions of an offer. `charge-terms` states all charge rules, and buyers echo it; `payment-identifier` and `eip2612GasSponsoring`
+ * are defined by x402.
  */
 export const OWN_EXTENSIONS = ['charge-terms', 'payment-identifier', 'eip2612GasSponsoring'] as const
 export type OwnExtension = (typeof OWN_EXTENSIONS)[number]
 
 export interface PaidRouteOptions {
-  /** Payment options, in the order of preference. */
+  /** Payment options, in order of preference. */
   accepts: PaymentOption | PaymentOption[]
-  /** For people, shown in the offer. */
+  /** For people; shown in the offer. */
   description?: string
-  /** Of the answer, shown in the offer. */
+  /** Media type of the answer; shown in the offer. */
   mimeType?: string
   /**
-   * Further x402 extensions of the offer, such as `declareDiscoveryExtension({…})` of @x402/extensions: the facilitator then lists the
-   * route (Bazaar). A route without it stays out of that list.
+   * Further x402 extensions of the offer, such as `declareDiscoveryExtension({…})` of @x402/extensions. With it the facilitator lists the
+   * route (Bazaar); a route without it is not listed.
    */
   extensions?: Record<string, OfferExtension>
   /**
-   * Which of our own extensions the offer carries where they apply. Default: all. `[]`, without `extensions`, makes an offer without any, which
-   * every client of x402 pays by itself. Without `charge-terms` the terms stand in the body of the 402 alone, and each of `accepts` names the
-   * price list by its hash, as `extra.priceListHash`.
+   * Which of our own extensions the offer carries, if they apply. Default: all. With `[]` and no `extensions` the offer has none, so every
+   * x402 client can pay it. Without `charge-terms` the terms are only in the body of the 402, and each of `accepts` binds the price list by
+   * `extra.priceListHash`.
    */
   ownExtensions?: readonly OwnExtension[]
   charge: ChargePolicy
-  /** What the metered amount is computed from, any JSON with a `version`: shown in the offer as a whole, with its hash. */
+  /** The data from which the metered amount is computed: any JSON with a `version`. The offer shows it in full, with its hash. */
   priceList?: PriceList
   /**
-   * What a buyer gets whose payment is charged and not on chain yet. `withhold` (the default): 402, and the answer once the payment is
-   * settled: nothing is delivered unpaid. `deliver`: the answer at once; the seller bears the risk that the payment is never settled,
-   * as a buyer can empty its account or use its authorization up meanwhile.
+   * What a buyer gets while its payment is charged but not on chain yet. `withhold` (the default): a 402, and the answer once the payment
+   * is settled, so nothing is delivered unpaid. `deliver`: the answer at once. The seller then bears the risk that the payment never
+   * settles, because the buyer can empty its account or use up the authorization first.
    */
   onPending?: 'withhold' | 'deliver'
-  /** How long the handler may take, in milliseconds. Default 30,000. */
+  /** Time-out of the handler, in milliseconds. Default 30,000. */
   timeout?: number
   /**
-   * How much of an answer is held back until the handler ends, in bytes; a longer one is charged at that point and
-   * streamed from there on. 0 charges before the first byte. Default 1 MiB.
+   * How many bytes of an answer are held until the handler ends. A longer answer is charged at this point and streamed from there on. 0
+   * charges before the first byte. Default 1 MiB.
    */
   holdBytes?: number
   /**
-   * True for requests of this route that need no payment, such as reads beside what is sold. Their handler runs without
-   * one: `Settlement.payment` is undefined.
+   * Returns true for requests that need no payment, such as reads that belong to a paid service. Their handler runs with
+   * `Settlement.payment` undefined.
    */
   free?: (request: Pick<IncomingRequest, 'method' | 'url' | 'body'>) => boolean
 }
 
-/** What a buyer has at least between the offer and the paid request. */
+/** Minimum time in seconds that a buyer has between the offer and the paid request. */
 const BUYER_SECONDS = 10
 const DEFAULT_VALIDITY_SECONDS = 300
 
-/** Options with their defaults. */
+/** Options with defaults applied. */
 export interface PaidRouteSettings {
   accepts: (PaymentOption & { maxTimeoutSeconds: number })[]
   description: string
@@ -139,7 +138,7 @@ function leastValiditySeconds(timeout: number): number {
   return Math.ceil(timeout / 1000) + LONGEST_SETTLEMENT_SECONDS + BUYER_SECONDS
 }
 
-/** Every fault of a route's options, as `field: problem`. */
+/** All faults of a route's options, as `field: problem`. */
 export function routeFaults(options: unknown): string[] {
   if (typeof options !== 'object' || options === null) return ['expected {accepts, charge, …}']
   const given = options as Partial<Record<keyof PaidRouteOptions, unknown>>
@@ -211,7 +210,7 @@ function optionFaults(option: unknown, field: string, leastValidity: number): st
   const methods = scheme === 'upto' ? ['permit2'] : ASSET_TRANSFER_METHODS
   if (assetTransferMethod !== undefined && !methods.includes(assetTransferMethod as AssetTransferMethod))
     faults.push(`${field}.assetTransferMethod: expected ${oneOf(methods)} for ${scheme}, ${got(assetTransferMethod)}`)
-  // What upto costs is known after the handler.
+  // The price of `upto` is known only after the handler.
   const flows = scheme === 'upto' ? ['authorization'] : PAYMENT_FLOWS
   if (paymentFlow !== undefined && !flows.includes(paymentFlow as PaymentFlow))
     faults.push(`${field}.paymentFlow: expected ${oneOf(flows)} for ${scheme}, ${got(paymentFlow)}`)

@@ -6,36 +6,36 @@ import type { DurableFacilitatorClient } from './durable-facilitator.js'
 import type { OfferExtension, PaidRouteOptions } from './paid-route-options.js'
 
 export interface PaidRoutesOptions {
-  /** Who verifies and settles: any x402 facilitator, or one that remembers (see {@link DurableFacilitatorClient}). */
+  /** Verifies and settles: any x402 facilitator, or a durable one (see {@link DurableFacilitatorClient}). */
   facilitator: FacilitatorClient | DurableFacilitatorClient
   /**
-   * By `<METHOD> <path>`: the path as it is served (global prefix and version included), or as the controllers write it;
-   * parameters as in Nest (`/reports/:id`). Routes marked with `@PaidRoute` need no entry.
+   * Options by `<METHOD> <path>`. The path is as served (with global prefix and version) or as written in the controllers; parameters as in
+   * Nest (`/reports/:id`). Routes marked with `@PaidRoute` need no entry.
    */
   routes?: Record<string, PaidRouteOptions>
   /**
-   * Paid answers that can be fetched again with the same payment: those whose client left before it got them, those asked for with
-   * x402's `payment-identifier`, and those that were withheld until their payment is settled. In this process's memory, for `seconds` (300; 0 keeps none), in at most
-   * `bytes` (64 MiB); what is withheld also where the facilitator keeps it (`keepAnswer`), for the other processes.
+   * How long and how many paid answers can be fetched again with the same payment: those whose client left before it got them, those
+   * requested with x402's `payment-identifier`, and those withheld until their payment settles. Kept in memory for `seconds` (300; 0 keeps
+   * none), at most `bytes` (64 MiB). Withheld answers are also stored by the facilitator (`keepAnswer`), for the seller's other processes.
    */
   answers?: { seconds?: number; bytes?: number }
   /**
-   * Extensions that each offer carries beside those of its route, made anew for it, such as offers that the seller has signed, by their names.
-   * Where it rejects, the offer goes out without.
+   * Extensions added to each offer, by name, in addition to those of its route, and made for each offer, such as signed offers. If it
+   * rejects, the offer is sent without them.
    */
   offerExtensions?: (offer: MadeOffer) => Promise<Record<string, OfferExtension>>
   /**
-   * What PAYMENT-RESPONSE says beyond x402's own fields of a request that was served and whose payment has settled, such as a
-   * signed receipt of delivery, by the extensions' names. Where it rejects, the answer goes out without.
+   * Extensions added to PAYMENT-RESPONSE, by name, for a request that was served and whose payment has settled, such as a signed delivery
+   * receipt. If it rejects, the answer is sent without them.
    */
   responseExtensions?: (delivery: Delivery) => Promise<Record<string, unknown>>
-  /** Called once for each request that was paid for, after its charge is decided and stored, or is not known to be. */
+  /** Called once per paid request, after its charge is decided and stored, or its storage is unknown. */
   onPayment?: (record: PaymentRecord) => void
 }
 
-/** A 402 that is about to be answered. */
+/** A 402 that is about to be sent. */
 export interface MadeOffer {
-  /** Of the route, as `routes` names it. */
+  /** The route, as named in `routes`. */
   route: string
   resourceUrl: string
   accepts: readonly PaymentRequirements[]
@@ -54,31 +54,31 @@ export interface PaidRoutesAsyncOptions extends Pick<ModuleMetadata, 'imports'> 
   useFactory: (...dependencies: never[]) => PaidRoutesOptions | Promise<PaidRoutesOptions>
 }
 
-/** What became of one paid request, for metrics and logs. Holds no signature. */
+/** The outcome of one paid request, for metrics and logs. Contains no signature. */
 export interface PaymentRecord {
   route: string
   payer: string
   network: string
   asset: string
-  /** Smallest units. */
+  /** In the asset's smallest unit. */
   amount: bigint
-  /** Smallest units. */
+  /** In the asset's smallest unit. */
   maximum: bigint
   reason: ChargeReason
   outcome: 'settled' | 'pending' | 'doubtful' | 'nothing' | 'failed'
   /** Why it failed. */
   failure?: string
   transaction?: string
-  /** Of the answer. */
+  /** HTTP status of the answer. */
   status: number
 }
 
-/** Injection token of the app's facilitator: tests override it with a `FakeFacilitator`. */
+/** Injection token of the app's facilitator. Tests override it with a `FakeFacilitator`. */
 export const FACILITATOR_CLIENT = Symbol('FACILITATOR_CLIENT')
 
 export const PAID_ROUTES_OPTIONS = Symbol('PAID_ROUTES_OPTIONS')
 
-/** The app's paid routes are not what they have to be. Names every route and field at once. */
+/** The configuration of the app's paid routes is invalid. Lists every faulty route and field. */
 export class PaidRoutesConfigurationError extends Error {
   override readonly name = 'PaidRoutesConfigurationError'
   constructor(readonly faults: readonly string[]) {

@@ -13,22 +13,22 @@ import {
 import { PAID_ROUTES_OPTIONS, PaidRoutesConfigurationError, type PaidRoutesOptions } from './paid-routes-options.js'
 
 export interface CompiledRoute {
-  /** `<METHOD> <path>`, as configured, or as served where a decorator marks the handler. */
+  /** `<METHOD> <path>`: as configured, or as served if the handler has a decorator. */
   name: string
   settings: PaidRouteSettings
 }
 
-/** A controller that has paid handlers. */
+/** A controller with at least one paid handler. */
 interface PaidController {
-  /** By method name. */
+  /** Paid routes by method name. */
   paid: Map<string, CompiledRoute>
-  /** Every handler, paid or free. */
+  /** All handlers, paid and free. */
   handlers: Handler[]
 }
 
 /**
- * Which handlers are paid, and how. A route is bound to a controller's method by its name, not to a URL: whatever leads
- * to that method is paid.
+ * Knows which handlers are paid, and on which terms. A route is bound to a controller's method by name, not to a URL: every path to that
+ * method is paid.
  */
 @Injectable()
 export class PaidRoutes implements OnModuleInit {
@@ -46,7 +46,7 @@ export class PaidRoutes implements OnModuleInit {
     this.offers = new Offers(facilitator.client)
   }
 
-  /** @throws PaidRoutesConfigurationError naming each route and field that is wrong */
+  /** @throws PaidRoutesConfigurationError that lists every faulty route and field */
   async onModuleInit(): Promise<void> {
     const faults: string[] = []
     const handlers = findHandlers(this.discovery, this.modules, this.config)
@@ -78,15 +78,15 @@ export class PaidRoutes implements OnModuleInit {
     for (const network of new Set(networks)) await this.facilitator.warnOfSlowBlocks(network)
   }
 
-  /** True where a controller has paid handlers. */
+  /** Whether a controller has paid handlers. */
   has(controller: Type): boolean {
     return this.controllers.has(controller)
   }
 
   /**
-   * The paid route that this handler serves; undefined where it is free.
+   * Returns the paid route that this handler serves, or undefined if it is free.
    * @param handler the function that Nest is about to call
-   * @throws Error where the controller has paid methods and the function is none of its methods
+   * @throws Error if the controller has paid methods and the function is none of its methods
    */
   async find(controller: Type, handler: unknown, request: object): Promise<CompiledRoute | undefined> {
     const known = this.controllers.get(controller)
@@ -96,7 +96,7 @@ export class PaidRoutes implements OnModuleInit {
       if (instance !== undefined && (declared === handler || methodOf(instance, name) === handler)) names.push(name)
     }
     if (known.handlers.some(({ instance }) => instance === undefined)) {
-      // Its constructor ran for this request, and may have bound or replaced its methods.
+      // A request-scoped constructor ran for this request, and may have bound or replaced methods.
       const context = ContextIdFactory.getByRequest(request)
       const instances: object[] = await this.moduleRef.resolve(controller, context, { strict: false, each: true })
       for (const { name } of known.handlers) {
@@ -108,7 +108,7 @@ export class PaidRoutes implements OnModuleInit {
     return names.map((name) => known.paid.get(name)).find((route) => route !== undefined)
   }
 
-  /** @returns what is wrong */
+  /** @returns the problems found */
   private bind(handler: Handler, where: string, route: CompiledRoute, all: readonly Handler[]): string[] {
     const { controller, instance, name } = handler
     if (
@@ -130,7 +130,7 @@ export class PaidRoutes implements OnModuleInit {
     return []
   }
 
-  /** Finds options that can never be offered. Where the facilitator can't be reached, the app starts all the same. */
+  /** Finds options that can never be offered. If the facilitator can't be reached, the app starts anyway. */
   private async tryOffers(routes: readonly CompiledRoute[]): Promise<void> {
     const faults: string[] = []
     for (const { name, settings } of routes) {
@@ -155,7 +155,7 @@ function compile(name: string, where: string, options: unknown, faults: string[]
   return found.length > 0 ? undefined : { name, settings: withDefaults(options as PaidRouteOptions) }
 }
 
-/** The handlers that a route name means, or what is wrong with it. */
+/** Returns the handlers that a route name matches, or the problem with it. */
 function matching(name: string, handlers: readonly Handler[]): Handler[] | string {
   const match = /^([A-Z]+) (\/\S*)$/.exec(name)
   if (match === null) return 'expected "<METHOD> <path>", such as "GET /reports/:id"'
@@ -171,7 +171,7 @@ function matching(name: string, handlers: readonly Handler[]): Handler[] | strin
   return `matches no handler; there are ${known.slice(0, 20).join(', ') || 'none'}`
 }
 
-/** Without a slash at the end, and whatever parameters are called. */
+/** Drops a trailing slash and the names of parameters. */
 function comparable(path: string): string {
   return path.replace(/(.)\/+$/, '$1').replace(/:[^/.-]+/g, ':')
 }

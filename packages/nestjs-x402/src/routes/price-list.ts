@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A seller's prices, as its buyers see them. */
+/** A seller's prices, as buyers see them. */
 export interface PriceList {
   version: string
   [price: string]: unknown
@@ -11,10 +11,7 @@ export function priceListHash(list: PriceList): `0x${string}` {
   return `0x${createHash('sha256').update(canonicalJson(list)).digest('hex')}`
 }
 
-/**
- * RFC 8785, for what JSON.parse gives. By hand: the library for it is an ES module alone, which sellers' tests in Jest, with
- * modules of CommonJS, can't load.
- */
+/** RFC 8785 for parsed JSON. Written by hand because the library for it is ESM only, which CommonJS tests in Jest can't load. */
 function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

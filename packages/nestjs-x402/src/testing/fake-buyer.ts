@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import type { SettleResponse } from '@x402/core/types'
 
-/** Who pays in tests, unless another address is given. */
+/** The default payer in tests. */
 export const FAKE_PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 const UPTO_PROXY = '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002'
 
 /**
- * A PAYMENT-SIGNATURE header for an offer, with a new nonce and a signature that only {@link FakeFacilitator} takes.
+ * Makes a PAYMENT-SIGNATURE header for an offer, with a new nonce and a signature that only {@link FakeFacilitator} accepts.
  * @param offer the PAYMENT-REQUIRED header of a 402
- * @throws Error where it offers no `upto` payment
+ * @throws Error if it offers no `upto` payment
  */
 export function fakePayment(offer: string, { payer = FAKE_PAYER }: { payer?: string } = {}): string {
   const { accepts, resource, extensions } = decodePaymentRequiredHeader(offer)
@@ -28,7 +28,7 @@ export function fakePayment(offer: string, { payer = FAKE_PAYER }: { payer?: str
   return Buffer.from(JSON.stringify({ x402Version: 2, resource, accepted, payload, extensions })).toString('base64')
 }
 
-/** `fetch` that pays: asks, and where the answer is 402 asks again with a {@link fakePayment}. */
+/** A `fetch` that pays: if the answer is 402, it repeats the request with a {@link fakePayment}. */
 export async function payingFetch(
   url: string | URL,
   init: RequestInit = {},
@@ -43,7 +43,7 @@ export async function payingFetch(
   return fetch(url, { ...init, headers })
 }
 
-/** The PAYMENT-RESPONSE of a paid answer; undefined where there is none. */
+/** The decoded PAYMENT-RESPONSE of a paid answer; undefined if there is none. */
 export function receiptOf(response: Response): SettleResponse | undefined {
   const header = response.headers.get('payment-response')
   return header === null ? undefined : decodePaymentResponseHeader(header)

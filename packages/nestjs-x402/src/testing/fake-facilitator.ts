@@ -3,7 +3,7 @@ import type { AssetDescription, DurableFacilitatorClient, SettleTerms } from '..
 
 /** One charge, as a facilitator would settle it. */
 export interface FakeCharge {
-  /** Smallest unit of the asset. */
+  /** In the asset's smallest unit. */
   amount: string
   reason: string
   payer: string
@@ -12,7 +12,7 @@ export interface FakeCharge {
 }
 
 const FACILITATOR_ADDRESS = `0x${'fa'.repeat(20)}`
-/** Where @x402/evm knows a USDC, and the local chains of anvil and hardhat. */
+/** Networks with a USDC known to @x402/evm, and the local chains of anvil and hardhat. */
 const NETWORKS = [
   'eip155:8453',
   'eip155:84532',
@@ -23,20 +23,17 @@ const NETWORKS = [
   'eip155:1337',
 ]
 
-/**
- * A durable facilitator without a chain: every payment is good, and serves one request. It asks for no signature, so it
- * is for tests only.
- */
+/** A durable facilitator without a chain, for tests only: it accepts every payment for one request and checks no signature. */
 export class FakeFacilitator implements DurableFacilitatorClient {
-  /** What was charged, in order. */
+  /** The charges, in order. */
   readonly charges: FakeCharge[] = []
-  /** Why payments were given up, in order: their requests cost nothing. */
+  /** The reasons of released payments, in order. Their requests cost nothing. */
   readonly released: string[] = []
-  /** Set it to an x402 reason, such as `permit2_insufficient_balance`, and payments are refused with it. */
+  /** Set to an x402 reason, such as `permit2_insufficient_balance`, to refuse payments with it. */
   refusal: string | undefined
-  /** `pending`: charges are stored and not on chain yet; `failed`: they can't be settled. */
+  /** `pending`: charges are stored but not on chain yet. `failed`: they can't be settled. */
   settlement: 'settled' | 'pending' | 'failed' = 'settled'
-  /** True: the facilitator does not answer. */
+  /** Set to true to simulate a facilitator that does not answer. */
   down = false
   readonly #networks: readonly string[]
   readonly #used = new Set<string>()

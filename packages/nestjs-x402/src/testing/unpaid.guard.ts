@@ -4,16 +4,16 @@ import { PaidRequest, rawResponse, rememberPayment } from '../charge/paid-reques
 import { FAKE_PAYER } from './fake-buyer.js'
 
 /**
- * Takes `PaymentGuard`'s place (`overrideGuard(PaymentGuard).useValue(new UnpaidGuard())`): every handler runs without a
- * payment, and `setSettlementAmount` and `@Payment()` work as if the maximum had been signed.
+ * Replaces `PaymentGuard` in tests (`overrideGuard(PaymentGuard).useValue(new UnpaidGuard())`). Every handler runs without a payment;
+ * `setSettlementAmount` and `@Payment()` work as if the maximum had been signed.
  */
 @Injectable()
 export class UnpaidGuard implements CanActivate {
-  /** Of the handlers that ran, in order. */
+  /** Payments of the handlers that ran, in order. */
   readonly payments: PaidRequest[] = []
   private readonly maximum: bigint
 
-  /** @param maximum in the smallest unit of an asset of 6 decimals */
+  /** @param maximum in the smallest unit of an asset with 6 decimals */
   constructor({ maximum = 1_000_000n }: { maximum?: bigint } = {}) {
     this.maximum = maximum
   }
