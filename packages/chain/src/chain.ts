@@ -35,13 +35,13 @@ import type { Straying } from './head/straying.js'
 const RULES_TIMEOUT_MS = 5_000
 const BLOCK_TIMEOUT_MS = 5_000
 
-/** What is told of the chain, for logs and metrics. */
+/** Receives events of the chain for logs and metrics. */
 export interface ChainObserver {
   head(event: HeadEvent): void
   carry(event: CarryEvent): void
-  /** A node's head is at odds with the others', or no longer. */
+  /** A node's head begins to disagree with the other nodes' heads, or agrees again. */
   straying(upstream: string, strays: Straying | undefined): void
-  /** The first rules that are known, and those that come from elsewhere. */
+  /** The rules of the chain became known, or now come from another source. */
   rules(rules: ChainRules): void
 }
 
@@ -51,21 +51,18 @@ export interface ChainOptions extends Omit<StateCarryingOptions, 'observe'> {
   follow: FollowMode
   /** WebSocket URLs of nodes that announce heads. */
   urls: readonly string[]
-  /** Without a request for so long, `auto` stops following. */
+  /** `auto` stops following after this time without a request. */
   idleMs: number
-  /** What is known of the rules without asking. */
+  /** Rules given by configuration. */
   rules: ChainRulesOptions
-  /** Replicas that follow the same chain, by its id. */
+  /** Connects the replicas that follow the chain with this id. */
   relay?: (chainId: () => Promise<bigint>) => Relay | undefined
   observer: ChainObserver
 }
 
 type ChangeListener = (change: ChainChange<FollowedBlock>) => void
 
-/**
- * The chain that is served, as one stream of blocks: each is fetched once, has the engine's state carried over it, and is told in order to who
- * stands on it, announces it, or builds on it.
- */
+/** The served chain as one stream of blocks: each is fetched once, has the engine's state carried over it, and is reported in order. */
 export class Chain {
   readonly head: HeadFollower<FollowedBlock>
   readonly resolver: BlockResolver
@@ -130,24 +127,25 @@ export class Chain {
     return this.#rules.get(cancellation)
   }
 
-  /** @throws as `rules`, after 5 s at the latest */
+  /** @throws as {@link rules}, after 5 s at the latest */
   async chainId(): Promise<bigint> {
     return (await this.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })).chainId
   }
 
-  /** Whether reads are answered from what is held here: the head is followed, and nothing but blocks changes the state. */
+  /** Whether reads may be answered from held state: the head is followed, and only blocks change the state. */
   get answersReads(): boolean {
     return this.#options.follow !== 'off' && this.carrying.isByBlocksAlone
   }
 
   /**
-   * The followed block with this hash; undefined where the node does not serve it.
+   * The followed block with this hash.
+   * @returns undefined if the node does not serve it
    * @throws or rejects with the signal's reason
    */
   async sealed(hash: Hash, cancellation: Cancellation): Promise<FollowedBlock | undefined> {
     const kept = this.head.kept.get(hash)
     if (kept !== undefined) return kept
-    // Others may wait for it too: it is not tied to one request.
+    // Other requests may wait for this block too, so the fetch is not tied to one of them.
     const limits = { deadline: performance.now() + BLOCK_TIMEOUT_MS }
     return unlessAborted(
       this.head.block(hash, limits).catch(() => undefined),
@@ -156,7 +154,8 @@ export class Chain {
   }
 
   /**
-   * The block with its transactions, whether it was followed or not; undefined where the node does not serve it.
+   * The block with full transactions, followed or not.
+   * @returns undefined if the node does not serve it
    * @throws or rejects with UpstreamError, or the signal's reason
    */
   async whole(hash: Hash, limits: CallLimits): Promise<FollowedBlock | undefined> {
@@ -166,8 +165,8 @@ export class Chain {
   }
 
   /**
-   * The node's own block under construction with its transactions, as if it were sealed.
-   * @throws or rejects with UpstreamError, BlockMoved where the node has another one by now, or the signal's reason
+   * The node's own pending block with its transactions, as if it were sealed.
+   * @throws or rejects with UpstreamError, BlockMoved if the node has another pending block by now, or the signal's reason
    */
   async pending({ key }: PinnedBlock, limits: CallLimits): Promise<SealedBlock> {
     const { client } = this.#options
@@ -176,7 +175,7 @@ export class Chain {
     return block
   }
 
-  /** Where a transaction stands in the chain up to the head, as far as it is kept; undefined while the node must be asked for the head. */
+  /** Finds a transaction among the kept blocks of the chain. Undefined if it is not there, or while the node must be asked for the head. */
   find(transaction: Hash): { block: FollowedBlock; index: number } | undefined {
     const head = this.head.current()?.header
     if (!this.answersReads || head === undefined) return undefined
@@ -187,15 +186,15 @@ export class Chain {
     return undefined
   }
 
-  /** The newest block that `listen` told of, or would have; undefined where none was followed yet. */
+  /** The newest followed block; undefined before the first. */
   get tip(): FollowedBlock | undefined {
     const { tip } = this.head.kept
     return tip && this.head.kept.get(tip.hash)
   }
 
   /**
-   * Follows the head from now on and calls back with each that requests may stand on, and all blocks that it adds and takes back.
-   * @returns what ends it
+   * Follows the head from now on, and calls back with each new head and the blocks that it adds and removes.
+   * @returns a function that stops listening
    */
   listen(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
@@ -206,7 +205,7 @@ export class Chain {
     }
   }
 
-  /** Once nothing is in flight. */
+  /** Call it once nothing is in flight. */
   close(): void {
     this.announced.close()
     this.agreement.close()
@@ -214,7 +213,7 @@ export class Chain {
     this.carrying.close()
   }
 
-  /** Its transactions only where it is executed. */
+  /** Asks for full transactions only if the block will be executed. */
   async #block(at: Hash | bigint, limits: CallLimits): Promise<FollowedBlock | undefined> {
     return this.#options.client.call(followedBlock(at, await this.carrying.mayCarry(limits), this.#headers), limits)
   }

@@ -7,15 +7,15 @@ export interface AnnouncedBlock {
   parentHash: Hash
   number: bigint
   logsBloom: Hex
-  /** As geth announces it: JSON. */
+  /** The header as JSON, as geth sends it to `newHeads` subscribers. */
   header: string
-  /** Empty where nobody wanted logs when it was announced. */
+  /** Empty if no listener wanted logs when the block was announced. */
   logs: readonly BlockLog[]
-  /** Whether `logs` is what the node has. */
+  /** Whether `logs` holds all logs of the block. */
   hasLogs: boolean
 }
 
-/** A block that joined the chain, or that a reorganisation took back. */
+/** A block that joined the chain or was removed by a reorganisation. */
 export interface BlockChange {
   kind: 'added' | 'removed'
   block: AnnouncedBlock
@@ -30,20 +30,20 @@ export interface KnownChange {
 
 export interface BlockListener {
   wantsLogs?: boolean
-  /** What the listener is told of a change, as JSON: `notify` is called with a part of it at a time, in turns of the event loop. */
+  /** The messages for this change as JSON. `notify` is then called with some of them at a time, over several turns of the event loop. */
   texts?(change: BlockChange): readonly string[]
   notify?(...texts: string[]): void
-  /** Called where blocks came that can't be told: nothing is told any more. */
+  /** Called when blocks can't be reported one by one. The listener receives nothing more. */
   ended?(reason: string): void
-  /** Called first where the listener resumes: with the change that it named, and all that followed. */
+  /** Called first when a listener resumes, with the change that it named and all later ones. */
   resumed?(changes: readonly BlockChange[]): void
-  /** Called with each block in the order of the chain. */
+  /** Called for each new block, in chain order. */
   added?(block: AnnouncedBlock): void
-  /** Called with each block that a reorganisation takes back, the newest first. */
+  /** Called for each block that a reorganisation removes, newest first. */
   removed?(block: AnnouncedBlock): void
 }
 
-/** What of a block is not in its header (`types.Header` of go-ethereum). */
+/** Fields of an RPC block that are not part of its header (`types.Header` of go-ethereum). */
 const NOT_IN_HEADER = ['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty', 'calls']
 
 export function announcedBlock({
@@ -63,7 +63,7 @@ export function announcedBlock({
   }
 }
 
-/** A listener can't go on after the change. @param oldest number of a block that is kept */
+/** The error for a change that a listener can't resume from. @param oldest number of the oldest block kept */
 export function unknownPosition({ number, hash }: KnownChange, oldest: bigint): RpcError {
   const why =
     number < oldest ? `older than what is kept, from block ${oldest} on` : 'of a branch that is not known here'

@@ -16,23 +16,23 @@ import {
 } from './announced-block.js'
 import { tellInTurns } from './tell-in-turns.js'
 
-/** Older blocks that are read for a listener who resumes. */
+/** Most older blocks read from the node for a listener that resumes. */
 const MOST_RECALLED = 64
-/** Logs kept of all blocks; older ones are not taken back. */
+/** Most logs kept over all blocks. Beyond it, the logs of the oldest blocks are dropped. */
 const MOST_LOGS = 50_000
-/** Changes that a listener who comes back can resume from. */
+/** Most changes kept for listeners that resume. */
 const MOST_CHANGES = 512
-/** How long blocks are followed after the last listener left, and their logs read after the last who wanted them. */
+/** How long blocks are followed after the last listener left, and logs are read after the last listener that wanted them. */
 const LINGER_MS = 60_000
 const ASK_TIMEOUT_MS = 10_000
-/** How often a listener who waits for the head waits on, as long as blocks before it come. */
+/** How many timeouts a new listener waits for the head, provided that blocks keep arriving. */
 const MOST_WAITS = 6
-/** Heads that wait to be told while logs can't be read. */
+/** Most heads queued while logs can't be read. */
 const MOST_WAITING = 64
-/** Logs that could not be read are asked for again. */
+/** Pause before failed reads of logs are repeated. */
 const RETRY_MS = 250
 
-/** The blocks that are followed: see `Chain`. */
+/** The chain whose blocks are announced: see `Chain`. */
 export interface AnnouncedFrom {
   listen(listener: (change: ChainChange<FollowedBlock>) => void): () => void
   readonly tip: FollowedBlock | undefined
@@ -42,17 +42,17 @@ export interface AnnouncedFrom {
   readonly head: { kept: Pick<KeptBlocks<FollowedBlock>, 'fetched'> }
 }
 
-/** Tells those who listen of the followed blocks one by one, with their logs, and of what a reorganisation takes back. */
+/** Announces followed blocks to listeners one by one, with their logs, and the blocks that a reorganisation removes. */
 export class AnnouncedBlocks {
   readonly #listeners = new Set<BlockListener>()
-  /** What listeners were told, newest last. */
+  /** The changes announced so far, newest last. */
   #changes: BlockChange[] = []
   #work: Promise<void> = Promise.resolve()
-  /** Heads that are to be told. */
+  /** Number of heads waiting to be announced. */
   #waiting = 0
-  /** Blocks that such a head takes back: a node may have their logs no more. */
+  /** Blocks that a waiting head removes. The node may no longer have their logs. */
   readonly #takenBack = new Set<Hash>()
-  /** Blocks that a head of the chain left behind, the newest first: it may only lag. Another child of it takes them back. */
+  /** Blocks that the last head dropped, newest first. It may only lag: they count as removed once another branch replaces them. */
   #left: Hash[] = []
   readonly #heads = new EventEmitter().setMaxListeners(0)
   #end: (() => void) | undefined
@@ -64,8 +64,8 @@ export class AnnouncedBlocks {
   readonly #patienceMs: number
 
   /**
-   * @param untold called where a block can't be told yet, with the reason: it is tried again
-   * @param patienceMs how long the node is waited for
+   * @param untold called with the reason when a block can't be announced yet; it is tried again
+   * @param patienceMs how long to wait for the node
    */
   constructor(chain: AnnouncedFrom, untold: (reason: string) => void, patienceMs = ASK_TIMEOUT_MS) {
     this.#of = chain
@@ -75,9 +75,9 @@ export class AnnouncedBlocks {
 
   /**
    * Listens from the node's head on, or from after a change that the listener knows.
-   * @returns what ends it
-   * @throws RpcError -32001 where that change is too old or on a branch that is not known, or the node does not serve a block that is needed;
-   * as `BlockResolver.head`
+   * @returns a function that stops listening
+   * @throws RpcError -32001 if that change is too old or on an unknown branch, or if the node does not serve a block that is needed; the
+   * errors of `BlockResolver.head`
    */
   async listen(listener: BlockListener, known?: KnownChange): Promise<() => void> {
     clearTimeout(this.#lingering)
@@ -123,7 +123,7 @@ export class AnnouncedBlocks {
     for (let waits = 0; this.#of.tip === undefined || this.#of.tip.header.number < head.number; )
       await once(this.#heads, 'head', this.#within()).catch(() => {
         waits += 1
-        // Blocks before the head are fetched one after another, and told together.
+        // Missed blocks before the head are fetched one after another and announced together.
         if (kept.fetched === fetched || waits === MOST_WAITS) throw notServed(head.hash)
         fetched = kept.fetched
       })
@@ -149,7 +149,7 @@ export class AnnouncedBlocks {
     return done
   }
 
-  /** @param isOver whether these heads are followed no longer */
+  /** @param isOver whether this chain is no longer followed */
   #take({ removed, added, isGap }: ChainChange<FollowedBlock>, isOver: () => boolean): void {
     this.#heads.emit('head')
     if (isGap || this.#waiting === MOST_WAITING) {
@@ -187,7 +187,7 @@ export class AnnouncedBlocks {
     this.#forgetOldLogs()
   }
 
-  /** More blocks came than are told one by one: who listens has to begin anew, so that nobody takes the gap for silence. */
+  /** More blocks came at once than are announced. Listeners are told to subscribe again, so that they notice the gap. */
   #beginAnew(): void {
     const end = this.#end
     this.#start()
@@ -198,7 +198,7 @@ export class AnnouncedBlocks {
     this.#stopIfUnheard()
   }
 
-  /** Until they are read, or the block is taken back. */
+  /** Retries until the logs are read or the block is removed. */
   async #tryLogs(block: AnnouncedBlock, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       try {
@@ -211,7 +211,7 @@ export class AnnouncedBlocks {
     }
   }
 
-  /** In turns of the event loop, as there may be thousands of listeners and of logs. */
+  /** Spread over turns of the event loop, because there may be thousands of listeners and logs. */
   async #tell(change: BlockChange): Promise<void> {
     this.#changes.push(change)
     if (this.#changes.length > MOST_CHANGES) this.#changes.shift()
@@ -242,7 +242,7 @@ export class AnnouncedBlocks {
     }
   }
 
-  /** Fetches what a listener that resumes needs, beside the queue in which heads are told: there it is at hand then. */
+  /** Fetches what a resuming listener needs before its turn in the queue, so that announcements don't wait for the node. */
   async #lookBack(known: KnownChange, wantsLogs: boolean): Promise<void> {
     const at = this.#changes.findLastIndex(({ block }) => block.hash === known.hash)
     const blocks: Pick<AnnouncedBlock, 'hash' | 'logsBloom'>[] = []
@@ -262,7 +262,7 @@ export class AnnouncedBlocks {
     }
   }
 
-  /** The change that a listener knows and all that followed, with their logs where it wants them. */
+  /** The change that a listener knows and all later ones, with logs if it wants them. */
   async #changesFrom(known: KnownChange, wantsLogs: boolean): Promise<readonly BlockChange[]> {
     const { kind, number, hash } = known
     const find = () => this.#changes.findLastIndex(({ kind: its, block }) => its === kind && block.hash === hash)
@@ -286,7 +286,7 @@ export class AnnouncedBlocks {
     }
   }
 
-  /** Reads the chain back to a block that came before anybody listened: another replica may have announced it. */
+  /** Reads the chain back to a block from before the first listener: another replica may have announced it. */
   async #recall(number: bigint): Promise<void> {
     const [first] = this.#changes
     if (first!.kind === 'removed' || this.#of.tip!.header.number - number >= MOST_RECALLED) return

@@ -1,12 +1,12 @@
 import type { Turn } from '@upfront/node'
 
-/** Events that a listener is given at once. */
+/** Most events given to a listener in one call. */
 const GIVEN_AT_ONCE = 128
 
 /**
- * Tells each listener what is for it, in turns of the event loop, as there may be thousands of listeners and of events. Part by part for all, so
- * that each connection can be read in between.
- * @param tell is given some of a listener's events, in their order
+ * Gives each listener its events over several turns of the event loop, because there may be thousands of both. All listeners get one part
+ * before any gets the next, so that each connection can be read in between.
+ * @param tell receives some of a listener's events, in order
  */
 export async function tellInTurns<L, T>(
   told: readonly (readonly [L, readonly T[]])[],

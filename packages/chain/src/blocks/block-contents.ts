@@ -12,10 +12,10 @@ import { LRUCache } from 'lru-cache'
 import { keccak256 } from 'viem'
 import type { FollowedBlock } from './followed-block.js'
 
-/** Logs of all kept blocks. */
+/** Most logs kept over all blocks. */
 const MOST_LOGS = 50_000
 
-/** A log of a sealed block, written as JSON once for all who are shown it. */
+/** A log of a sealed block, serialised once for all readers. */
 export class BlockLog {
   #json: string | undefined
   #removedJson: string | undefined
@@ -40,7 +40,7 @@ export class BlockLog {
     return this.#json
   }
 
-  /** As it is taken back by a reorganisation. */
+  /** The log as JSON with `removed: true`, for a reorganisation. */
   get removedJson(): string {
     this.#removedJson ??= JSON.stringify({ ...this.fields, removed: true })
     return this.#removedJson
@@ -49,7 +49,7 @@ export class BlockLog {
 
 const NONE: readonly BlockLog[] = []
 
-/** The logs of followed blocks as the node gives them, read once a block when somebody asks. */
+/** Logs of followed blocks, as the node returns them. Read at most once per block, on first use. */
 export class BlockLogs {
   readonly #asked: AskedOnce<readonly BlockLog[]>
 
@@ -96,18 +96,18 @@ function isLogOf(log: unknown, block: Hash): log is Record<string, unknown> {
 
 const ANSWER_BYTES = 32 * 1024 * 1024
 
-/** What is asked of a block. */
+/** A call that asks the node about a block. */
 export type BlockQuestion<V> = Omit<UpstreamCall<V>, 'maxBytes' | 'isShown'>
 
-/** What the node says of a block beside the block itself: asked once for all who need it, when the first does. */
+/** Contents of blocks that need a call of their own. Each is read once, on first use, and shared. */
 export class AskedOnce<V extends readonly unknown[]> {
   readonly #queue: CallQueue
   readonly #kept: LRUCache<Hash, V>
   readonly #underWay = new Map<Hash, Promise<V>>()
 
   /**
-   * @param most of all that is kept, in the unit of `weigh`
-   * @param weigh of what is kept of one block, at least 1
+   * @param most total weight kept
+   * @param weigh weight of one block's value, at least 1
    */
   constructor(queue: CallQueue, most: number, weigh: (value: V) => number) {
     this.#queue = queue
@@ -135,10 +135,10 @@ export class AskedOnce<V extends readonly unknown[]> {
   }
 }
 
-/** Of all kept receipts as JSON. */
+/** Most characters of receipts kept, as JSON. */
 const MOST_CHARACTERS = 48 * 1024 * 1024
 
-/** The receipts of followed blocks as the node gives them, read once a block when somebody asks. */
+/** Receipts of followed blocks, as the node returns them. Read at most once per block, on first use. */
 export class BlockReceipts {
   readonly #asked: AskedOnce<readonly string[]>
 
@@ -148,7 +148,7 @@ export class BlockReceipts {
   }
 
   /**
-   * Each as JSON, in order; undefined where the node does not give those of a block by its hash.
+   * @returns each receipt as JSON, in order; undefined if the node does not serve receipts by block hash
    * @throws or rejects with the signal's reason
    */
   async of({ header: { hash }, rpc }: FollowedBlock, limits: CallLimits): Promise<readonly string[] | undefined> {
@@ -176,12 +176,12 @@ function receiptsCall(block: Hash, count: number): BlockQuestion<string[]> {
 }
 
 const BLOOM_CHARACTERS = 512
-/** With more alternatives at one place a bloom says little, and hashing them takes longer than reading. */
+/** With more alternatives in one position a bloom filter excludes little, and hashing them takes longer than reading the logs. */
 const MOST_ALTERNATIVES = 16
 
 /**
- * Whether a block with this `logsBloom` may have logs that the filter lets through: the bloom filter of the Yellow Paper (4.3.1), three bits of
- * 2,048 for each address and topic.
+ * Whether a block with this `logsBloom` may have logs that match the filter. The bloom filter is that of the Yellow Paper (4.3.1): three
+ * bits of 2,048 for each address and topic.
  */
 export function mayHoldLogs(logsBloom: Hex, { addresses, topics }: Pick<LogFilter, 'addresses' | 'topics'>): boolean {
   return [addresses, ...topics].every(

@@ -3,11 +3,11 @@ import { type Hash, toQuantity } from '@upfront/protocol'
 import { headerFromRpc, type SealedBlock, sealedBlockFromRpc } from '@upfront/simulation'
 import type { HeaderCheck } from '../head/header-check.js'
 
-/** A block that was followed, with what the node said of it. */
+/** A followed block together with the node's answer. */
 export interface FollowedBlock extends SealedBlock {
-  /** As the node answered. */
+  /** The block object that the node returned. */
   rpc: Readonly<Record<string, unknown>>
-  /** Whether that has the transactions themselves, or only their hashes. */
+  /** Whether `rpc` holds full transactions rather than hashes. */
   isWhole: boolean
 }
 
@@ -15,9 +15,9 @@ export interface FollowedBlock extends SealedBlock {
 const BLOCK_BYTES = 40 * 1024 * 1024
 
 /**
- * The call that asks for a block, whole or with its transactions' hashes. Its result is undefined where the node does not serve the block.
- * @param at its hash or its number
- * @param check refuses a header whose hash is not that of its fields
+ * The call that asks for a block, with full transactions or their hashes. It results in undefined if the node does not serve the block.
+ * @param at hash or number
+ * @param check rejects a header whose hash does not match its fields
  */
 export function followedBlock(
   at: Hash | bigint,
@@ -41,25 +41,25 @@ export function followedBlock(
     isShown: true,
     maxBytes: BLOCK_BYTES,
     pace: 'prompt',
-    // Of several nodes another one is asked.
+    // The second attempt goes to another node, if there is one.
     attempts: 2,
   }
 }
 
-/** What a block takes of the memory for kept blocks: its transactions, or a tenth of that where only their hashes are kept. */
+/** The weight of a block in `KeptBlocks`: its number of transactions, or a tenth of it if only their hashes are kept. */
 export function weightOf({ rpc, isWhole }: FollowedBlock): number {
   const { length } = rpc.transactions as unknown[]
   return Math.ceil(1 + (isWhole ? length : length / 10))
 }
 
-/** Of a block's transactions, as the node gave them. */
+/** Hashes of the block's transactions, in order. */
 export function transactionHashes({ rpc: { transactions } }: FollowedBlock): Hash[] {
   return (transactions as (Hash | { hash: Hash })[]).map((each) => (typeof each === 'string' ? each : each.hash))
 }
 
 const indexes = new WeakMap<FollowedBlock, ReadonlyMap<Hash, number>>()
 
-/** Each transaction's place in the block, by its hash. */
+/** Index of each transaction in the block, by hash. */
 export function indexesOf(block: FollowedBlock): ReadonlyMap<Hash, number> {
   let known = indexes.get(block)
   if (known === undefined) {

@@ -1,26 +1,26 @@
 import type { Hash } from '@upfront/protocol'
 
-/** What of a block says where it stands. */
+/** The fields that link a block to its parent. */
 export interface Linked {
   hash: Hash
   parentHash: Hash
   number: bigint
 }
 
-/** What new blocks change. */
+/** How the branch changed. */
 export interface BranchChange<T> {
-  /** What they take back, the newest first. */
+  /** Blocks no longer part of the chain, newest first. */
   removed: readonly T[]
-  /** Those that were not of the chain before, oldest first. */
+  /** Blocks new to the chain, oldest first. */
   added: readonly T[]
 }
 
-/** The newest blocks of one chain without a gap, each the parent of the next: the one place that finds what a reorganisation takes back. */
+/** The newest blocks of one chain, without gaps. The only place that determines what a reorganisation removes. */
 export class Branch<T extends Linked> {
   readonly #most: number
   #blocks: readonly T[] = []
 
-  /** @param most blocks that are kept */
+  /** @param most number of blocks kept */
   constructor(most: number) {
     this.#most = most
   }
@@ -48,7 +48,7 @@ export class Branch<T extends Linked> {
   }
 
   /**
-   * The chain ends with these blocks. It begins anew with them where the parent of the first is not of it.
+   * Makes these blocks the end of the chain. If the first one's parent is not in the chain, the chain restarts with them.
    * @param fresh oldest first, each the parent of the next
    */
   extend(fresh: readonly T[]): BranchChange<T> {
@@ -60,7 +60,7 @@ export class Branch<T extends Linked> {
     return { removed, added }
   }
 
-  /** Puts blocks before the oldest. */
+  /** Adds blocks before the oldest. */
   prepend(older: readonly T[]): void {
     this.#blocks = [...older, ...this.#blocks]
   }

@@ -3,67 +3,67 @@ import type { BlockHeader, Hash } from '@upfront/protocol'
 import type { ChainChange, WithHeader } from './kept-blocks.js'
 import type { Relay } from './relay.js'
 
-/** `auto` follows while somebody asks, and for a while after. */
+/** `auto` follows while requests arrive, and for a while after. */
 export const FOLLOW_MODES = ['auto', 'always', 'off'] as const
 export type FollowMode = (typeof FOLLOW_MODES)[number]
 
 export interface HeadFollowerOptions<B extends WithHeader> {
   mode: FollowMode
-  /** WebSocket URLs of nodes; without one, or while none is connected, the node is asked at the chain's pace. */
+  /** WebSocket URLs of nodes. While none is connected, the node is polled at the chain's pace. */
   urls: readonly string[]
-  /** Without a request for so long, `auto` stops following, milliseconds. */
+  /** `auto` stops following after this time without a request, milliseconds. */
   idleMs?: number
-  /** Asks the node for its head, which `HeadFollower.noteAsked` is told of. */
+  /** Asks the node for its head and reports the answer to `HeadFollower.noteAsked`. */
   askHead: (limits: CallLimits) => Awaitable<unknown>
-  /** The block with this hash; undefined while the node does not serve it. */
+  /** Fetches a block by hash; undefined while the node does not serve it. */
   byHash: (hash: Hash, limits: CallLimits) => Promise<B | undefined>
-  /** The block with this number; undefined where the node does not have it yet. Where absent, no block is asked for before it is announced. */
+  /** Fetches a block by number; undefined if the node does not have it yet. Without it, no block is requested before it is announced. */
   byNumber?: (number: bigint, limits: CallLimits) => Promise<B | undefined>
   /**
-   * Prepares the state of a new head on that of its parent. Requests stand on the head before meanwhile, for at most 50 ms; the
-   * next block may come before this one is done.
-   * @param parent followed before; undefined where no block within reach was
+   * Prepares the state of a new head from that of its parent. In the meantime requests use the previous head, for at most 50 ms. May be
+   * called for the next block before it resolves.
+   * @param parent the parent, if it was followed
    */
   prepare?: (block: B, parent: BlockHeader | undefined) => Promise<void>
-  /** What a block takes of the memory for kept blocks: see `KeptBlocks`. */
+  /** Weight of a block in `KeptBlocks`. */
   weigh?: (block: B) => number
-  /** Called with each head that requests may stand on, in the order in which they may, and all blocks that it brings. */
+  /** Called for each new head that requests may use, in order, with all blocks that it adds. */
   taken?: (change: ChainChange<B>) => void
   observe: (event: HeadEvent) => void
-  /** Replicas that follow the same chain. */
+  /** Connects replicas that follow the same chain. */
   relay?: Relay | undefined
 }
 
-/** What the metrics count and the log says. */
+/** Events for metrics and logs. */
 export type HeadEvent =
   | { kind: 'following' }
   | { kind: 'resting' }
   | { kind: 'head'; header: BlockHeader; reorganised: boolean; missed: number }
-  /** A block was asked for when it was due, and was there or not. */
+  /** A block was requested when it was due: `early` if the node had it, `inVain` if not. */
   | { kind: 'early'; number: bigint }
   | { kind: 'inVain'; number: bigint }
   /** A node announced a block that no node serves. */
   | { kind: 'unserved'; hash: Hash }
   | { kind: 'lost'; host: string; reason: string }
-  /** The node could not be asked; it is asked again. */
+  /** The node did not return its head; it is asked again. */
   | { kind: 'unknown'; reason: string }
-  /** A block could not be prepared; requests stand on it nevertheless. */
+  /** A block's state could not be prepared. Requests use the block nevertheless. */
   | { kind: 'failed'; reason: string }
-  /** A block could not be told to who listens; it is tried again. */
+  /** A block could not be announced to listeners; it is tried again. */
   | { kind: 'untold'; reason: string }
 
-/** For `/health/ready` and the metrics. */
+/** State of the follower for `/health/ready` and metrics. */
 export interface HeadStatus {
   mode: FollowMode
   following: boolean
-  /** WebSocket connections that are subscribed, of how many. */
+  /** How many of the WebSocket connections are subscribed. */
   subscribed: number
   urls: number
   head?: bigint
   /** Milliseconds since that head was first seen. */
   ageMs?: number
-  /** Whether requests stand on that head without asking. */
+  /** Whether requests use that head without asking the node. */
   trusted: boolean
-  /** Learnt milliseconds between blocks. */
+  /** Milliseconds between blocks, as learnt. */
   intervalMs: number
 }

@@ -11,31 +11,31 @@ import { Pace } from './pace.js'
 import type { RelayMember } from './relay.js'
 
 const IDLE_MS = 60_000
-/** Between two looks whether anybody wants the head followed. */
+/** Least time between two checks whether the head still has to be followed. */
 const LEAST_REST_MS = 250
-/** How often the node is asked although subscriptions tell: they may lag behind it. */
+/** How often the node is asked in spite of subscriptions, which may lag behind it. */
 const COMPARE_MS = 15_000
-/** A subscription that announces a head so much later than the node served it is not trusted with that head. */
+/** A subscription that announces a head this long after the node served it is not trusted with that head. */
 const MOST_LAG_MS = 250
-/** Who is named as the source of a head that was asked for. */
+/** `from` of a head that the node was asked for. */
 const ASKED = ''
-/** The same where another replica was told of it. */
+/** `from` of a head that another replica announced. */
 const REPLICA = 'replica'
 
-/** The head that requests stand on. */
+/** The head that requests use. */
 interface CurrentHead {
   block: PinnedBlock & { seenAt: number }
-  /** The URL that announced it first. */
+  /** URL that announced it first, or `ASKED` or `REPLICA`. */
   from: string
-  /** Whether a subscription that keeps up announced it, or would have: the next one will be announced. */
+  /** Whether a timely subscription announced it, or covers it. Then the next head will be announced too. */
   told: boolean
-  /** When a node last confirmed that it is the head. */
+  /** When a node last confirmed it as the head. */
   confirmedAt: number
 }
 
 /**
- * Follows the chain's head. Nodes announce heads (`newHeads`) or are asked; each new head is fetched by hash, so that a node
- * serves it before a request stands on it, prepared, and then is what `current` says.
+ * Follows the head of the chain. Nodes announce heads (`newHeads`) or are polled. Each new head is fetched by hash, so that a node is known
+ * to serve it, and prepared. Then {@link current} returns it.
  */
 export class HeadFollower<B extends WithHeader> implements FollowedHead {
   readonly #options: HeadFollowerOptions<B>
@@ -44,7 +44,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   readonly #underWay = new Map<Hash, Promise<B | undefined>>()
   readonly #pace = new Pace()
   readonly #next = new NextHead(this.#pace)
-  /** The block that was asked for as it is due. */
+  /** The request for the block that is due. */
   #coming: Promise<B | undefined> | undefined
   #nextAsked = 0n
   #nextTimer: NodeJS.Timeout | undefined
@@ -54,16 +54,16 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   #replica: RelayMember | undefined
   #head: CurrentHead | undefined
   #requestedAt = 0
-  /** When a subscription began whose first head is still to be asked for: it announces only those that follow. */
+  /** When a subscription began whose first head still has to be asked for: it announces only later heads. */
   #subscribedAt = Number.POSITIVE_INFINITY
   #comparedAt = 0
   #timer: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
   #closed = false
-  /** Who wants the head followed whether requests come or not. */
+  /** Number of callers that want the head followed even without requests. */
   #keepers = 0
   #isStreamed = false
-  /** The highest head that a stream stood on. */
+  /** The highest head that a Flashblocks stream built on. */
   #heard = 0n
 
   constructor(options: HeadFollowerOptions<B>) {
@@ -78,7 +78,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     if (options.mode === 'always') this.#start()
   }
 
-  /** The head to stand on without asking; undefined where none is followed or a newer one may be there unannounced. */
+  /** The head to use without asking the node; undefined if no head is followed or a newer one may exist unannounced. */
   current(): PinnedBlock | undefined {
     const { mode } = this.#options
     if (mode === 'off' || this.#closed) return undefined
@@ -88,8 +88,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   }
 
   /**
-   * Follows the head from now on, whatever the mode and whether requests come or not.
-   * @returns what ends that
+   * Follows the head from now on, whatever the mode and even without requests.
+   * @returns a function that ends this
    */
   keepFollowing(): () => void {
     this.#keepers += 1
@@ -105,8 +105,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   }
 
   /**
-   * A stream of blocks under construction, which keeps up while `isStreamed`, stands on this head: the node is asked for it now. In between it is not
-   * asked at the chain's pace. Requests trust a head no longer for it.
+   * Reports that a stream of blocks under construction builds on this head. The node is asked for it at once. While `isStreamed`, it is not
+   * polled at the chain's pace. This does not make requests trust a head for longer.
    */
   hear(number: bigint): void {
     if (number <= this.#heard || this.#following === undefined) return
@@ -114,14 +114,14 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     if (!this.#isSubscribed && number > this.newestNumber) this.#schedule(0)
   }
 
-  /** Whether a stream is connected that tells of heads: see `hear`. */
+  /** Whether a stream that reports heads is connected: see {@link hear}. */
   set isStreamed(isStreamed: boolean) {
     this.#isStreamed = isStreamed
     this.#heard = 0n
     if (!isStreamed && this.#following !== undefined) this.#schedule(0)
   }
 
-  /** A block of the chain by its number, while its head needs no asking; one that was fetched by its hash. */
+  /** A block of the chain by number, if the head needs no asking, or any fetched block by hash. */
   header(which: bigint | Hash): BlockHeader | undefined {
     if (typeof which === 'string') return this.kept.get(which)?.header
     const head = this.current()?.header
@@ -131,7 +131,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   }
 
   /**
-   * The block with this hash, kept or fetched once for all who ask; undefined where the node does not serve it.
+   * The block with this hash, kept or fetched once for all callers.
+   * @returns undefined if the node does not serve it
    * @throws as `HeadFollowerOptions.byHash`
    */
   async block(hash: Hash, limits: CallLimits): Promise<B | undefined> {
@@ -158,8 +159,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   }
 
   /**
-   * Tells of a head that a node answered a request with. Requests stand on it from now on, prepared or not: nobody may be told
-   * of an older one afterwards.
+   * Reports a head that a node returned to a request. Requests use it from now on, prepared or not: clients must not see an older one.
    * @param askedAt `performance.now()` when the node was asked
    */
   noteAsked(header: BlockHeader, askedAt: number): void {
@@ -208,7 +208,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#stop()
   }
 
-  /** What a subscription told is trusted until the next head is late; what was asked for only until the next could be there. */
+  /** An announced head is trusted until the next one is late; a head that was asked for, only until the next one could exist. */
   #isTrusted(now: number): boolean {
     if (this.#head === undefined) return false
     const { told, block, confirmedAt } = this.#head
@@ -217,7 +217,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     return now - confirmedAt <= Math.min(MOST_LAG_MS, this.#pace.intervalMs / 4)
   }
 
-  /** A stream that keeps up stands on no newer head, and will tell of the next. */
+  /** Whether a connected stream reports no newer head and would report the next. */
   #isHeard(now: number): boolean {
     if (!this.#isStreamed || this.#head === undefined || this.#heard > this.newestNumber) return false
     return now - this.#head.block.seenAt <= this.#pace.overdueMs
@@ -240,7 +240,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     if (this.#options.mode === 'auto') this.#restWhenIdle(this.#options.idleMs ?? IDLE_MS)
   }
 
-  /** Listens to the nodes, or leaves that to another replica. */
+  /** Subscribes to the nodes, or leaves that to another replica. */
   #changeSource(): void {
     if (this.#replica?.leads === false) this.#unsubscribe()
     else if (this.#subscriptions.length === 0)
@@ -304,7 +304,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#timer = setTimeout(() => void this.#ask(), inMs).unref()
   }
 
-  /** Asks for the head at the chain's pace, while no subscription tells of it or the next head is late. */
+  /** Polls the head at the chain's pace while no subscription reports it or the next head is late. */
   async #ask(): Promise<void> {
     const signal = this.#following?.signal
     if (signal === undefined) return
@@ -324,7 +324,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#schedule(isTold ? this.#pace.overdueMs : this.#pace.nextAsk(now) - now)
   }
 
-  /** Asks for the next block when it is due, once, so that the question travels while the block is made. */
+  /** Requests the next block once, when it is due, so that the request travels while the block is made. */
   #awaitNext(): void {
     clearTimeout(this.#nextTimer)
     const { byNumber } = this.#options
@@ -352,10 +352,10 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#next.noteAnswer(number, block !== undefined)
     this.#options.observe({ kind: block === undefined ? 'inVain' : 'early', number })
     if (block === undefined) return
-    // The node is no further than what is told.
+    // The node is known to be no further than what is announced.
     this.#comparedAt = performance.now()
     this.kept.add(block)
-    // As if who announced the one before had announced it, which comes about now.
+    // Treated as announced by the source of the previous head, whose announcement is due about now.
     this.#announce({ header: block.header, from: this.#head?.from ?? ASKED, at: performance.now() })
   }
 
@@ -370,7 +370,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     }
   }
 
-  /** Takes up a head that is higher, or that replaces the head of the same node: a lower one of another node only lags. */
+  /** Accepts a head that is higher, or that replaces the head of the same node. A lower head of another node only lags. */
   #announce(announced: AnnouncedHead): void {
     const { header, from, at } = announced
     const current = this.#head
@@ -387,7 +387,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#intake.announce(announced)
   }
 
-  /** A request may have been answered with this head, or with a newer one, while this one was taken up. */
+  /** A request may have received this head or a newer one while this one was being fetched. */
   #adopt({ from, at }: AnnouncedHead, { header }: B): void {
     const current = this.#head
     if (current?.block.key === header.hash) current.told ||= from !== ASKED

@@ -4,20 +4,20 @@ import { LRUCache } from 'lru-cache'
 import type { HeadFollowerOptions } from './head-follower-options.js'
 import type { KeptBlocks, WithHeader } from './kept-blocks.js'
 
-/** Requests stay on the head before for so long while a new one is prepared. */
+/** How long requests stay on the previous head while a new one is prepared. */
 const PREPARE_MS = 50
-/** A block that was announced may be served a little later: how long it is asked for. */
+/** How long an announced block is requested: nodes may serve it a little later. */
 const SERVED_WITHIN_MS = 2_000
-/** Blocks below a new head that are fetched, so that state can be carried over them. */
+/** Most missed blocks fetched below a new head, to carry state over them. */
 const MOST_MISSED = 8
-/** The same where somebody is told of every block. */
+/** Most missed blocks fetched if a listener is told of every block. */
 const MOST_BRIDGED = 256
-/** Headers kept of the blocks that were followed, so that a reorganisation finds its parent. */
+/** Headers kept of followed blocks, so that a reorganisation finds its parent. */
 const KNOWN_BLOCKS = 64
 
 export interface AnnouncedHead {
   header: BlockHeader
-  /** Who announced it first. */
+  /** Source that announced it first. */
   from: string
   /** `performance.now()`. */
   at: number
@@ -25,26 +25,26 @@ export interface AnnouncedHead {
 
 interface Follower<B> {
   block(hash: Hash, limits: CallLimits): Promise<B | undefined>
-  /** Undefined where nothing is followed any more. */
+  /** Undefined if following has stopped. */
   signal(): CancelSignal | undefined
-  /** Whether somebody is told of every block. */
+  /** Whether a listener is told of every block. */
   isTold(): boolean
-  /** A node serves the head, and it is prepared: requests may stand on it. */
+  /** Lets requests use the head, which a node serves. */
   adopt(head: AnnouncedHead, block: B): void
 }
 
 /**
- * Takes up announced heads one after another, the newest first: each is fetched by hash with the blocks that were missed before it,
- * prepared, and told. The one place that bridges gaps.
+ * Processes announced heads one after another, the newest first. Each is fetched by hash together with the blocks missed before it,
+ * prepared, and reported. The only place that fills gaps.
  */
 export class HeadIntake<B extends WithHeader> {
   readonly #options: HeadFollowerOptions<B>
   readonly #follower: Follower<B>
   readonly #kept: KeptBlocks<B>
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
-  /** Whether a head was taken up since following began: blocks of a long pause before are not looked for. */
+  /** Whether a head was processed since following began. Blocks missed before that are not fetched. */
   #goesOn = false
-  /** Since when no head could be bridged. */
+  /** Since when heads could not be linked to the chain. */
   #unbridgedSince: number | undefined
   #announced: AnnouncedHead | undefined
   #taking = false
@@ -55,7 +55,7 @@ export class HeadIntake<B extends WithHeader> {
     this.#follower = follower
   }
 
-  /** The newest announcement that is not taken up yet. */
+  /** The newest announcement not processed yet. */
   get announced(): AnnouncedHead | undefined {
     return this.#announced
   }
@@ -98,18 +98,18 @@ export class HeadIntake<B extends WithHeader> {
     }
     const { header } = block
     const most = this.#goesOn && this.#follower.isTold() ? MOST_BRIDGED : MOST_MISSED
-    // Only who is told of every block has to wait for a node that does not serve one yet.
+    // Only listeners that get every block have to wait for a node that does not serve one yet.
     const parentOf = (hash: Hash) =>
       this.#follower.isTold()
         ? this.#served(hash, signal, isNewest)
         : this.#follower.block(hash, askLimits(signal)).catch(() => undefined)
-    // Requests wait no longer for blocks before it than for its state.
+    // Requests wait no longer for the blocks before the head than for its state.
     const late = setTimeout(() => isNewest() && this.#follower.adopt(announced, block), PREPARE_MS)
     const bridge = await this.#kept.bridge(block, most, parentOf).finally(() => clearTimeout(late))
     if (signal.aborted) return
     if (bridge === undefined) {
       this.#unbridgedSince ??= performance.now()
-      // This one may be of a branch that is gone.
+      // This head may be on an abandoned branch.
       if (!isNewest() && performance.now() - this.#unbridgedSince < SERVED_WITHIN_MS) return
     }
     const fresh = bridge ?? [block]
@@ -118,7 +118,7 @@ export class HeadIntake<B extends WithHeader> {
     this.#goesOn = true
     this.#unbridgedSince = undefined
     const change = this.#kept.lead(fresh, bridge === undefined)
-    // As a node serves it: what an announcement leaves out, or has wrong, is of no matter.
+    // The header as served: fields that an announcement omits or gets wrong don't matter.
     this.#follower.adopt(announced, block)
     this.#options.observe({ kind: 'head', header, reorganised: change.reorganised, missed: fresh.length - 1 })
     this.#options.taken?.(change)
@@ -135,7 +135,7 @@ export class HeadIntake<B extends WithHeader> {
     return undefined
   }
 
-  /** @param blocks oldest first, each the child of the one before; resolves once all are prepared, or after a bound */
+  /** Resolves once all are prepared, or after a time limit. @param blocks oldest first, each the child of the one before */
   async #prepared(blocks: readonly B[]): Promise<void> {
     const { prepare } = this.#options
     let done: Promise<void> | undefined
@@ -159,7 +159,7 @@ export class HeadIntake<B extends WithHeader> {
 
 const ASK_TIMEOUT_MS = 5_000
 
-/** How long a node is waited for that is asked while the head is followed. */
+/** Limits of one request to a node while the head is followed. */
 export function askLimits(signal: CancelSignal): CallLimits {
   return { signal, deadline: performance.now() + ASK_TIMEOUT_MS }
 }

@@ -2,31 +2,31 @@ import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { Branch, type Linked } from './branch.js'
 
-/** Of the chain up to the newest head that was taken up. */
+/** Most blocks kept of the chain, up to its newest head. */
 const MOST_BLOCKS = 64
-/** Of all kept blocks, in the unit of `weigh`. */
+/** Most weight of all kept blocks, in the unit of `weigh`. */
 const MOST_WEIGHT = 24_000
 
-/** A block as it is followed: its header and whatever the follower's owner needs beside it. */
+/** A followed block: its header and whatever else the follower's owner needs. */
 export interface WithHeader {
   header: BlockHeader
 }
 
-/** How a new head changed the chain that is followed. */
+/** How a new head changed the followed chain. */
 export interface ChainChange<B> {
   head: B
-  /** Taken back, the newest first. */
+  /** Blocks that were removed, newest first. */
   removed: readonly BlockHeader[]
-  /** Oldest first. None where the head was of the chain already, which goes back to it. */
+  /** Blocks that were added, oldest first. Empty if the chain goes back to a head that it already contains. */
   added: readonly B[]
-  /** Blocks before these can't be told: `removed` says nothing. */
+  /** Whether earlier blocks are missing. `removed` is then incomplete. */
   isGap: boolean
   reorganised: boolean
 }
 
 /**
- * The newest blocks that were followed: the chain up to the newest head without a gap, and blocks beside it that were fetched. Older ones go
- * where they are too many, or too much together.
+ * The newest followed blocks: the chain up to its head without gaps, and other fetched blocks. The oldest are dropped when their number or
+ * total weight exceeds its bound.
  */
 export class KeptBlocks<B extends WithHeader> {
   readonly #blocks: LRUCache<Hash, B>
@@ -34,13 +34,13 @@ export class KeptBlocks<B extends WithHeader> {
   readonly #weigh: (block: B) => number
   #fetched = 0
 
-  /** @param weigh of a block, at least 1 */
+  /** @param weigh weight of a block, at least 1 */
   constructor(weigh: (block: B) => number = () => 1) {
     this.#weigh = weigh
     this.#blocks = new LRUCache({ max: 2 * MOST_BLOCKS, maxSize: MOST_WEIGHT, sizeCalculation: weigh })
   }
 
-  /** A block that was fetched, of the chain or not. */
+  /** A fetched block, part of the chain or not. */
   get(hash: Hash): B | undefined {
     return this.#blocks.get(hash)
   }
@@ -51,17 +51,17 @@ export class KeptBlocks<B extends WithHeader> {
     return header && this.#blocks.get(header.hash)
   }
 
-  /** Whether the chain leads to this block: a head may be known before the blocks between, and be of another branch. */
+  /** Whether this block is in the chain or is the child of a block in it. A head may be known before the blocks below it. */
   leadsTo({ hash, parentHash }: Pick<BlockHeader, 'hash' | 'parentHash'>): boolean {
     return this.#chain.has(hash) || this.#chain.has(parentHash)
   }
 
-  /** The newest head that was taken up. */
+  /** The newest head that was processed. */
   get tip(): BlockHeader | undefined {
     return this.#chain.tip
   }
 
-  /** A head and its ancestors, newest first, as far as they are kept; without the head where it alone is not. */
+  /** A head and its kept ancestors, newest first. Starts at the parent if only the head is missing. */
   *newestFirst(head: Linked | undefined = this.#chain.tip): Generator<B> {
     let block = head && (this.#blocks.get(head.hash) ?? this.#blocks.get(head.parentHash))
     for (let left = MOST_BLOCKS; block !== undefined && left > 0; left -= 1) {
@@ -81,11 +81,11 @@ export class KeptBlocks<B extends WithHeader> {
   }
 
   /**
-   * The blocks from the first whose parent is of the chain up to `head`, oldest first; undefined where there are too many, or one can't be had.
-   * Those below the oldest block of the chain are not looked for.
-   * @param most blocks before `head`
-   * @param byHash undefined where a block can't be had
-   * @throws Error where a parent has a number that it can't have; as `byHash`
+   * The blocks that link `head` to the chain, oldest first and including it. Blocks below the chain's oldest are not fetched.
+   * @param most number of blocks before `head`
+   * @param byHash undefined if a block is not available
+   * @returns undefined if there are too many, or one is not available
+   * @throws Error if a parent's number does not fit its child's; as `byHash`
    */
   async bridge(head: B, most: number, byHash: (hash: Hash) => Promise<B | undefined>): Promise<B[] | undefined> {
     const { oldest, tip } = this.#chain
@@ -107,9 +107,9 @@ export class KeptBlocks<B extends WithHeader> {
   }
 
   /**
-   * The chain ends with these blocks; what does not lead to them is beside it from now on.
-   * @param fresh as `bridge` found them, or the head alone
-   * @param isGap whether the head is alone because it could not be bridged
+   * Makes these blocks the end of the chain. Blocks that don't lead to them leave the chain but stay fetched.
+   * @param fresh the result of {@link bridge}, or the head alone
+   * @param isGap whether the head is alone because its ancestors could not be fetched
    */
   lead(fresh: readonly B[], isGap = false): ChainChange<B> {
     const head = fresh.at(-1)!
@@ -120,7 +120,7 @@ export class KeptBlocks<B extends WithHeader> {
       if (older === undefined) break
       this.#chain.prepend([older.header])
     }
-    // Behind a gap only a head that is no higher says so.
+    // After a gap, only a head that is no higher shows a reorganisation.
     const reorganised = isGap ? head.header.number <= before!.number : removed.length > 0
     return { head, removed, added: fresh.slice(fresh.length - added.length), isGap, reorganised }
   }

@@ -1,39 +1,41 @@
 import type { Pace } from './pace.js'
 
-/** Announcements that the next one is foretold by, and how many it takes. */
+/** Most and fewest announcements that the next one is predicted from. */
 const REMEMBERED = 9
 const LEAST_REMEMBERED = 6
-/** So far they may be from where the pace has them, as a part of the time between blocks. */
+/** How far their predictions may be apart, as a fraction of the block interval. */
 const MOST_SPREAD = 0.5
-/** How much sooner to ask after a block that was there, and how much later after one that was not, as parts of a round trip. */
+/** How much earlier to ask after a block that was there, and later after one that was not, as fractions of a round trip. */
 const SOONER = 1 / 40
 const LATER = 16 / 40
-/** So much later than its announcement is expected a block is asked for at most, as a part of the time between blocks. */
+/** How long after its expected announcement a block is requested at the latest, as a fraction of the block interval. */
 const LEAST_PART = 0.25
-/** Then 64 blocks are waited for. */
+/** After this many misses in a row, 64 blocks are skipped. */
 const MOST_IN_VAIN = 7
-/** A question is waited for no longer than so many round trips, and a few milliseconds. */
+/** The longest wait for an answer: this many round trips plus `LEAST_PATIENCE_MS`. */
 const MOST_TRIPS = 3
 const LEAST_PATIENCE_MS = 50
 
-/** When to ask for the block after the head, so that the question reaches the node just after the block is made. Times are milliseconds of one clock. */
+/**
+ * Schedules the request for the next block so that it reaches the node just after the block is made. Times are milliseconds of one clock.
+ */
 export class NextHead {
   readonly #pace: Pace
   #told: { number: bigint; at: number }[] = []
   #tripMs: number | undefined
-  /** How long before its announcement a block is asked for; below 0, where announcements are uneven, only one that is late is. */
+  /** How long before its announcement a block is requested. Negative if announcements are uneven: then only late blocks are requested. */
   #leadMs: number | undefined
-  /** How often in a row a block was asked for in vain: after the second time one block is left out, after each further one twice as many. */
+  /** Misses in a row. After the second, one block is skipped; after each further miss, twice as many. */
   #vain = 0
   #restsUntil = 0n
-  /** The block that is to be asked for. */
+  /** The block scheduled to be requested. */
   #planned: bigint | undefined
 
   constructor(pace: Pace) {
     this.#pace = pace
   }
 
-  /** A node announced this block. One that goes back begins anew. */
+  /** Reports that a node announced this block. A lower number than before starts over. */
   noteTold(number: bigint, at: number): void {
     const last = this.#told.at(-1)
     if (last !== undefined && number === last.number) return
@@ -46,19 +48,19 @@ export class NextHead {
     if (this.#told.length > REMEMBERED) this.#told.shift()
   }
 
-  /** How long the node took to give a block. */
+  /** Reports how long the node took to return a block. */
   noteTrip(milliseconds: number): void {
     this.#tripMs = this.#tripMs === undefined ? milliseconds : 0.8 * this.#tripMs + 0.2 * milliseconds
-    // Announcements take about half of that: so soon a block is there when the question comes.
+    // Announcements take about half a round trip, so a request sent that much earlier arrives when the block exists.
     this.#leadMs ??= milliseconds / 2
   }
 
-  /** The block that `askAt` was for is asked for now. */
+  /** Reports that the block scheduled by {@link askAt} is being requested. */
   noteAsked(): void {
     this.#planned = undefined
   }
 
-  /** Whether the block that was asked for was there. */
+  /** Reports whether the requested block was there. */
   noteAnswer(number: bigint, isThere: boolean): void {
     this.#lead(isThere ? SOONER : -LATER)
     this.#vain = isThere ? 0 : Math.min(this.#vain + 1, MOST_IN_VAIN)
@@ -69,7 +71,7 @@ export class NextHead {
     return LEAST_PATIENCE_MS + MOST_TRIPS * (this.#tripMs ?? 0)
   }
 
-  /** When to ask for the block of this number; undefined where nobody announced the one before it, or announcements come at no fixed pace. */
+  /** When to request the block with this number; undefined if its parent was not announced, or announcements are irregular. */
   askAt(number: bigint): number | undefined {
     const last = this.#told.at(-1)
     const interval = this.#pace.learntMs
@@ -78,7 +80,7 @@ export class NextHead {
     const foretold = this.#told.map((told) => told.at + Number(number - told.number) * interval).sort((a, b) => a - b)
     if (foretold.at(-1)! - foretold[0]! > MOST_SPREAD * interval) return undefined
     this.#planned = number
-    // Late rather than in vain: but one announcement that came late by itself says nothing.
+    // Better late than too early. The latest prediction is ignored: a single late announcement says nothing.
     return Math.max(foretold.at(-2)! - this.#leadMs, last.at)
   }
 

@@ -1,20 +1,20 @@
 import type { BlockHeader } from '@upfront/protocol'
 
-/** The pace is learnt from so many heads, or from those of so many milliseconds where that is more: timestamps are whole seconds. */
+/** The pace is learnt from this many heads, or from those of `REMEMBERED_MS` if that is more: timestamps are whole seconds. */
 const LEAST_REMEMBERED = 16
 const REMEMBERED_MS = 8_000
-/** Of a chain that is faster than that allows, no head is trusted without asking. */
+/** If `REMEMBERED_MS` holds more heads than this, no head is trusted without asking. */
 const MOST_REMEMBERED = 64
-/** Until two heads were seen. */
+/** Assumed until two heads were seen. */
 const UNKNOWN_INTERVAL_MS = 1_000
 const LEAST_INTERVAL_MS = 50
-/** Between two questions for a head that is due. */
+/** Bounds on the time between two requests for a head that is due. */
 const LEAST_STEP_MS = 20
 const MOST_STEP_MS = 2_000
-/** Heads, and milliseconds, after which a chain may count as regular. */
+/** Fewest heads and milliseconds before a chain may count as regular. */
 const HEADS_OF_REGULAR = 9
 const LEAST_REGULAR_MS = 7_000
-/** How far one block's interval may be from the mean, as parts of it: 0.7 to 1.4. */
+/** Bounds on a single block interval, as fractions of the mean. */
 const LEAST_PART = 0.7
 const GREATEST_PART = 1.4
 /** Timestamps are whole seconds, rounded down. */
@@ -26,18 +26,18 @@ interface Seen {
   number: bigint
   timestamp: bigint
   at: number
-  /** The head before was still the head then. */
+  /** Time at which the previous head was still the head. */
   notBefore: number
 }
 
-/** How fast a chain makes blocks, learnt from when its heads were seen. Times are milliseconds of one clock. */
+/** The block interval of a chain, learnt from when its heads were seen. Times are milliseconds of one clock. */
 export class Pace {
   readonly #seen: Seen[] = []
   #isRegular = false
 
   /**
-   * A head that was seen; the newest is not noted again. One that goes back (a reorganisation) begins anew.
-   * @param notBefore when the head before was last known to be the head; the new one was made after that
+   * Reports a head that was seen; repeats are ignored. A lower head (a reorganisation) starts over.
+   * @param notBefore when the previous head was last known to be the head; this one was made later
    */
   note({ number, timestamp }: Numbered, at: number, notBefore = at): void {
     const last = this.#seen.at(-1)
@@ -56,19 +56,19 @@ export class Pace {
     return Math.max(LEAST_INTERVAL_MS, perBlock(first, last))
   }
 
-  /** The same, or a second until it is learnt. */
+  /** {@link learntMs}, or a second until it is known. */
   get intervalMs(): number {
     return this.learntMs ?? UNKNOWN_INTERVAL_MS
   }
 
-  /** How long after the newest head the next one counts as overdue, where a node would announce it. */
+  /** How long after the newest head the next one is overdue, if a node announces heads. */
   get overdueMs(): number {
     return 1.15 * this.intervalMs + 150
   }
 
   /**
-   * Until when the newest head is surely the head still although no node would announce another; undefined on a chain whose
-   * blocks come at no fixed pace, such as a development chain that makes one for each transaction.
+   * Until when the newest head is certainly still the head, even if no node announces heads. Undefined on a chain without a regular pace,
+   * such as a development chain that makes a block per transaction.
    */
   get trustedUntil(): number | undefined {
     if (!this.#isRegular) return undefined
@@ -76,7 +76,7 @@ export class Pace {
   }
 
   /**
-   * When to ask for the next head: from when the newest is no longer trusted, again and again, ever more seldom.
+   * When to ask for the next head: first when the newest is no longer trusted, then at growing intervals.
    * @param now the current time
    */
   nextAsk(now: number): number {

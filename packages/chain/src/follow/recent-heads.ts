@@ -2,26 +2,26 @@ import type { Hash } from '@upfront/protocol'
 import type { CarryEvent } from '@upfront/simulation'
 import type { HeadEvent } from './head-follower-options.js'
 
-/** Several seconds of a chain of 200 ms blocks. */
+/** Several seconds of a chain with 200 ms blocks. */
 const KEPT = 32
 
-/** What became of one followed block, as `/health/ready` shows it. */
+/** Statistics of one followed block for `/health/ready`. */
 export interface RecentHead {
   block: string
   hash: Hash
   reorganised?: true
-  /** Whether the state of the block before was carried over it, and why not. Absent until that is known. */
+  /** Whether state was carried from the parent, and the reason if not. Absent until known. */
   carried?: boolean
   reason?: string
   detail?: string
   transactions?: number
-  /** Values of state read from the node, and written by the block. */
+  /** Values of state read from the node, and values written by the block. */
   read?: number
   written?: number
   tookMs?: number
 }
 
-/** The last blocks that were followed. */
+/** The most recently followed blocks. */
 export class RecentHeads {
   readonly #heads = new Map<Hash, RecentHead>()
 
@@ -45,7 +45,7 @@ export class RecentHeads {
     else if (event.kind === 'distrusted') for (const head of this.#heads.values()) head.carried = false
   }
 
-  /** Whether the block's state was carried: what the blocks before it read needs not be read again. */
+  /** Whether the block's state was carried. Then values that earlier blocks read need not be read again. */
   isCarried(hash: Hash): boolean {
     return this.#heads.get(hash)?.carried === true
   }

@@ -1,26 +1,25 @@
 /**
- * Replicas of which one listens for all: it publishes what a node or a stream tells it, and the others take it from there. Only
- * announcements go this way: each replica reads, executes and verifies by itself, so that nothing breaks where two of them lead
- * for a moment.
+ * Lets one replica listen on behalf of all. The leader publishes what a node or stream announces; the others receive it. Only announcements
+ * are shared: each replica reads, executes and verifies for itself, so two leaders at a time do no harm.
  */
 export interface Relay {
   join(listener: RelayListener): RelayMember
 }
 
 export interface RelayListener {
-  /** What the leading replica published. */
+  /** Called with each message that the leader published. */
   onMessage(message: Buffer): void
-  /** `leads` or `follows` is another than before. */
+  /** Called when {@link RelayMember.leads} or {@link RelayMember.follows} changed. */
   onChange(): void
 }
 
 export interface RelayMember {
-  /** Whether this replica is to listen by itself: it holds the lease, or the others can't be reached. */
+  /** Whether this replica must listen to the nodes itself: it holds the lease, or the others can't be reached. */
   readonly leads: boolean
-  /** Whether what the leading replica publishes comes in from now on. */
+  /** Whether the leader's messages arrive from now on. */
   readonly follows: boolean
-  /** Does nothing unless this replica holds the lease. */
+  /** Publishes to the other replicas, if this replica holds the lease. */
   publish(message: Buffer | string): void
-  /** Gives the lease up for another. */
+  /** Leaves, and releases the lease if held. */
   leave(): void
 }

@@ -15,34 +15,36 @@ import type { HeaderCheck } from '../head/header-check.js'
 import type { ServedRules } from '../head/served-rules.js'
 
 const RULES_TIMEOUT_MS = 5_000
-/** Nodes whose own methods change the state without a block (`anvil_setBalance`, `hardhat_setCode`): no header tells of it. */
+/** Nodes whose own methods change state outside blocks (`anvil_setBalance`, `hardhat_setCode`), which no header shows. */
 const DEVELOPMENT_NODE = /^(anvil|hardhat|edr|ganache|ethereumjs)/i
 
 export interface StateCarryingOptions {
   client: UpstreamClient
   driver: Driver
   engine: BlockCarrier
-  /** `auto`: unless the node is one for development. Who sets it `on` vouches for the node. */
+  /** `auto` carries state unless the node is a development node. With `on`, the operator vouches that only blocks change the state. */
   carry: 'auto' | 'on' | 'off'
   /** How often some carried values are compared with the node's. */
   auditEveryMs: number
   observe: (event: CarryEvent) => void
 }
 
-/** Carries the engine's state from block to block, where blocks alone change it. */
+/** Carries the engine's state from block to block, provided that only blocks change it. */
 export class StateCarrying {
-  /** What a stream brought of a block that is sealed now: it need not be executed again. Set by who follows a stream. */
+  /**
+   * What was already executed of a sealed block as it was streamed, so that it need not be executed again. Set by the stream's follower.
+   */
   executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
   #carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
   #closed = false
-  /** Whether blocks alone change the state; undefined until the node has said what it is. */
+  /** Whether only blocks change the state; undefined until the node's client version is known. */
   #byBlocksAlone: boolean | undefined
   readonly #options: StateCarryingOptions
   readonly #rules: ServedRules
   readonly #headers: HeaderCheck
   readonly #intervalMs: () => number
 
-  /** @param intervalMs between blocks, learnt */
+  /** @param intervalMs milliseconds between blocks, as learnt */
   constructor(options: StateCarryingOptions, rules: ServedRules, headers: HeaderCheck, intervalMs: () => number) {
     this.#options = options
     this.#rules = rules
@@ -50,12 +52,12 @@ export class StateCarrying {
     this.#intervalMs = intervalMs
   }
 
-  /** Absent where no block was followed yet. */
+  /** Absent if no block was followed yet. */
   status(): CarryStatus | undefined {
     return this.#carrier?.carrier.status()
   }
 
-  /** Why no state is carried; undefined where it may be. */
+  /** Why no state is carried; undefined if it may be. */
   whyNot(): string | undefined {
     const { carry } = this.#options
     if (carry === 'off') return 'CARRY_STATE=off'
@@ -63,12 +65,12 @@ export class StateCarrying {
     return isDevelopment ? 'the node is a development node, whose state changes without blocks' : undefined
   }
 
-  /** Whether nothing but blocks changes the state, as the node says or who runs this. */
+  /** Whether only blocks change the state, according to the node's client version or the operator. */
   get isByBlocksAlone(): boolean {
     return this.#options.carry === 'on' || this.#byBlocksAlone === true
   }
 
-  /** Whether blocks are executed. False until `web3_clientVersion` was answered. A node that lacks that method is no development node. */
+  /** Whether to execute blocks. False until `web3_clientVersion` is answered. A node without that method is not a development node. */
   async mayCarry(limits: CallLimits): Promise<boolean> {
     const { carry, client } = this.#options
     if (carry === 'on') return true
@@ -86,7 +88,7 @@ export class StateCarrying {
     return carry === 'auto' && this.#byBlocksAlone === true
   }
 
-  /** Takes the state of the parent over to the block. */
+  /** Carries the parent's state over the block. */
   async prepare(block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {
     const limits = { signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }
     if (!(await this.mayCarry(limits))) return

@@ -20,7 +20,7 @@ const BACKWARD_REPEATS = 3
 const BACKWARD_PAUSE_MS = 25
 const MOST_KNOWN = 1_000
 
-/** The head as the node says it: the one place that asks for it, for requests and for who follows it. */
+/** The node's answer to which block is the head. The only place that asks for it. */
 export class AskedHead {
   readonly #label: string
   readonly #queue: CallQueue
@@ -30,12 +30,12 @@ export class AskedHead {
   #last: BlockHeader | undefined
   #newestNumber = 0n
   readonly #followed: Pick<FollowedHead, 'newestNumber' | 'noteAsked'> | undefined
-  /** Headers that nodes gave. */
+  /** Headers that nodes returned. */
   readonly known = new LRUCache<Hash, BlockHeader>({ max: MOST_KNOWN })
 
   /**
-   * @param followed is told of each answer
-   * @param check of the chain's headers
+   * @param followed receives each answer
+   * @param check verifies the hashes of headers
    */
   constructor(
     { label }: Pick<UpstreamClient, 'label'>,
@@ -59,15 +59,12 @@ export class AskedHead {
     return within(this.#lookup.get(), limits, () => noAnswer(this.#label))
   }
 
-  /** The newest answer, if it was asked for at most so many milliseconds ago. */
+  /** The newest answer, if it was asked for at most this many milliseconds ago. */
   recent(milliseconds: number): BlockHeader | undefined {
     return this.#lookup.recent(milliseconds)
   }
 
-  /**
-   * Behind one URL, or two, there may be nodes of which one lags: a head that goes back is asked for again, and believed
-   * only if it stays so.
-   */
+  /** One URL may hide several nodes, one of which lags. A head that goes back is asked for again, and believed only if confirmed. */
   async #ask(): Promise<BlockHeader> {
     const askedAt = performance.now()
     let header = await this.#once()
@@ -88,7 +85,7 @@ export class AskedHead {
     return this.#last
   }
 
-  /** Asked for hundreds of times a second, it is nearly always the one that was read before. */
+  /** Asked hundreds of times a second, the node nearly always returns the same block. */
   #fromRpc(result: unknown): BlockHeader {
     const last = this.#last
     if (last !== undefined && hashOf(result) === last.hash) return last
@@ -96,7 +93,7 @@ export class AskedHead {
   }
 }
 
-/** A block was not had of the node in time. */
+/** The node did not return a block in time. */
 export function noAnswer(upstream: string): UpstreamError {
   return new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), upstream, 'eth_getBlockByNumber', 1)
 }
@@ -105,26 +102,26 @@ function hashOf(block: unknown): unknown {
   return typeof block === 'object' && block !== null && 'hash' in block ? block.hash : undefined
 }
 
-/** The head as it is followed. */
+/** The head as followed by `HeadFollower`. */
 export interface FollowedHead {
-  /** The head to stand on without asking; undefined where the node must be asked. */
+  /** The head to use without asking; undefined if the node must be asked. */
   current(): PinnedBlock | undefined
-  /** A followed block, by its number or its hash; undefined where the node must be asked. */
+  /** A followed block by number or hash; undefined if the node must be asked. */
   header(which: bigint | Hash): BlockHeader | undefined
-  /** Learnt milliseconds between blocks; undefined until two heads were seen. */
+  /** Milliseconds between blocks, as learnt; undefined until two heads were seen. */
   readonly intervalMs: number | undefined
-  /** The number of the newest head known; 0 where none is followed. */
+  /** The number of the newest known head; 0 if none is followed. */
   readonly newestNumber: bigint
-  /** Tells of a head that the node answered with. @param askedAt `performance.now()` when it was asked */
+  /** Reports a head that the node returned. @param askedAt `performance.now()` when it was asked */
   noteAsked(header: BlockHeader, askedAt: number): void
 }
 
 const BLOCK_BYTES = 8 * 1024 * 1024
 
 /**
- * The call that asks for a block's header. A node that does not have the block fails it with a fault of kind `null`.
- * @param at a tag or a number, as JSON-RPC has it, or a hash
- * @param check refuses a header whose hash is not that of its fields
+ * The call that asks for a block's header. If the node does not have the block, the call fails with a fault of kind `null`.
+ * @param at a hash, or a tag or number as JSON-RPC encodes it
+ * @param check rejects a header whose hash does not match its fields
  */
 export function blockCall(at: string | { hash: Hash }, check?: HeaderCheck): UpstreamCall<BlockHeader> {
   const byHash = typeof at !== 'string'

@@ -23,16 +23,16 @@ import { HeaderCheck } from './header-check.js'
 import { onGuess } from './on-guess.js'
 import { SharedLookup } from './shared-lookup.js'
 
-/** How often a node must say "no such block", while it answers otherwise, before it is believed. */
+/** How often a node must answer "no such block", while it answers otherwise, before it is believed. */
 const UNKNOWN_VERDICTS = 2
 const UNKNOWN_ATTEMPTS = 6
 const UNKNOWN_PAUSE_MS = 30
 const PENDING_ATTEMPTS = 7
 const PENDING_PAUSE_MS = 20
 const LOOKUP_TIMEOUT_MS = 12_000
-/** A head seen longer ago is not guessed to be the head still. */
+/** A head seen longer ago is not used as a guess. */
 const GUESS_MOST_MS = 5_000
-/** How often work is begun on a block that moves away. */
+/** How often work is restarted because its block moved. */
 const MOST_RUNS = 10
 
 type HashParameter = Extract<BlockParameter, { kind: 'hash' }>
@@ -42,7 +42,7 @@ interface PendingAnswer {
   identity: Hash
 }
 
-/** Finds out which block a block parameter means right now, and pins it. */
+/** Resolves block parameters to blocks and pins them. */
 export class BlockResolver {
   readonly #client: UpstreamClient
   readonly #head: AskedHead
@@ -53,9 +53,9 @@ export class BlockResolver {
   readonly #followed: FollowedHead | undefined
 
   /**
-   * @param head where the node is asked for its head
-   * @param followed without it the node is asked for `latest` at each request
-   * @param check of the chain's headers
+   * @param head asks the node for its head
+   * @param followed without it, every request asks the node for `latest`
+   * @param check verifies the hashes of headers
    */
   constructor(client: UpstreamClient, head: AskedHead, followed?: FollowedHead, check = new HeaderCheck()) {
     this.#client = client
@@ -67,7 +67,7 @@ export class BlockResolver {
   }
 
   /**
-   * The head that is followed or, where none is, the node's.
+   * The followed head, or the node's if none is followed.
    * @throws UpstreamError, or the signal's reason
    */
   head(limits: CallLimits = {}): Awaitable<BlockHeader> {
@@ -82,7 +82,7 @@ export class BlockResolver {
     return this.#head.get(limits)
   }
 
-  /** The head that was seen last, where it more likely than not is the head still: seen less than half a block's time ago. */
+  /** The last seen head, if it was seen less than half a block interval ago and is therefore probably still the head. */
   #likelyHead(): PinnedBlock | undefined {
     const header = this.#head.recent(
       Math.min(GUESS_MOST_MS, (this.#followed?.intervalMs ?? Number.POSITIVE_INFINITY) / 2),
@@ -91,10 +91,10 @@ export class BlockResolver {
   }
 
   /**
-   * Resolves the parameter and does the work on that block; anew where the block moved away meanwhile (a reorganisation, or
-   * the next pending block). While the node is asked for the head, the work begins on the one that was seen last: it nearly
-   * always is the head still. Where it is not, that work was for nothing, its cancellation aborts, and it is done on the head.
-   * @param known told of the block that the work's outcome stands on, once it is certain
+   * Resolves the parameter and does the work on that block. Repeats it if the block moves in the meantime (a reorganisation, or a new
+   * pending block). While the node is asked for the head, the work already starts on the last seen one, which nearly always is still the
+   * head. If it is not, that work is cancelled and repeated on the new head.
+   * @param known called with the block of the final result, once it is certain
    * @throws what `resolve` or `work` throws
    */
   onBlock<T>(
@@ -125,7 +125,7 @@ export class BlockResolver {
     )
   }
 
-  /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */
+  /** @throws RpcError -32000 if there is no such block; UpstreamError; the signal's reason */
   resolve(parameter: BlockParameter, limits: CallLimits = {}): Awaitable<PinnedBlock> {
     if (parameter.kind === 'hash') return this.#resolveHash(parameter, limits)
     if (parameter.kind === 'number')
@@ -135,7 +135,7 @@ export class BlockResolver {
     return this.#followed?.current() ?? andThen(this.askHead(limits), pinned)
   }
 
-  /** What was followed and moved away is not used again. */
+  /** Skips followed blocks, which have moved. */
   #resolveAnew(parameter: BlockParameter, limits: CallLimits): Awaitable<PinnedBlock> {
     if (parameter.kind === 'number') return andThen(this.#shared(parameter, limits), pinned)
     const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
@@ -167,8 +167,8 @@ export class BlockResolver {
   }
 
   /**
-   * A healthy node answers null only for a block that it lacks, a broken one for blocks that it has too. Its head, asked for in the
-   * same request, tells them apart.
+   * A healthy node returns null only for a block that it lacks, a broken one also for blocks that it has. Its head, asked for in the same
+   * request, tells them apart.
    */
   async #find(parameter: BlockParameter): Promise<BlockHeader> {
     const call = blockCall(nodeParameter(parameter), this.#check)
@@ -201,7 +201,7 @@ export class BlockResolver {
     throw new UpstreamError(fault, this.#client.label, 'eth_getBlockBy…', 1)
   }
 
-  /** Both blocks come from one answer, so that a temporary failure is not taken for having no pending block. */
+  /** Both blocks come from one answer, so that a temporary failure is not mistaken for the lack of a pending block. */
   async #askPending(): Promise<PinnedBlock> {
     const deadline = performance.now() + LOOKUP_TIMEOUT_MS
     for (let attempt = 1; ; attempt += 1) {
@@ -254,7 +254,7 @@ const PENDING_CALL: UpstreamCall<PendingAnswer> = {
   attempts: 1,
 }
 
-/** A node without a pending block says null, or that it can't: that is no failure. */
+/** A node without a pending block returns null or an error that says so; neither is a failure. */
 function failureOf(pending: CallOutcome<PendingAnswer>): UpstreamError | undefined {
   if ('value' in pending) return undefined
   const { kind } = pending.error.fault

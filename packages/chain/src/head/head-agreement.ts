@@ -4,27 +4,27 @@ import { type SeenHead, type Straying, straying } from './straying.js'
 
 const MOST_OFTEN_MS = 2_000
 const LEAST_OFTEN_MS = 15_000
-/** Nodes' answers are not of one moment: what a chain makes meanwhile is no disagreement. */
+/** Nodes answer at different moments. Blocks made within this time are no disagreement. */
 const SKEW_MS = 1_000
-/** A node is stuck that stood still while others moved so often. */
+/** How often other nodes must advance while one does not, before it counts as stuck. */
 const STUCK_AFTER = 2
 
 export interface UpstreamStatus {
   /** Host and port. */
   upstream: string
   circuit: CircuitState
-  /** Where there are several, and it was asked lately. */
+  /** Set if there are several nodes and this one was asked recently. */
   head?: bigint
   strays?: Straying
 }
 
 /**
- * Asks all URLs for their heads, once a block (at most each 2 s, at least each 15 s) while the client is used, and has those left out whose
- * head the others contradict: see `straying`. With one URL it does nothing.
+ * Asks all URLs for their heads once a block (every 2 s to 15 s) while the client is used, and excludes nodes whose head the others
+ * contradict: see `straying`. With one URL it does nothing.
  */
 export class HeadAgreement {
   readonly #heads: (SeenHead | undefined)[]
-  /** How often others moved since this one did. */
+  /** How often other nodes advanced since this one did. */
   readonly #behind: number[]
   #sent = 0
   #timer: NodeJS.Timeout | undefined
@@ -33,8 +33,8 @@ export class HeadAgreement {
   readonly #changed: (upstream: string, strays: Straying | undefined) => void
 
   /**
-   * @param intervalMs between the chain's blocks; undefined until it is learnt
-   * @param changed called where a node begins to stray, or ends
+   * @param intervalMs milliseconds between blocks; undefined until learnt
+   * @param changed called when a node begins or stops straying
    */
   constructor(
     client: UpstreamClient,
@@ -61,7 +61,7 @@ export class HeadAgreement {
     })
   }
 
-  /** Looks once; the timer does so too. */
+  /** Compares once; the timer calls it too. */
   async look(): Promise<void> {
     const heads = await this.#client.askEach(blockCall('latest'))
     const moved = heads.map((head, node) => head !== undefined && head.hash !== this.#heads[node]?.hash)

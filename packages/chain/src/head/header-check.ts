@@ -2,19 +2,19 @@ import { UpstreamFault } from '@upfront/node'
 import type { BlockHeader } from '@upfront/protocol'
 import { headerHash } from '@upfront/simulation'
 
-/** Sets of fields that are remembered: a chain has one for each of its forks. */
+/** Most sets of fields remembered: a chain has one per fork. */
 const MOST_SHAPES = 64
 
 /**
- * Tells whether headers of one chain hash to their own hash. A chain may have headers of a kind that is not known here, so that a header which does
- * not is refused only where one with the same fields has been seen to.
+ * Checks that headers of one chain hash to their own hash. A chain may use a header format unknown here. A header that does not match its
+ * hash is therefore rejected only if one with the same fields matched before.
  */
 export class HeaderCheck {
   readonly #shapes = new Set<string>()
 
   /**
-   * The header, which a node gave as `block`.
-   * @throws UpstreamFault where its hash is not that of its fields
+   * Returns the header that a node sent as `block`.
+   * @throws UpstreamFault if its hash does not match its fields
    */
   checked(header: BlockHeader, block: unknown): BlockHeader {
     const isOwn = headerHash(header) === header.hash
@@ -29,13 +29,13 @@ export class HeaderCheck {
     return header
   }
 
-  /** Whether a header's state may be carried: its hash is that of its fields, or none of this chain's was so far. */
+  /** Whether state may be carried to this header: its hash matches its fields, or no header of this chain matched so far. */
   isSure({ hash, ...fields }: BlockHeader): boolean {
     return this.#shapes.size === 0 || headerHash(fields) === hash
   }
 }
 
-/** What of a block is not in its header, and differs from answer to answer. */
+/** Fields of an RPC block that are not part of its header, and the hash itself. */
 const BESIDE_HEADER = new Set(['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty', 'hash'])
 
 function shapeOf(block: unknown): string {

@@ -13,8 +13,8 @@ type Work<T> = (block: PinnedBlock, cancellation: Cancellation) => Awaitable<T>
 type Ended<T> = { value: T } | { thrown: unknown }
 
 /**
- * Does the work on the block that was asked for, and begins it on a guess at that block while the answer is on its way. Where
- * the guess is wrong, the work on it is cancelled, its outcome is dropped, errors too, and the work is done again.
+ * Does the work on the requested block, starting on a guess while the answer is on its way. If the guess is wrong, its work is cancelled,
+ * its outcome (including errors) is dropped, and the work is repeated on the right block.
  * @param known called with the block once it is certain
  */
 export function onGuess<T>(
@@ -43,7 +43,7 @@ export function onGuess<T>(
   )
 }
 
-/** Never rejects: its outcome may not be wanted. */
+/** Never rejects, because the outcome may be dropped. */
 function begun<T>(work: () => Awaitable<T>, end: () => void): Awaitable<Ended<T>> {
   const outcome = recovered<Ended<T>>(
     () => andThen(work(), (value) => ({ value })),
@@ -59,7 +59,7 @@ function outcomeOf<T>(ended: Ended<T>): T {
   return ended.value
 }
 
-/** Aborts when the request's own signal does, or when the guess turns out wrong. The signal is made when it is first asked for. */
+/** Aborts when the request's own signal does, or when the guess is wrong. The signal is created on first use. */
 class Guessed implements Cancellation {
   #canceller: Canceller | undefined
   #takeOff: () => void = () => {}
@@ -78,7 +78,7 @@ class Guessed implements Cancellation {
     this.end()
   }
 
-  /** The work is over: the request's signal no longer reaches it. */
+  /** Detaches from the request's signal: the work is done. */
   end(): void {
     this.#takeOff()
   }

@@ -1,10 +1,10 @@
 import { type Awaitable, type Cancellation, type UpstreamClient, unlessAborted } from '@upfront/node'
 import { type ChainRules, type ChainRulesOptions, fetchChainRules } from '@upfront/simulation'
 
-/** A node may be upgraded, a fork may come: what was asked of it or inferred is looked at again. */
+/** How long fetched or inferred rules are used: the node may be upgraded, or a fork may activate. */
 const RULES_LAST_MS = 600_000
 
-/** The rules of the chain that is served: fetched once there is a node to ask, and again from time to time. */
+/** The rules of the served chain, fetched once a node can be asked and refreshed from time to time. */
 export class ServedRules {
   #known: ChainRules | undefined
   #staleAt = 0
@@ -13,7 +13,7 @@ export class ServedRules {
   readonly #given: ChainRulesOptions
   readonly #learnt: (rules: ChainRules) => void
 
-  /** @param learnt called with the first rules, and with those that come from elsewhere */
+  /** @param learnt called with the first rules, and with rules from another source */
   constructor(client: UpstreamClient, given: ChainRulesOptions, learnt: (rules: ChainRules) => void) {
     this.#client = client
     this.#given = given
@@ -23,7 +23,7 @@ export class ServedRules {
   /** @throws or rejects with UpstreamError, ChainMismatch, or the signal's reason */
   get(cancellation: Cancellation): Awaitable<ChainRules> {
     if (this.#known !== undefined) {
-      // Where that fails, the known ones stay.
+      // If that fails, the known rules are kept.
       if (performance.now() > this.#staleAt) this.#fetch().catch(() => undefined)
       return this.#known
     }

@@ -1,14 +1,14 @@
-/** So old a value is shared while requests are few: less time than a client needs to hear of a block and ask for it. */
+/** How old a shared value may be while requests are few: less than a client needs to hear of a block and ask for it. */
 const IDLE_WINDOW_MS = 1
-/** So old a value is shared while requests are many: `BUSY_COUNT` within `BUSY_PERIOD_MS`. */
+/** How old a shared value may be while requests are many: `BUSY_COUNT` within `BUSY_PERIOD_MS`. */
 const BUSY_WINDOW_MS = 5
 const BUSY_COUNT = 50
 const BUSY_PERIOD_MS = 50
 const MOST_IN_FLIGHT = 4
 
 /**
- * Something that changes at the node, such as its head, shared by those who ask at the same time. The node was asked for it
- * after they asked, or at most 1 ms before; 5 ms from 1,000 requests a second on.
+ * Shares the answer to a changing question, such as the node's head, among concurrent callers. The node was asked after the caller called,
+ * or at most 1 ms before; 5 ms from 1,000 requests a second on.
  */
 export class SharedLookup<T> {
   readonly #ask: () => Promise<T>
@@ -26,7 +26,7 @@ export class SharedLookup<T> {
     this.#ask = ask
   }
 
-  /** The value itself where it is there already. */
+  /** Returns the value itself if it is already there. */
   get(): T | Promise<T> {
     const now = performance.now()
     const window = this.#window(now)
@@ -40,7 +40,7 @@ export class SharedLookup<T> {
     return this.#next
   }
 
-  /** The newest answer, if it was asked for at most so many milliseconds ago. */
+  /** The newest answer, if it was asked for at most this many milliseconds ago. */
   recent(milliseconds: number): T | undefined {
     return performance.now() - this.#answeredAt <= milliseconds ? this.#answer : undefined
   }
@@ -72,7 +72,7 @@ export class SharedLookup<T> {
     return lookup.promise
   }
 
-  /** Counts one request. Answers for how long a value may be shared now. */
+  /** Counts one request. @returns how long a value may be shared now, milliseconds */
   #window(now: number): number {
     const slot = this.#asked % BUSY_COUNT
     const busy = this.#asked >= BUSY_COUNT && now - this.#askedAt[slot]! <= BUSY_PERIOD_MS

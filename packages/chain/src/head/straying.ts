@@ -1,16 +1,16 @@
 import type { BlockHeader } from '@upfront/protocol'
 
-/** How a node's head is at odds with the others'. */
+/** How a node's head disagrees with the others'. */
 export type Straying = 'lags' | 'ahead' | 'differs'
 
 export type SeenHead = Pick<BlockHeader, 'number' | 'hash' | 'parentHash'>
 
 /**
- * Which of several nodes' heads, asked for at one time, not to stand on. The height that counts is the highest that two nodes have
- * reached: a node that is more than `slack` blocks below it lags, one that is more than that above it is ahead alone. Of those left, the
- * hash that most of them have at the height of the lowest counts, among equally many the first node's: the others differ.
- * @param heads by node, the preferred one first; undefined where it did not answer
- * @param isStuck whether a node stood still while others moved. Of two nodes, one of which is ahead, this tells that the other lags
+ * Finds the nodes whose heads should not be used, among heads asked for at the same time. The reference height is the highest that two
+ * nodes have reached: a node more than `slack` blocks below it lags, one more than that above it is ahead. Of the rest, the hash of the
+ * majority at the lowest common height counts (on a tie, the first node's); the others differ.
+ * @param heads by node, the preferred one first; undefined if it did not answer
+ * @param isStuck whether a node stood still while others advanced. If one of two nodes is ahead, this shows that the other one lags
  */
 export function straying(
   heads: readonly (SeenHead | undefined)[],
@@ -49,7 +49,7 @@ function byHeight(a: { number: bigint }, b: { number: bigint }): number {
   return Number(a.number - b.number)
 }
 
-/** The hash at a height of a chain with this head, where the head tells. */
+/** The hash at a height of the chain with this head, if the head shows it. */
 function hashAt(number: bigint, head: SeenHead): string | undefined {
   if (head.number === number) return head.hash
   return head.number === number + 1n ? head.parentHash : undefined

@@ -3,7 +3,7 @@ import type { BlockEnvironment, BlockExecutionResult, ExecutedPart } from '@upfr
 import type { Flashblock } from './flashblock.js'
 import type { PreconfirmedBlock } from './snapshot.js'
 
-/** `before` with what was executed on it; a block's first execution where there is none. */
+/** `before` extended by an execution, or the block's first execution if there is no `before`. */
 export function extended(
   before: PreconfirmedBlock | undefined,
   environment: BlockEnvironment,
@@ -26,7 +26,7 @@ export function extended(
   }
 }
 
-/** What of the flashblock's claims the execution contradicts; a builder that leaves the receipts root zero claims neither root nor bloom. */
+/** How the execution contradicts the flashblock. A builder that sends a zero receipts root claims neither root nor bloom. */
 export function differenceOf(executed: BlockExecutionResult, claimed: Flashblock): string | undefined {
   if (executed.gasUsed !== claimed.gasUsed) return `gas used ${executed.gasUsed}, claimed ${claimed.gasUsed}`
   if (/^0x0*$/.test(claimed.receiptsRoot)) return undefined
@@ -37,8 +37,8 @@ export function differenceOf(executed: BlockExecutionResult, claimed: Flashblock
 }
 
 /**
- * What was executed of the block that this header seals: its layers lie on the state of the header's parent. Undefined where it is
- * another block, or nothing of it was executed.
+ * What was executed of the block that this header seals, as layers on the parent's state. Undefined if it is another block, or nothing of
+ * it was executed.
  */
 export function executedPart(
   { environment, transactions, layers, receipts }: PreconfirmedBlock,

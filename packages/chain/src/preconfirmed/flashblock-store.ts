@@ -2,21 +2,21 @@ import type { BlockHeader, Hash, Hex } from '@upfront/protocol'
 import { type BlockEnvironment, type ChainRules, isForkActive, nextExcessBlobGas, rulesAt } from '@upfront/simulation'
 import type { Flashblock, FlashblockBase } from './flashblock.js'
 
-/** What became of a flashblock that came in. Only `next`, `first` and `restart` can change what `pending` shows at once. */
+/** How an incoming flashblock relates to those in the store. Only `next`, `first` and `restart` can change `pending` at once. */
 export type Arrival =
   /** Continues the payload without a gap. */
   | 'next'
-  /** Index 0 of a block that was not there yet. */
+  /** Index 0 of a new block. */
   | 'first'
-  /** Index 0 of another payload for a block that is there. */
+  /** Index 0 of another payload for a known block. */
   | 'restart'
-  /** The same payload and index again. */
+  /** Same payload and index as before. */
   | 'duplicate'
-  /** An index further on than the next one; kept until what lies between arrives. */
+  /** Skips an index. Kept until the missing ones arrive. */
   | 'gap'
-  /** A block that the node's head has reached or passed. */
+  /** For a block that the node's head has reached or passed. */
   | 'stale'
-  /** A block too far ahead of the node's head to be kept. */
+  /** For a block too far ahead of the node's head to keep. */
   | 'ahead'
 
 /** A sequencer's attempt at a block: all flashblocks with one payload id. */
@@ -24,13 +24,13 @@ export interface Payload {
   readonly payloadId: Hex
   readonly blockNumber: bigint
   readonly byIndex: Map<number, Flashblock>
-  /** Flashblocks from this index on are not used: executing them on what lies below gave another result than they claim. */
+  /** Flashblocks from this index on are ignored: executing them gave another result than they claim. */
   faultyFrom: number
-  /** The connection was lost since: whether more came is unknown, so that no later block may stand on it. */
+  /** Whether the connection was lost since. More flashblocks may have been missed, so no later block may build on this one. */
   interrupted: boolean
 }
 
-/** A block as far as it is known without a gap. */
+/** The part of a block that is known without a gap. */
 export interface BlockPrefix {
   blockNumber: bigint
   payloadId: Hex
@@ -44,20 +44,17 @@ export interface CanonicalHead {
   hash: Hash
 }
 
-/** Blocks kept above the node's head, and below it (a head that goes back finds them again). */
+/** Blocks kept above the node's head, and below it in case the head goes back. */
 const KEPT_ABOVE = 8n
 const KEPT_BELOW = 2n
-/** Payloads kept for one block, and flashblocks for one payload. */
+/** Most payloads kept per block, and flashblocks per payload. */
 const MAX_PAYLOADS = 4
 const MAX_FLASHBLOCKS = 256
 const MAX_TRANSACTION_CHARACTERS = 256 * 2 ** 20
 
-/**
- * The flashblocks that came in, in whatever order. It decides nothing but what is worth keeping; `desiredChain` reads off
- * what `pending` should be.
- */
+/** The flashblocks received, in any order. It only decides which to keep; `desiredChain` derives what `pending` should be. */
 export class FlashblockStore {
-  /** Payloads for each block in the order of their first message. */
+  /** Payloads of each block, in order of their first message. */
   readonly #payloads = new Map<bigint, Payload[]>()
 
   add(flashblock: Flashblock, head: CanonicalHead): Arrival {
@@ -90,18 +87,18 @@ export class FlashblockStore {
     }
   }
 
-  /** Forgets what the node's head has left behind, or what lies beyond reach. */
+  /** Drops blocks that the node's head has passed, or that are too far ahead of it. */
   prune(head: CanonicalHead): void {
     for (const number of this.#payloads.keys())
       if (number <= head.number - KEPT_BELOW || number > head.number + KEPT_ABOVE) this.#payloads.delete(number)
   }
 
-  /** To be called when the connection is lost: what comes after may miss the end of the newest blocks. */
+  /** Call it when the connection is lost: the newest blocks may miss their last flashblocks. */
   interrupt(): void {
     for (const payloads of this.#payloads.values()) for (const payload of payloads) payload.interrupted = true
   }
 
-  /** Takes back what was said of blocks above `blockNumber`: what they stand on has changed. */
+  /** Clears the faults of blocks above `blockNumber`, because their base changed. */
   forgiveAbove(blockNumber: bigint): void {
     for (const [number, payloads] of this.#payloads)
       if (number > blockNumber) for (const payload of payloads) payload.faultyFrom = Number.POSITIVE_INFINITY
@@ -112,8 +109,8 @@ export class FlashblockStore {
   }
 
   /**
-   * The newest consistent prefix above `head`: for each block the newest payload that has an index 0 and stands on its
-   * parent. The parent's hash is known for the first block only, as those above stand on blocks not sealed yet.
+   * The newest consistent prefix above `head`: for each block, the newest payload that has index 0 and builds on the block's parent. Only
+   * the first block's parent hash can be checked, because later blocks build on unsealed ones.
    */
   desiredChain(head: CanonicalHead): BlockPrefix[] {
     const chain: BlockPrefix[] = []
@@ -151,37 +148,37 @@ function prefixLength(payload: Payload): number {
   return length
 }
 
-/** A sealed block as the node has it. */
+/** A sealed block as the node serves it. */
 export interface CanonicalBlock {
   header: BlockHeader
   transactionHashes: readonly Hash[]
-  /** Whether it takes blocks back that were the chain's. */
+  /** Whether it replaces blocks of the chain. */
   reorganised: boolean
 }
 
-/** What the metrics count and the log says. */
+/** Events for metrics and logs. */
 export type PreconfirmedEvent =
   | { kind: 'arrival'; arrival: Arrival; blockNumber: bigint; index: number }
-  /** A flashblock shows in `pending`. */
+  /** A flashblock became visible in `pending`. */
   | { kind: 'visible'; blockNumber: bigint; index: number; transactions: number; gasUsed: bigint; afterMs: number }
-  /** The node's head is the block that was pre-confirmed: its layers are part of the head now. */
+  /** The node's head is the pre-confirmed block, whose layers now belong to the head. */
   | { kind: 'folded'; blockNumber: bigint }
-  /** The node's head is another block than was pre-confirmed at its height. */
+  /** The node's head differs from the block that was pre-confirmed at its height. */
   | { kind: 'differs'; blockNumber: bigint }
-  /** The node's head is no child of the one before. */
+  /** The node's head is not a child of the previous head. */
   | { kind: 'reorganised'; blockNumber: bigint }
-  /** Executing gave something else than the flashblock claims, or the block's rules refuse a transaction. */
+  /** The execution contradicts the flashblock, or a transaction is invalid in the block. */
   | { kind: 'mismatch'; blockNumber: bigint; index: number; reason: string }
-  /** A transaction reaches code that the chain's nodes have of their own (Base's B20), which is not executed here. */
+  /** A transaction reaches a precompile that only the chain's own nodes have (Base's B20). It is not executed here. */
   | { kind: 'nativePrecompile'; blockNumber: bigint; index: number; reason: string }
-  /** The node could not be read; tried again. */
+  /** The node could not be read; it is tried again. */
   | { kind: 'unreadable'; blockNumber: bigint; reason: string }
-  /** Following failed unexpectedly; the next flashblock or head starts from the canonical head again. */
+  /** Following failed unexpectedly. The next flashblock or head starts from the canonical head again. */
   | { kind: 'failed'; reason: string }
-  /** `pending` stands on the canonical head from now on. */
+  /** `pending` is the canonical head from now on. */
   | { kind: 'fallback' }
 
-/** The environment of a pre-confirmed block on its parent; undefined where no rules are known for its time. */
+/** The environment of a pre-confirmed block on its parent; undefined if no rules are known for its timestamp. */
 export function environmentOf(
   { base, blockNumber }: BlockPrefix,
   parent: BlockHeader,

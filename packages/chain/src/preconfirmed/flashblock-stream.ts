@@ -3,31 +3,31 @@ import { ReconnectingSocket } from '../socket/reconnecting-socket.js'
 import { decodeFrame, type Flashblock } from './flashblock.js'
 
 export interface FlashblockStreamOptions {
-  /** Tried in turn: the next one follows when one is lost. */
+  /** URLs of one stream, tried in turn when a connection is lost. */
   urls: readonly string[]
-  /** A connection that stays without any flashblock for so long is given up, answered pings or not. */
+  /** A connection without flashblocks for this long is dropped, even if it answers pings. */
   silenceMs: number
-  /** Bound on one message, decompressed. */
+  /** Most bytes of one message, decompressed. */
   maxMessageBytes: number
   onFlashblock: (flashblock: Flashblock) => void
-  /** Replicas that follow the same stream: frames are published as they came in. */
+  /** Connects replicas that follow the same stream; frames are published as received. */
   relay?: Relay | undefined
-  /** A message that is no flashblock. */
+  /** Called for a message that is not a flashblock. */
   onUndecodable: (reason: string) => void
   onConnected: (url: string) => void
-  /** Called once for each connection that ends, or attempt that fails; the next one follows by itself. */
+  /** Called once per connection that ends or fails. The next attempt starts automatically. */
   onLost: (url: string, reason: string, retryInMs: number) => void
 }
 
-/** The source's name where another replica listens to the stream. */
+/** Source name if another replica listens to the stream. */
 const RELAYED = 'relay:'
 const LONGEST_PAUSE_MS = 5_000
-/** Messages that wait to be decoded; above it the oldest are dropped and show as a gap. */
+/** Most messages queued for decoding. Beyond it the oldest are dropped, which shows as a gap. */
 const MAX_WAITING = 64
 
 /**
- * Follows a Flashblocks WebSocket for as long as it is not closed: it reconnects with backoff and full jitter. Where another
- * replica does that for all, frames are taken from there, and the WebSocket is opened only while none come.
+ * Follows a Flashblocks WebSocket until closed; reconnects with backoff and full jitter. If another replica leads, frames come from it, and
+ * the WebSocket is opened only while none arrive.
  */
 export class FlashblockStream {
   #socket: ReconnectingSocket | undefined
@@ -64,7 +64,7 @@ export class FlashblockStream {
     else if (this.#socket === undefined) this.#connect()
   }
 
-  /** A replica publishes frames: the WebSocket is needed again only once it is silent. */
+  /** A replica publishes frames. The WebSocket is opened only once they stop. */
   #awaitRelayed(): void {
     if (this.#socket !== undefined) {
       this.#disconnect()

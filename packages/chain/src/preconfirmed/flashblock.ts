@@ -12,24 +12,24 @@ import {
   type Withdrawal,
 } from '@upfront/protocol'
 
-/** One message of a Flashblocks stream, decoded: what it adds to the block under construction, and the block so far. */
+/** A decoded message of a Flashblocks stream: what it adds to the block under construction, and the totals of the block so far. */
 export interface Flashblock {
   /** 8 bytes, one per attempt at a block. */
   payloadId: Hex
-  /** From 0; only 0 carries `base`. */
+  /** Starts at 0; only index 0 carries `base`. */
   index: number
   blockNumber: bigint
   base?: FlashblockBase
-  /** EIP-2718 bytes of the transactions that this flashblock adds. */
+  /** EIP-2718 encodings of the transactions that this flashblock adds. */
   transactions: Hex[]
   withdrawals: Withdrawal[]
-  /** The sequencer's own hash of the block so far; not the final one where `state_root` is left out. */
+  /** The sequencer's hash of the block so far. Not the final one if `state_root` is omitted. */
   blockHash: Hash
-  /** Of the whole block so far, as are `receiptsRoot` and `logsBloom`. */
+  /** Total of the block so far, like `receiptsRoot` and `logsBloom`. */
   gasUsed: bigint
   receiptsRoot: Hash
   logsBloom: Hex
-  /** From Isthmus on: of the message passer's storage. Absent where the builder says none. */
+  /** Storage root of the message passer, from Isthmus on. Absent if the builder sends none. */
   withdrawalsRoot?: Hash
 }
 
@@ -40,15 +40,15 @@ export interface FlashblockBase {
   feeRecipient: Address
   prevRandao: Hash
   gasLimit: bigint
-  /** Seconds since 1970. */
+  /** Unix time, seconds. */
   timestamp: bigint
   extraData: Hex
   baseFeePerGas: bigint
 }
 
 /**
- * Decodes the JSON of one message. Fields beyond those that are used are let pass, as builders add their own.
- * @throws DecodeError, which names the field and does not hold the message
+ * Decodes the JSON of one message. Unknown fields are ignored, because builders add their own.
+ * @throws DecodeError, which names the field and does not quote the message
  */
 export function flashblockFromJson(text: string): Flashblock {
   let parsed: unknown
@@ -118,7 +118,7 @@ function quantity(value: unknown, at: string): bigint {
   return BigInt(decodeSecret(value, /^0x[0-9a-fA-F]{1,64}$/, at, 'a hex quantity'))
 }
 
-/** The one field that builders write as a plain number; hex is taken as well. */
+/** The only field that builders write as a plain number; hex is accepted too. */
 function plainNumber(value: unknown, at: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   return quantity(value, at)
@@ -128,8 +128,8 @@ const decompress = promisify(brotliDecompress)
 const OPENING_BRACE = 0x7b
 
 /**
- * Decodes one WebSocket frame: JSON where it starts with `{`, else brotli over JSON.
- * @param maxBytes bound on the JSON text, so that a small frame can't unfold into gigabytes
+ * Decodes one WebSocket frame: JSON if it starts with `{`, otherwise brotli-compressed JSON.
+ * @param maxBytes bound on the JSON text, so that a small frame can't expand to gigabytes
  * @throws DecodeError
  */
 export async function decodeFrame(frame: Uint8Array, maxBytes: number): Promise<Flashblock> {

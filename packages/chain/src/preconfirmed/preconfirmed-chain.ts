@@ -29,38 +29,38 @@ export interface PreconfirmedChainOptions {
   executor: PreconfirmationExecutor
   driver: Pick<Driver, 'run' | 'readAhead'>
   observe: (event: PreconfirmedEvent) => void
-  /** Called with what `pending` is from now on, whenever that is another snapshot. */
+  /** Called with each new snapshot of `pending`. */
   onSnapshot?: (snapshot: PreconfirmedSnapshot) => void
-  /** Bound on one execution, reads included. */
+  /** Time limit of one execution, including reads. */
   executionTimeoutMs: number
 }
 
 const RETRY_MS = 100
-/** Values read again as soon as there is a new head, in a few HTTP requests. */
+/** Most values prefetched for a new head, in a few HTTP requests. */
 const READ_AHEAD = 4_096
-/** Values of state that the transactions of a block may need. */
+/** Most values of state that one block's transactions may read. */
 const MOST_READS = 1_000_000
 
 /**
- * Keeps the executed blocks equal to what the flashblocks and the node's head say they should be. Whatever comes in changes
- * only what is desired; one loop compares that with what is executed, drops what no longer fits and executes what is missing.
+ * Keeps the executed blocks in line with the received flashblocks and the node's head. Every input only changes the desired chain. One loop
+ * compares it with the executed blocks, drops what no longer fits and executes what is missing.
  */
 export class PreconfirmedChain {
   readonly #store = new FlashblockStore()
   readonly #receivedAt = new WeakMap<Flashblock, number>()
   readonly #recentReads = new RecentReads(READ_AHEAD)
-  /** Newest block seen at the node, and the one that `blocks` stand on. */
+  /** The newest block seen at the node, and the block that `blocks` build on. */
   #head: CanonicalBlock
   #base: CanonicalBlock
   #blocks: PreconfirmedBlock[] = []
   #snapshot: PreconfirmedSnapshot | undefined
-  /** The block that stood on the base before this one: the head, or one that it took the place of. */
+  /** The last first block on the old base: the one that became the head, or the one that the head replaced. */
   #overtaken: PreconfirmedBlock | undefined
   #running = false
   #again = false
   #closed = false
   #execution: { canceller: Canceller; blockNumber: bigint } | undefined
-  /** After a coalesced execution failed: flashblocks are executed one by one, to find the first faulty one. */
+  /** Set after executing several flashblocks at once failed: they are executed one by one, to find the first faulty one. */
   #singly = false
   readonly #options: PreconfirmedChainOptions
 
@@ -70,17 +70,17 @@ export class PreconfirmedChain {
     this.#base = head
   }
 
-  /** The newest snapshot; absent where `pending` is the canonical head. */
+  /** The newest snapshot; absent if `pending` is the canonical head. */
   current(): PreconfirmedSnapshot | undefined {
     return this.#snapshot
   }
 
-  /** Whether something that came in is still worked on. */
+  /** Whether an input is still being processed. */
   get isBusy(): boolean {
     return this.#running
   }
 
-  /** What was executed of the block that has become this header, with these transactions; undefined where it was another block. */
+  /** What was executed of the block with this header and these transactions; undefined if another block was executed. */
   executed(header: BlockHeader, transactions: readonly Hash[]): ExecutedPart | undefined {
     for (const block of [this.#blocks[0], this.#overtaken]) {
       const part = block && executedPart(block, header, transactions)
@@ -109,7 +109,7 @@ export class PreconfirmedChain {
     this.#wake()
   }
 
-  /** The connection was lost: the newest block may miss its end. */
+  /** Reports a lost connection: the newest block may miss its last flashblocks. */
   onInterrupted(): void {
     this.#store.interrupt()
   }
@@ -141,7 +141,7 @@ export class PreconfirmedChain {
     }
   }
 
-  /** Brings what is executed one step closer to what is desired. */
+  /** Brings the executed chain one step closer to the desired one. */
   async #step(): Promise<void> {
     this.#adoptHead()
     const desired = this.#store.desiredChain(this.#base.header)
@@ -153,7 +153,7 @@ export class PreconfirmedChain {
     await this.#executeTransactions(next)
   }
 
-  /** Moves `blocks` from their old base to the node's head, where the head is the block that was pre-confirmed. */
+  /** Moves `blocks` from their old base to the node's head, if the head is the block that was pre-confirmed. */
   #adoptHead(): void {
     const head = this.#head
     const base = this.#base
@@ -176,7 +176,7 @@ export class PreconfirmedChain {
     this.#blocks = same && above[0]?.environment.parentHash === head.header.hash ? above : []
   }
 
-  /** Reads at the new head what the last blocks read, before its flashblocks need it. */
+  /** Reads at the new head what recent blocks read, before its flashblocks need it. */
   #readAhead(head: BlockHeader): void {
     const reads = this.#recentReads.all()
     if (reads.length === 0) return
@@ -212,7 +212,7 @@ export class PreconfirmedChain {
     this.#options.onSnapshot?.(this.#snapshot)
   }
 
-  /** The flashblocks to execute next: all that one block lacks, as the newest counts and the checks are cumulative. */
+  /** The flashblocks to execute next: all that one block lacks, because only the newest is shown and its totals are cumulative. */
   #nextExecution(desired: BlockPrefix[]): { prefix: BlockPrefix; from: number; to: number; at: number } | undefined {
     for (const [at, prefix] of desired.entries()) {
       const from = (this.#blocks[at]?.index ?? -1) + 1
@@ -290,7 +290,7 @@ export class PreconfirmedChain {
     }
   }
 
-  /** One faulty flashblock is left out with all that follows it; of several, the first faulty one is looked for. */
+  /** Drops a faulty flashblock and all that follow it. If several were executed, finds the first faulty one. */
   #refuse(
     { prefix, from, to }: { prefix: BlockPrefix; from: number; to: number },
     reason: string,

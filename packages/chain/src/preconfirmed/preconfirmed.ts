@@ -13,7 +13,7 @@ const RULES_TIMEOUT_MS = 5_000
 const START_RETRY_MS = 1_000
 
 export interface PreconfirmedOptions extends Omit<PreconfirmedChainOptions, 'observe' | 'onSnapshot' | 'rules'> {
-  /** WebSocket URLs of one stream, tried in turn; none: `pending` is the node's. */
+  /** WebSocket URLs of one stream, tried in turn. Without them, `pending` is the node's pending block. */
   urls?: readonly string[] | undefined
   silenceMs: number
   maxMessageBytes: number
@@ -21,25 +21,25 @@ export interface PreconfirmedOptions extends Omit<PreconfirmedChainOptions, 'obs
   observe: (event: FollowerEvent) => void
 }
 
-/** For `/health/ready`: where `pending` stands just now. */
+/** State of `pending` for `/health/ready`. */
 export interface FollowerStatus {
   connected: boolean
   head?: bigint
-  /** The block under construction and its newest flashblock; absent where `pending` is the canonical head. */
+  /** The block under construction and its newest flashblock; absent if `pending` is the canonical head. */
   blockNumber?: bigint
   flashblock?: number
-  /** Milliseconds since that flashblock came in. */
+  /** Milliseconds since that flashblock arrived. */
   ageMs?: number
 }
 
-/** What one request takes for `pending`, from the first time that it asks on. */
+/** The snapshot that one request uses for `pending`, fixed when it first asks. */
 export interface PendingView {
   snapshot?: PreconfirmedSnapshot | 'none' | undefined
 }
 
-/** The block under construction, as a stream of Flashblocks tells of it, on the heads of the chain. */
+/** The block under construction as a Flashblocks stream describes it, on top of the chain's heads. */
 export class Preconfirmed {
-  /** What was wrong with the stream lately. */
+  /** Recent faults of the stream. */
   readonly faults = new StreamFaults()
   #state: PreconfirmedChain | undefined
   #stream: FlashblockStream | undefined
@@ -58,7 +58,7 @@ export class Preconfirmed {
     chain.carrying.executedPart = (header, transactions) => this.#state?.executed(header, transactions)
   }
 
-  /** Follows the stream, where there is one, from when the chain's rules are known until it is closed. */
+  /** Follows the stream, if one is configured, once the chain's rules are known. */
   async start(): Promise<void> {
     const { urls } = this.#options
     if (urls === undefined) return
@@ -77,24 +77,24 @@ export class Preconfirmed {
     this.#leave = this.#chain.listen(({ head, reorganised }) => this.#onHead(head, reorganised, rules, urls))
   }
 
-  /** Whether a stream is followed at all: without one `pending` is the node's. */
+  /** Whether a stream is configured. Without one, `pending` is the node's pending block. */
   get enabled(): boolean {
     return this.#options.urls !== undefined
   }
 
-  /** What `pending` is for this request; absent where it is the canonical head. */
+  /** The snapshot of `pending` for this request; absent if it is the canonical head. */
   snapshotFor(view: PendingView): PreconfirmedSnapshot | undefined {
     view.snapshot ??= this.#state?.current() ?? 'none'
     return view.snapshot === 'none' ? undefined : view.snapshot
   }
 
-  /** Calls back with what `pending` is, whenever that is another snapshot. @returns what ends it */
+  /** Calls back with each new snapshot of `pending`. @returns a function that stops it */
   onSnapshot(listener: (snapshot: PreconfirmedSnapshot) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Absent where no stream is followed. */
+  /** Absent if no stream is followed. */
   status(): FollowerStatus | undefined {
     if (!this.enabled) return undefined
     const snapshot = this.#state?.current()

@@ -1,7 +1,7 @@
 import { readKey, type StateRead } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 
-/** The values that were read last, each once: what one block reads, the next one mostly reads again. */
+/** The most recently read values, without duplicates: the next block reads mostly the same ones. */
 export class RecentReads {
   readonly #reads: LRUCache<string, StateRead>
 

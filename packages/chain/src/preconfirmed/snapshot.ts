@@ -1,18 +1,18 @@
 import type { BlockHeader, Hash, Hex } from '@upfront/protocol'
 import type { OpeningBlock, PendingBlock, PinnedState, StateLayer } from '@upfront/simulation'
 
-/** A block under construction, as far as it has been executed. Never mutated: the next flashblock makes a new one. */
+/** The executed part of a block under construction. Immutable: the next flashblock creates a new one. */
 export interface PreconfirmedBlock extends PendingBlock {
   payloadId: Hex
-  /** Of the newest flashblock in it. */
+  /** Index of its newest flashblock. */
   index: number
-  /** One for each execution, oldest first. */
+  /** One per execution, oldest first. */
   layers: readonly StateLayer[]
 }
 
 /**
- * What `pending` is as of one flashblock: a canonical head and the blocks that stand on it. Immutable, so that whoever holds
- * it reads one state, one environment and one list of transactions.
+ * `pending` as of one flashblock: a canonical head and the blocks on top of it. Immutable, so that its holder sees one consistent state,
+ * environment and list of transactions.
  */
 export interface PreconfirmedSnapshot {
   head: BlockHeader
@@ -20,7 +20,7 @@ export interface PreconfirmedSnapshot {
   blocks: readonly [PreconfirmedBlock, ...PreconfirmedBlock[]]
   /** The head's state with all layers of `blocks`. */
   state: PinnedState
-  /** Milliseconds since 1970 when its newest flashblock came in. */
+  /** When its newest flashblock arrived, Unix time in milliseconds. */
   receivedAt: number
 }
 
@@ -29,15 +29,15 @@ export function newestBlock(snapshot: PreconfirmedSnapshot): PreconfirmedBlock {
   return snapshot.blocks.at(-1) as PreconfirmedBlock
 }
 
-/** The block that the one under construction follows: the head, or a pre-confirmed block as far as it is known. */
+/** Parent of the block under construction: the head, or a pre-confirmed block. */
 export function parentOfNewest(snapshot: PreconfirmedSnapshot): BlockHeader {
   const below = snapshot.blocks.at(-2)
   return below ? headerOf(below, newestBlock(snapshot).environment.parentHash, snapshot.head) : snapshot.head
 }
 
 /**
- * A pre-confirmed block as a header: what sealing it will bring is left as it is in `head`.
- * @param hash its final hash, as the block after it names it
+ * A pre-confirmed block as a header. Fields that only sealing determines are taken from `head`.
+ * @param hash its final hash, as the next block names it
  */
 export function headerOf(block: PreconfirmedBlock, hash: Hash, head: BlockHeader): BlockHeader {
   const { number, timestamp, parentHash, gasLimit, feeRecipient, prevRandao, extraData } = block.environment
@@ -62,7 +62,7 @@ export function headerOf(block: PreconfirmedBlock, hash: Hash, head: BlockHeader
   }
 }
 
-/** The block under construction as the first simulated block takes it on. */
+/** The block under construction as the parameters of the first simulated block. */
 export function openingOf(snapshot: PreconfirmedSnapshot): OpeningBlock & { gasLimit: bigint } {
   const { timestamp, gasLimit, feeRecipient, prevRandao, baseFeePerGas, parentBeaconBlockRoot } =
     newestBlock(snapshot).environment

@@ -1,6 +1,6 @@
 import type { PreconfirmedEvent } from './flashblock-store.js'
 
-/** What happens to a stream of flashblocks and to the chain that it is laid over. */
+/** Events of a Flashblocks stream and of the pre-confirmed chain. */
 export type FollowerEvent =
   | PreconfirmedEvent
   | { kind: 'connected'; url: string }
@@ -11,21 +11,21 @@ export type FollowerEvent =
 
 const KINDS = ['gap', 'mismatch', 'nativePrecompile', 'differs', 'lost', 'undecodable'] as const
 
-/** What was wrong with the stream, or with what it showed: see `FollowerEvent`. Neither URLs nor reasons, which the log has. */
+/** A fault of the stream or of its contents: see `FollowerEvent`. Contains neither URLs nor reasons; the log has them. */
 export interface StreamFault {
   kind: (typeof KINDS)[number]
   block?: string
   flashblock?: number
-  /** ISO 8601. */
+  /** ISO 8601 time. */
   at: string
 }
 
 const MOST_KEPT = 20
 
-/** The last faults of the stream, oldest first: one of a kind for each block. */
+/** The most recent faults, oldest first; at most one of a kind per block. */
 export class StreamFaults {
   #kept: StreamFault[] = []
-  /** Connected in the middle of a block: what came before is not missing, it was never to come. */
+  /** Whether we just connected, possibly in the middle of a block. Its earlier flashblocks are not missing: they are never sent again. */
   #isJoining = true
 
   note(event: FollowerEvent): void {

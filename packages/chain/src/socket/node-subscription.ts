@@ -2,28 +2,28 @@ import { ReconnectingSocket } from './reconnecting-socket.js'
 
 export interface NodeSubscriptionOptions {
   url: string
-  /** Of `eth_subscribe`. */
+  /** Parameters of `eth_subscribe`. */
   params: unknown[]
-  /** A connection on which nothing comes for so long is given up; asked each time, as the chain's pace is learnt. */
+  /** A connection on which nothing arrives for this long is dropped. Called each time, because the chain's pace is learnt. */
   silenceMs: () => number
-  /** What the node sent, as JSON-RPC has it. */
+  /** The subscription's `result`, as the node sent it. */
   onResult: (result: unknown) => void
-  /** The node took the subscription: it tells of what follows. */
+  /** The node confirmed the subscription. */
   onSubscribed: () => void
-  /** Called once for each connection that ends, or can't be made; the next attempt follows by itself. */
+  /** Called once per connection that ends or fails. The next attempt starts automatically. */
   onLost: (reason: string) => void
 }
 
 const HANDSHAKE_MS = 5_000
 const LONGEST_PAUSE_MS = 10_000
-/** A header or a transaction, with room to spare: block bodies are not sent here. */
+/** Enough for a header or a transaction; block bodies are not sent here. */
 const MOST_BYTES = 1024 * 1024
 
-/** One subscription at a node until it is closed; it is made again on each new connection. */
+/** One subscription at a node until closed. It is renewed on each new connection. */
 export class NodeSubscription {
   readonly #options: NodeSubscriptionOptions
   readonly #socket: ReconnectingSocket
-  /** Its id on this connection; undefined until the node took the subscription. */
+  /** Subscription id on this connection; undefined until the node confirmed it. */
   #subscribed: string | undefined
 
   constructor(options: NodeSubscriptionOptions) {

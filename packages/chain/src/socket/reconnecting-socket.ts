@@ -1,25 +1,25 @@
 import { WebSocket } from 'ws'
 
 export interface ReconnectingSocketOptions {
-  /** The URL of the first connection is `urlOf(0)`, of the second `urlOf(1)`. */
+  /** URL of the nth connection, counted from 0. */
   urlOf: (connection: number) => string
   handshakeTimeoutMs: number
-  /** Of one message. */
+  /** Most bytes of one message. */
   maxMessageBytes: number
   longestPauseMs: number
-  /** A connection on which {@link ReconnectingSocket.heard} is not called for so long is given up; asked each time. */
+  /** A connection on which {@link ReconnectingSocket.heard} is not called for this long is dropped. Called each time. */
   silenceMs: () => number
-  /** What does not come, as the reason names it. */
+  /** What the connection is expected to send, for the reason of a loss. */
   awaited: string
   onOpen: (url: string) => void
   onMessage: (data: Buffer) => void
-  /** Called once for each connection that ends, or can't be made; the next one follows by itself. */
+  /** Called once per connection that ends or fails. The next attempt starts automatically. */
   onLost: (url: string, reason: string, retryInMs: number) => void
 }
 
 const FIRST_PAUSE_MS = 100
 
-/** A WebSocket client until it is closed: it connects again after growing pauses with full jitter. */
+/** A WebSocket client that reconnects until closed, after growing pauses with full jitter. */
 export class ReconnectingSocket {
   readonly #options: ReconnectingSocketOptions
   #socket: WebSocket | undefined
@@ -36,13 +36,13 @@ export class ReconnectingSocket {
     this.#socket?.send(text)
   }
 
-  /** What the connection is for has come: it is good, and waits for the next. */
+  /** Reports that expected data arrived: resets the backoff and the silence timer. */
   heard(): void {
     this.#failures = 0
     this.#awaitNext()
   }
 
-  /** Gives the connection up for another one. */
+  /** Closes this connection and opens another one. */
   giveUp(reason: string): void {
     this.#reason = reason
     this.#socket?.terminate()
@@ -94,7 +94,7 @@ export class ReconnectingSocket {
   }
 }
 
-/** Without the library's own words where they may name the URL, which may hold a key. */
+/** Omits the library's message if it may contain the URL, which may hold a key. */
 function reasonOf(error: Error): string {
   if ('code' in error) return String(error.code)
   return /^Unexpected server response: \d{3}$/.test(error.message) ? error.message : 'the connection failed'
