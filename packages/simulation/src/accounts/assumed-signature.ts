@@ -2,24 +2,24 @@ import type { Address, Hex, StateOverride } from '@upfront/protocol'
 import type { CallRecord, Frame } from '../engine/call-record.js'
 import { SELECTORS } from './entry-point.js'
 
-/** What is taken for granted of a validation: that its signature is right, or that it passes as a whole. */
+/** What a run assumes about a validation: that its signature is valid, or that the whole validation passes. */
 export type Assumed = 'signature' | 'validation'
 
-/** Whose validation is asked. */
+/** Whose validation is called. */
 export type Validator = 'account' | 'paymaster'
 
-/** Where the answer's word with the signature's verdict stands. */
+/** Byte offset, in the return data, of the word with the signature's verdict. */
 const VERDICT_AT = { account: 0, paymaster: 32 }
 const SELECTOR = { account: SELECTORS.validateUserOp, paymaster: SELECTORS.validatePaymasterUserOp }
 const LOW_160 = `73${'ff'.repeat(20)}`
 const DELEGATED = '0xef0100'
 
 /**
- * Overrides with which a validation's verdict on its signature is taken for a right one, so that what comes after it can be seen. Code stands
- * in front of the contract that gave the verdict (of a proxy, what it delegates to; moved to another address, it runs as ever) and changes
- * nothing but that verdict in an answer to the EntryPoint.
+ * State overrides that make a validation with an invalid signature return a valid verdict, so that the rest of the operation can be
+ * simulated. The contract that returned the verdict (behind a proxy: the implementation) moves to another address; code in its place
+ * forwards every call and changes only that verdict, only towards the EntryPoint.
  * @param frames of the validation
- * @returns undefined where that contract is made by the operation itself
+ * @returns undefined if the operation itself creates that contract
  */
 export function assumedSignature(
   validator: Validator,
@@ -38,7 +38,7 @@ export function assumedSignature(
   ]
 }
 
-/** The contract whose code decides: the last that the call is handed on to as it is. */
+/** The contract whose code returns the verdict: the last one in the chain of DELEGATECALLs with unchanged input. */
 function deciding(frames: readonly Frame[], { accounts }: CallRecord): { address: Address; code: Hex } | undefined {
   let [deciding] = frames
   for (const frame of frames.slice(1)) {
@@ -55,16 +55,16 @@ function deciding(frames: readonly Frame[], { accounts }: CallRecord): { address
   return own === undefined || own === '0x' ? undefined : { address: delegate, code: own }
 }
 
-/** An address that nobody has. */
+/** An unused address. */
 function movedTo(address: Address): Address {
   return `0x5eed4337${address.slice(10)}`
 }
 
-// Instructions in hex; PUSH0 is left out, as some chains lack it.
+// Instructions in hex. No PUSH0: some chains lack it.
 const RETURN_IT = '3d6000f3'
 const REVERT_WITH_IT = '3d6000fd'
 
-/** Hands every call on; where the EntryPoint asked for a validation, a verdict of 1 (the signature is not right) becomes 0. */
+/** Forwards every call. If the EntryPoint called the validation, a verdict of 1 (invalid signature) becomes 0. */
 function forgiving(validator: Validator, moved: Address, entryPoint: Address): Hex {
   const at = VERDICT_AT[validator].toString(16).padStart(2, '0')
   // MLOAD(at) & (2^160 - 1) == 1
@@ -76,7 +76,7 @@ function forgiving(validator: Validator, moved: Address, entryPoint: Address): H
     { jumpIf: 'answered' },
     REVERT_WITH_IT,
     { label: 'answered' },
-    // … AND …
+    // The EntryPoint called the validation, and the verdict is 1.
     `${isAsked(SELECTOR[validator], entryPoint)}${isRefused}16`,
     { jumpIf: 'refused' },
     RETURN_IT,
@@ -85,9 +85,9 @@ function forgiving(validator: Validator, moved: Address, entryPoint: Address): H
   ])
 }
 
-/** Hands every call on but that of the EntryPoint for a validation, which pays what is missing and passes. */
+/** Forwards every call except the EntryPoint's validation call: that one pays `missingAccountFunds` and returns 0. */
 function passing(moved: Address, entryPoint: Address): Hex {
-  // CALL(gas, caller, missingAccountFunds), whatever it answers.
+  // CALL(gas, caller, missingAccountFunds), result ignored.
   const pay = '6000600060006000604435335af150'
   return assembled([
     isAsked(SELECTORS.validateUserOp, entryPoint),
@@ -103,14 +103,14 @@ function passing(moved: Address, entryPoint: Address): Hex {
   ])
 }
 
-/** Copies the input, delegates it, copies what comes back; leaves whether it did not fail. */
+/** Copies the calldata, DELEGATECALLs, copies the return data; leaves the success flag on the stack. */
 function handOn(moved: Address): string {
   const copyInput = '366000600037'
   const copyAnswer = '3d600060003e'
   return `${copyInput}6000600036600073${moved.slice(2)}5af4${copyAnswer}`
 }
 
-/** Leaves whether the caller is the EntryPoint and the input begins with the selector. */
+/** Leaves on the stack whether the caller is the EntryPoint and the calldata begins with the selector. */
 function isAsked(selector: Hex, entryPoint: Address): string {
   return `3373${entryPoint.slice(2)}1460003560e01c63${selector.slice(2)}1416`
 }

@@ -5,7 +5,7 @@ type Viem = Pick<
   'decodeErrorResult' | 'decodeFunctionResult' | 'encodeFunctionData' | 'keccak256'
 >
 
-/** What a contract is asked and answers, by its ABI. */
+/** Encodes calls and decodes results and errors by a contract's ABI. */
 export class ContractAbi {
   readonly #viem: Viem
   readonly #abi: unknown
@@ -15,7 +15,7 @@ export class ContractAbi {
     this.#abi = abi
   }
 
-  /** Loads it once, when it is first needed: loading viem takes long. @param source human-readable */
+  /** Returns a loader that parses the ABI on first use, because loading viem is slow. @param source human-readable ABI */
   static of(source: readonly string[]): () => Promise<ContractAbi> {
     let made: Promise<ContractAbi> | undefined
     return () => {
@@ -28,7 +28,7 @@ export class ContractAbi {
     return this.#viem.encodeFunctionData({ abi: this.#abi, functionName, args } as never)
   }
 
-  /** Undefined where the data is laid out otherwise. */
+  /** Returns undefined if the data does not match the ABI. */
   result(functionName: string, data: Hex): unknown {
     try {
       return this.#viem.decodeFunctionResult({ abi: this.#abi, functionName, data } as never)
@@ -37,7 +37,7 @@ export class ContractAbi {
     }
   }
 
-  /** The arguments of an error of the contract's; undefined where the data is none. */
+  /** The arguments of one of the contract's errors; undefined if the data is none of them. */
   errorArguments(data: Hex): readonly unknown[] | undefined {
     try {
       return (this.#viem.decodeErrorResult({ abi: this.#abi, data } as never) as { args?: readonly unknown[] }).args

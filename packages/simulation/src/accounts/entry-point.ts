@@ -23,13 +23,13 @@ export const SELECTORS = {
   depositTo: '0xb760faf9',
 } as const satisfies Record<string, Hex>
 
-/** `UserOperationEvent(bytes32,address,address,uint256,bool success,uint256 actualGasCost,uint256 actualGasUsed)`, in its data the last four. */
+/** `UserOperationEvent(bytes32,address,address,uint256,bool success,uint256 actualGasCost,uint256 actualGasUsed)`; data: the last four. */
 export const USER_OPERATION_EVENT = '0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f'
 
-/** Who sends the bundle and is compensated for it: an account of nobody's, with enough. */
+/** Sends the bundle and receives the compensation: an unused address, funded by overrides. */
 export const BUNDLER: Address = '0xb0d1e40000000000000000000000000000004337'
 
-/** An operation with every limit and price that it runs with. */
+/** An operation with every limit and price filled in. */
 export type PricedOperation = UserOperation &
   Required<
     Pick<
@@ -45,7 +45,7 @@ export type PricedOperation = UserOperation &
 
 export const entryPointAbi = ContractAbi.of(SOURCE)
 
-/** Input of `handleOps` with this operation alone. */
+/** Calldata of `handleOps` for this single operation. */
 export function handleOps(abi: ContractAbi, operation: PricedOperation): Hex {
   return abi.encode('handleOps', [[packed(operation)], BUNDLER])
 }
@@ -54,7 +54,7 @@ export function getUserOpHash(abi: ContractAbi, operation: PricedOperation): Hex
   return abi.encode('getUserOpHash', [packed(operation)])
 }
 
-/** Why the EntryPoint refused an operation: `AA24 signature error`; undefined where it said something else. */
+/** The EntryPoint's reason for refusing an operation, such as `AA24 signature error`; undefined if the data is no such error. */
 export function refusalIn(abi: ContractAbi, data: Hex): { reason: string; inner?: Hex } | undefined {
   const [, reason, inner] = (abi.errorArguments(data) ?? []) as [bigint?, string?, Hex?]
   return reason === undefined ? undefined : { reason, ...(inner !== undefined && { inner }) }

@@ -5,28 +5,28 @@ import { type PricedOperation, USER_OPERATION_EVENT } from './entry-point.js'
 import type { OperationFrames } from './operation-frames.js'
 import type { BrokenRule } from './validation-rules.js'
 
-/** A user operation as the call that carries it out. */
+/** A user operation as a `handleOps` call. */
 export interface OperationCall {
   call: Call
   overrides: StateOverride[]
   operation: PricedOperation
   entryPoint: Address
-  /** As it is, whatever is assumed of the signature. */
+  /** Its validation frames without anything assumed. */
   validation: OperationFrames
-  /** It names no limit for its call: what is left of a high one is charged in part, which says nothing. */
+  /** The operation names no `callGasLimit`. The EntryPoint's penalty on unused gas would then depend on our default. */
   isOpen: boolean
-  /** Nobody signed it. */
+  /** The operation has no signature. */
   isUnsigned: boolean
-  /** What the run takes for granted. */
+  /** What the run assumes about the validation. */
   assumed: { account?: Assumed; paymaster?: 'signature' }
-  /** Undefined where the EntryPoint gives none. */
+  /** Undefined if the EntryPoint returned no hash. */
   userOpHash: Hex | undefined
   rules: BrokenRule[]
-  /** Why the EntryPoint refuses it, whatever is assumed. */
+  /** The EntryPoint's refusal, present if the operation fails even with those assumptions. */
   refusal?: { reason: string; inner?: Hex }
 }
 
-/** Limits that suffice, as ERC-7769 names them; one that was not found is absent. */
+/** Sufficient gas limits, in ERC-7769's names. A limit that was not found is absent. */
 export type OperationGas = Partial<
   Record<
     | 'preVerificationGas'
@@ -38,7 +38,7 @@ export type OperationGas = Partial<
   >
 >
 
-/** What the EntryPoint says that an operation came to. */
+/** The data of `UserOperationEvent`. */
 export interface OperationEvent {
   success: boolean
   /** Wei. */
@@ -46,7 +46,7 @@ export interface OperationEvent {
   actualGasUsed: bigint
 }
 
-/** Undefined where it did not come to that. @param record of its bundle, with frames */
+/** Undefined if the EntryPoint emitted no event. @param record of the `handleOps` call, with frames */
 export function operationEvent({ frames }: CallRecord, entryPoint: Address): OperationEvent | undefined {
   const [top] = frames
   if (top === undefined || top.reverted || top.halt !== undefined) return undefined

@@ -2,9 +2,9 @@ import type { Hex, UserOperation } from '@upfront/protocol'
 import { type Frame, hasFailed } from '../engine/call-record.js'
 import { SELECTORS } from './entry-point.js'
 
-/** What the EntryPoint called for an operation: each a frame with all below it. Absent where it was not come to. */
+/** The calls that the EntryPoint made for an operation, each with all frames below it. Absent if not reached. */
 export interface OperationFrames {
-  /** From the EntryPoint's SenderCreator on. */
+  /** Starts at the EntryPoint's SenderCreator. */
   creation?: Frame[]
   account?: Frame[]
   paymaster?: Frame[]
@@ -12,7 +12,7 @@ export interface OperationFrames {
   postOp?: Frame[]
 }
 
-/** @param frames of `handleOps` with this operation alone */
+/** @param frames of `handleOps` with this single operation */
 export function operationFrames(
   frames: readonly Frame[],
   { sender, paymaster }: Pick<UserOperation, 'sender' | 'paymaster'>,
@@ -20,7 +20,7 @@ export function operationFrames(
   const [top] = frames
   if (top === undefined) return {}
   const begins: Partial<Record<keyof OperationFrames, number>> = {}
-  /** The frame of depth 1 that the next ones are below. */
+  /** The frame of depth 1 that contains the following frames. */
   let inner: Frame | undefined
   for (const [index, frame] of frames.entries()) {
     const { depth, to, input, from } = frame
@@ -44,17 +44,17 @@ function below(frames: readonly Frame[], from: number): Frame[] {
   return frames.slice(from, end === -1 ? frames.length : end)
 }
 
-/** What a validation answered: https://eips.ethereum.org/EIPS/eip-4337#validation */
+/** The decoded return value of a validation: https://eips.ethereum.org/EIPS/eip-4337#validation */
 export interface ValidationData {
   signature: 'valid' | 'invalid' | 'aggregated'
   aggregator?: Hex
   /** Seconds since 1970. */
   validAfter?: bigint
-  /** Seconds since 1970; absent: without end. */
+  /** Seconds since 1970; absent if there is no end. */
   validUntil?: bigint
 }
 
-/** @param word index of the answer's word; undefined where there is none */
+/** @param word index of the word in the return data @returns undefined if the data has no such word */
 export function validationData(frame: Frame | undefined, word: number): ValidationData | undefined {
   if (frame === undefined || hasFailed(frame)) return undefined
   const from = 2 + word * 64

@@ -9,12 +9,12 @@ import { operationFrames, type ValidationData, validationData } from './operatio
 import type { SafeCall } from './safe-call.js'
 import type { BrokenRule } from './validation-rules.js'
 
-/** What a validation came to, as it is. */
+/** The result of a validation, without anything assumed. */
 export interface ShownValidation {
   status: Hex
-  /** `missing`: a stand-in of 65 bytes was given in its place. */
+  /** `missing`: the operation has no signature; a 65-byte dummy was used. */
   signature?: ValidationData['signature'] | 'missing'
-  /** What all that follows takes for granted. */
+  /** What the rest of the simulation assumes about it. */
   assumed?: Assumed
   gasUsed: Hex
   aggregator?: Hex
@@ -23,30 +23,30 @@ export interface ShownValidation {
   error?: string
 }
 
-/** A part of the execution. */
+/** The result of the execution or of `postOp`. */
 export interface ShownPart {
   status: Hex
   gasUsed: Hex
   returnData: Hex
   error?: string
-  /** What it moved and approved, where the request asks for asset changes. */
+  /** Transfers and approvals of this part, if the request asks for asset changes. */
   transfers?: AssetChanges['transfers']
   approvals?: AssetChanges['approvals']
 }
 
-/** A user operation beside the call that carries it out. */
+/** A user operation's details, next to the result of its `handleOps` call. */
 export interface ShownOperation {
   userOpHash?: Hash
   sender: Address
   entryPoint: Address
-  /** 1: the EntryPoint took it, and its execution succeeded. */
+  /** 1 if the EntryPoint accepted it and its execution succeeded. */
   status: Hex
-  /** Why the EntryPoint refuses it, whatever is assumed: `AA21 didn't pay prefund`. */
+  /** The EntryPoint's refusal despite the assumptions, such as `AA21 didn't pay prefund`. */
   refusal?: string
-  /** Of the factory and the account. */
+  /** Of the account, deployment by its factory included. */
   validation?: ShownValidation
   paymaster?: ShownValidation & { address: Address }
-  /** Of ERC-7562, those that the validation breaks. */
+  /** ERC-7562 rules that the validation breaks. */
   brokenRules: BrokenRule[]
   execution?: ShownPart
   postOp?: ShownPart
@@ -56,29 +56,29 @@ export interface ShownOperation {
   gasLimits?: OperationGas
 }
 
-/** A Safe's transaction beside the call that carries it out. */
+/** A Safe transaction's details, next to the result of its `execTransaction` call. */
 export interface ShownSafeTransaction {
   safe: Address
   version: string
   safeTxHash: Hash
   nonce: Hex
-  /** The Safe's own: transactions with nonces below have to come first. */
+  /** The Safe's current nonce. Transactions with lower nonces have to be executed first. */
   nextNonce: Hex
   threshold: Hex
   /** In ascending order. */
   owners: Address[]
   guard?: Address
-  /** Whether it was asked. */
+  /** Whether the guard was called. */
   isGuarded: boolean
-  /** 1: its owners' call succeeded; where it fails, the Safe's own call may not. */
+  /** 1 if the owners' call succeeded. `execTransaction` may succeed even if that call fails. */
   status: Hex
   error?: string
 }
 
-/** Words for the data of a revert, where they are known. */
+/** Decodes revert data to a message, if it is known. */
 export type Explain = (data: Hex) => Promise<string | undefined>
 
-/** @param asked about what the call moved, where assets are wanted */
+/** @param asked questions about what the call moved, if assets are wanted */
 export async function shownOperation(
   made: OperationCall,
   record: CallRecord,
@@ -189,7 +189,7 @@ export async function shownSafeTransaction(
   const { safe, to } = transaction
   const [top] = frames
   const isDone = top !== undefined && !hasFailed(top) && /1$/.test(top.output)
-  // Below the Safe's proxy, its code makes the owners' call.
+  // The Safe's singleton, called by its proxy, makes the owners' call.
   const failed = frames.find((frame) => frame.depth > 0 && frame.depth <= 2 && frame.to === to && hasFailed(frame))
   const error = isDone || top === undefined ? undefined : await wordsFor(failed ?? top, explain)
   return {

@@ -1,6 +1,6 @@
 import type { Address, Call, Hash, SafeTransaction, StateOverride } from '@upfront/protocol'
 
-/** A Safe's transaction as the call that carries it out. */
+/** A Safe transaction as an `execTransaction` call. */
 export interface SafeCall {
   call: Call
   overrides: StateOverride[]
@@ -8,10 +8,10 @@ export interface SafeCall {
   version: string
   safeTxHash: Hash
   nonce: bigint
-  /** The Safe's next. */
+  /** The Safe's current nonce. */
   nextNonce: bigint
   threshold: bigint
   owners: Address[]
-  /** Absent: it has none. */
+  /** Absent if the Safe has no guard. */
   guard?: Address
 }

@@ -17,7 +17,7 @@ const facts: RuleFacts = {
   ...{ entryPoint: ENTRY_POINT, sender: SENDER, staked: new Set<Address>(), accountExisted: true, keccak256 },
 }
 
-/** The rules that an account breaks by reading these slots of a token, where it hashed these words with its own address. */
+/** The rules that an account breaks if it reads these slots of a token after hashing these words with its own address. */
 function brokenBy(slots: readonly bigint[], hashed: readonly bigint[]) {
   const uses = {
     ...{ opcodes: [], writes: [], transientReads: [], transientWrites: [], inspected: [], named: [] },

@@ -4,29 +4,29 @@ import { haltMessage } from '../present/halt-message.js'
 import { SELECTORS } from './entry-point.js'
 import type { OperationFrames } from './operation-frames.js'
 
-/** Who answers for what happens in a part of the validation. */
+/** The entity responsible for a part of the validation. */
 export type Entity = 'factory' | 'account' | 'paymaster'
 
-/** A rule of ERC-7562 that a validation breaks: bundlers drop such an operation. */
+/** An ERC-7562 rule that a validation breaks. Bundlers drop such an operation. */
 export interface BrokenRule {
-  /** `OP-011`: https://eips.ethereum.org/EIPS/eip-7562 */
+  /** Such as `OP-011`, see https://eips.ethereum.org/EIPS/eip-7562 */
   rule: string
   entity: Entity
-  /** Whose code breaks it. */
+  /** The contract whose code breaks it. */
   contract: Address
-  /** What it did: an opcode's name, a slot, an address. */
+  /** The offending opcode, slot or address. */
   what: string
 }
 
-/** What the rules ask of the chain. */
+/** Facts about the chain that the rules depend on. */
 export interface RuleFacts {
   entryPoint: Address
   sender: Address
   factory?: Address
   paymaster?: Address
-  /** Entities with a stake at the EntryPoint, locked for a day at least. How high it has to be is each bundler's own. */
+  /** Entities with a stake at the EntryPoint, locked for at least a day. The minimum stake is each bundler's own setting. */
   staked: ReadonlySet<Address>
-  /** Whether the account was there before. */
+  /** Whether the account was deployed before the operation. */
   accountExisted: boolean
   keccak256(bytes: Hex): Hash
 }
@@ -55,17 +55,17 @@ const BANNED = new Map<number, string>([
 const GAS = 0x5a
 const CREATE = 0xf0
 const CREATE2 = 0xf5
-/** Only for entities with a stake. */
+/** Allowed for staked entities only. */
 const BALANCES = new Map([
   [0x31, 'BALANCE'],
   [0x47, 'SELFBALANCE'],
 ])
-/** 1 to 9, and RIP-7212's. */
+/** Precompiles 0x01 to 0x09, and RIP-7212's at 0x100. */
 const isCorePrecompile = (address: Address) => BigInt(address) <= 9n || BigInt(address) === 0x100n
-/** Slots that belong to a mapping's entry. */
+/** Slots after a mapping entry's hash that count as associated storage. */
 const ASSOCIATED = 128n
 
-/** The rules that the validation of an operation breaks, each once for its contract, in the order in which they were broken. */
+/** The rules that an operation's validation breaks, in order, each listed once per contract. */
 export function brokenRules(found: OperationFrames, record: CallRecord, facts: RuleFacts): BrokenRule[] {
   const broken = new Map<string, BrokenRule>()
   const associations = new Associations(record.preimages, facts.keccak256)
@@ -77,7 +77,7 @@ export function brokenRules(found: OperationFrames, record: CallRecord, facts: R
     }
     judgeFrames(entity, address, frames, associations, facts, report)
   }
-  // The SenderCreator's own frame is the EntryPoint's.
+  // The SenderCreator's own frame belongs to the EntryPoint.
   judge('factory', facts.factory, found.creation?.slice(1))
   judge('account', facts.sender, found.account)
   judge('paymaster', facts.paymaster, found.paymaster)
@@ -103,7 +103,7 @@ function judgeFrames(
 ): void {
   const isStaked = facts.staked.has(address)
   let creations = 0
-  /** Below a frame of the EntryPoint everything is its own. */
+  /** Frames below a call to the EntryPoint are the EntryPoint's own. */
   let ofEntryPoint = Number.POSITIVE_INFINITY
   for (const frame of frames) {
     const { depth, from, to = from, kind, value = 0n, uses } = frame
@@ -152,7 +152,7 @@ function judgeCall({ from, to = from, input, isPrecompile }: Frame, facts: RuleF
   if (input !== '0x' && !input.startsWith(SELECTORS.depositTo)) report('OP-054', from, input.slice(0, 10))
 }
 
-/** @returns the rule that is broken by a slot of an account */
+/** @returns the rule that an access to this slot breaks */
 function storageRule(
   entity: Entity,
   address: Address,
@@ -178,7 +178,7 @@ function storageRule(
   return home === address && entity !== 'account' ? 'STO-031' : associations.has(address, slot) ? 'STO-032' : 'STO-033'
 }
 
-/** Which slots belong to whom: the address itself, and what follows the hash of something that begins with it. */
+/** Associated storage (ERC-7562): slot A itself, and slots keccak256(A x) + n with n up to 128. */
 class Associations {
   readonly #preimages: readonly Hex[]
   readonly #keccak256: RuleFacts['keccak256']
@@ -193,7 +193,7 @@ class Associations {
     const at = BigInt(slot)
     if (at === BigInt(address)) return true
     const hashes = this.#of(address)
-    // The last that is no greater: of all of them the nearest below.
+    // Binary search for the greatest hash that is not above the slot.
     let [from, to] = [-1, hashes.length]
     while (to - from > 1) {
       const middle = (from + to) >> 1
@@ -203,7 +203,7 @@ class Associations {
     return from >= 0 && at - hashes[from]! <= ASSOCIATED
   }
 
-  /** In ascending order. */
+  /** Hashes of preimages that begin with the address, in ascending order. */
   #of(address: Address): bigint[] {
     const known = this.#hashes.get(address)
     if (known !== undefined) return known
@@ -218,7 +218,7 @@ class Associations {
   }
 }
 
-/** Of `validatePaymasterUserOp`'s first answer. */
+/** Length of the `context` that `validatePaymasterUserOp` returned. */
 function contextLength(output: Hex): bigint {
   const offset = Number(BigInt(`0x${output.slice(2, 66) || '0'}`))
   const from = 2 + offset * 2

@@ -17,12 +17,12 @@ import {
 
 type Token = Exclude<Asset, { type: 'native' }>
 
-/** Questions of one request at most; each is asked after its call, and where that is shown before it. */
+/** Limit of questions per request. Each is asked after its call and, if the value before is shown, before it. */
 const MOST_QUESTIONS = 256
 
 const UNNAMED = { symbol: undefined, decimals: undefined }
 
-/** An asset as it is shown. `symbol` and `decimals` are the token's own words. */
+/** An asset as shown. `symbol` and `decimals` are what the token itself returns. */
 export interface ShownAsset {
   type: Asset['type']
   address?: Address
@@ -32,24 +32,24 @@ export interface ShownAsset {
 }
 
 /**
- * Whether a contract's own view, asked before and after the call, says what its logs do. `unknown`: it did not answer, or the request has
- * more to ask than is asked.
+ * Whether the contract's view functions, called before and after the call, confirm its logs. `unknown`: the view did not answer, or the
+ * request's limit of questions was reached.
  */
 export type Confirmation = 'agrees' | 'disagrees' | 'unknown'
 
 export interface AssetChanges {
-  /** What frames and logs tell. A log is a contract's word: see `balances` for what came of it. */
+  /** From frames and logs. A log is only the contract's claim: `balances` shows the effect. */
   transfers: (ShownAsset & { from: Address; to: Address; amount: Hex })[]
-  /** Of everybody who has part in a transfer. */
+  /** For every account that sends or receives in a transfer. */
   balances: (ShownAsset & {
     account: Address
     before?: Hex
     after?: Hex
-    /** What transfers come to, negative with a sign. */
+    /** Sum of the transfers, signed. */
     transferred: string
     confirmation: Confirmation
   })[]
-  /** ERC-721: who owns it. */
+  /** Owners of ERC-721 tokens. */
   owners: (ShownAsset & { before?: Address; after?: Address; told: Address; confirmation: Confirmation })[]
   approvals: ShownApproval[]
 }
@@ -64,19 +64,19 @@ export interface ShownApproval {
   approved?: boolean
   expiration?: Hex
   permit2?: Address
-  /** What the contract says after the call: an amount, or for an operator 0 or 1. */
+  /** What the contract returns after the call: an amount, or 0 or 1 for an operator approval. */
   after?: Hex
   confirmation: Confirmation
 }
 
-/** A call's events, and what is asked about them. */
+/** A call's events, and the questions about them. */
 export interface AssetQuestions {
   events: AssetEvents
   questions: Question[]
 }
 
 /**
- * What to ask to confirm what the calls of a request moved and approved.
+ * The questions that confirm the transfers and approvals of a request's calls.
  * @param records of all calls, with frames
  */
 export function assetQuestions(records: readonly CallRecord[]): AssetQuestions[] {
@@ -115,7 +115,7 @@ export function probesOf(asked: readonly AssetQuestions[], places: readonly Pick
   })
 }
 
-/** @param asked what `assetQuestions` made @param records of the same calls, with the answers; state where native balances are wanted */
+/** @param asked result of `assetQuestions` @param records of the same calls, with the answers; with state if native balances are wanted */
 export function assetChanges(asked: readonly AssetQuestions[], records: readonly CallRecord[]): AssetChanges[] {
   const metadata = new Map<Address, { symbol: string | undefined; decimals: number | undefined }>()
   const answers = asked.map(({ questions }, index) => {
@@ -156,7 +156,7 @@ export function assetChanges(asked: readonly AssetQuestions[], records: readonly
   })
 }
 
-/** Every token and account that a transfer or approval names, ERC-721's by the token alone. */
+/** Every token and account that a transfer or approval names; for ERC-721 the token alone. */
 function holdings({ transfers }: AssetEvents): [Token, Address][] {
   return transfers.flatMap(({ asset, from, to }): [Token, Address][] => {
     if (asset.type === 'native') return []
@@ -170,7 +170,7 @@ function tokensIn({ transfers, approvals }: AssetEvents): Set<Address> {
   return new Set([...moved, ...approvals.map(({ token }) => token)])
 }
 
-/** From the state itself: they can't be told otherwise. Of the sender a fee may be gone too. */
+/** From the recorded state, so always confirmed. The sender's balance may also have paid the fee. */
 function nativeBalances({ transfers }: AssetEvents, record: CallRecord | undefined): AssetChanges['balances'] {
   const sums = new Map<Address, bigint>()
   for (const { asset, from, to, amount } of transfers) {
@@ -235,7 +235,7 @@ function ownersOf(
   }
   return [...last.values()].map(({ asset, first, told }) => {
     const probed = ask(holdingOf(asset, told))
-    // `ownerOf` of what nobody owns reverts.
+    // `ownerOf` reverts for a token without owner.
     const before = addressOf(probed.before) ?? (first === ZERO_ADDRESS ? ZERO_ADDRESS : undefined)
     const after = addressOf(probed.after) ?? (told === ZERO_ADDRESS ? ZERO_ADDRESS : undefined)
     const isKnown = before !== undefined && after !== undefined
@@ -257,7 +257,7 @@ function shownApproval(approval: AssetApproval, { after }: Probed, show: (asset:
   switch (approval.kind) {
     case 'erc20': {
       const { amount } = approval
-      // The call may have spent part of it since: no contradiction.
+      // A lower allowance is no contradiction: the call may have spent part of it.
       const holds = word === undefined ? undefined : word <= amount
       return { ...shared, amount: toQuantity(amount), ...answered, confirmation: confirmed(holds) }
     }

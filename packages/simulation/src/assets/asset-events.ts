@@ -4,13 +4,13 @@ import { type AssetApproval, type AssetTransfer, approvalIn, transfersByLogs } f
 import { allowanceOf } from './questions.js'
 
 export interface AssetEvents {
-  /** Native ones in the order of their frames, then those of logs. */
+  /** Native transfers in frame order, then those from logs. */
   transfers: AssetTransfer[]
-  /** The last of each owner, spender and asset. */
+  /** The last approval for each owner, spender and asset. */
   approvals: AssetApproval[]
 }
 
-/** What a call moved and approved, as its frames and logs tell; what reverted is left out. */
+/** What a call moved and approved, from its frames and logs. Reverted frames are left out. */
 export function assetEvents({ frames }: Pick<CallRecord, 'frames'>): AssetEvents {
   const lasting = lastingFrames(frames)
   const logs = lasting.flatMap((frame) => frame.logs)

@@ -85,7 +85,7 @@ describe('transfersByLogs', () => {
       log(WITHDRAWAL, [B], [amount]),
     ])
     const transfers = transfersByLogs(logs)
-    // Every second deposit is one of the transfers.
+    // Every second deposit also has a transfer.
     expect(transfers).toHaveLength(5_000 + 2_500 + 5_000)
     expect(transfers.slice(5_000, 5_002)).toMatchObject([
       { from: B, to: ZERO, amount: 0n },

@@ -1,12 +1,12 @@
 import { type Address, type Hash, type Hex, ZERO_ADDRESS } from '@upfront/protocol'
 
-/** What is held: the chain's own currency, or a token. */
+/** The native currency, or a token. */
 export type Asset =
   | { type: 'native' }
   | { type: 'erc20'; address: Address }
   | { type: 'erc721' | 'erc1155'; address: Address; tokenId: bigint }
 
-/** A transfer. The zero address stands for minting and burning. */
+/** A transfer. The zero address as sender means minting, as recipient burning. */
 export interface AssetTransfer {
   asset: Asset
   from: Address
@@ -15,7 +15,7 @@ export interface AssetTransfer {
   amount: bigint
 }
 
-/** Who may spend what. */
+/** An allowance or an operator approval. */
 export type AssetApproval =
   | { kind: 'erc20'; token: Address; owner: Address; spender: Address; amount: bigint }
   | { kind: 'erc721'; token: Address; owner: Address; spender: Address; tokenId: bigint }
@@ -37,7 +37,7 @@ export interface EmittedLog {
   data: Hex
 }
 
-/** Topics: keccak256 of what stands beside them. */
+/** Event topics: keccak256 of the signatures in the comments. */
 const TOPIC = {
   /** Transfer(address,address,uint256) */
   transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
@@ -53,9 +53,9 @@ const TOPIC = {
   approval: '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925',
   /** ApprovalForAll(address,address,bool) */
   approvalForAll: '0x17307eab39ab6107e8899845ad3d59bd9653f200f220920489ca2b5937696c31',
-  /** Approval(address,address,address,uint160,uint48), of Permit2 */
+  /** Permit2's Approval(address,address,address,uint160,uint48) */
   permit2Approval: '0xda9fa7c1b00402c17d0161b249b1ab8bbec047c5a52207b9c112deffd817036b',
-  /** Permit(address,address,address,uint160,uint48,uint48), of Permit2 */
+  /** Permit2's Permit(address,address,address,uint160,uint48,uint48) */
   permit2Permit: '0xc6a377bfc4eb120024a8ac08eef205be16b817020812c73223e81d1bdb9708ec',
 } as const
 
@@ -65,7 +65,7 @@ const APPROVALS = new Set<Hash | undefined>([
 
 const WORD = 64
 
-/** The transfers that a log tells of; none where it is no event of a token, or not laid out as one. */
+/** The transfers in a log; none if it is not a token's event or its data is malformed. */
 export function transfersIn({ address, topics, data }: EmittedLog): AssetTransfer[] {
   const [event, first, second, third] = topics
   switch (event) {
@@ -113,17 +113,17 @@ export function transfersIn({ address, topics, data }: EmittedLog): AssetTransfe
   }
 }
 
-/** The transfers that logs tell of, those of wrapped tokens' deposits and withdrawals last. */
+/** The transfers in logs; deposits and withdrawals of wrapped tokens come last. */
 export function transfersByLogs(logs: readonly EmittedLog[]): AssetTransfer[] {
   const plain = logs.filter((log) => !isWrapping(log)).flatMap(transfersIn)
   const wrapped = logs.filter(isWrapping).flatMap(transfersIn)
   if (wrapped.length === 0) return plain
-  // Some wrapped tokens tell of a deposit twice: as a deposit, and as a transfer from nobody.
+  // Some wrapped tokens log a deposit twice: as Deposit, and as a Transfer from the zero address.
   const told = new Set(plain.map(keyOf))
   return [...plain, ...wrapped.filter((transfer) => !told.has(keyOf(transfer)))]
 }
 
-/** The approval that a log tells of. */
+/** The approval in a log, if it is one. */
 export function approvalIn({ address, topics, data }: EmittedLog): AssetApproval | undefined {
   const [event, first, second, third] = topics
   if (first === undefined || second === undefined || !APPROVALS.has(event)) return undefined
@@ -173,7 +173,7 @@ function wordsOf(data: Hex): bigint[] {
   )
 }
 
-/** An array of words whose offset stands at this place. */
+/** The array of words whose offset is in this word. */
 function listAt(words: readonly bigint[], place: number): bigint[] | undefined {
   const offset = words[place]
   if (offset === undefined || offset % 32n !== 0n || offset / 32n >= BigInt(words.length)) return undefined

@@ -3,19 +3,19 @@ import type { CallRecord, Frame } from '../engine/call-record.js'
 import type { AssetQuestions } from './asset-changes.js'
 import { decimalsIn, decimalsOf } from './questions.js'
 
-/** A selector and three words, as `ERC20InsufficientBalance(address,uint256,uint256)` has. */
+/** Length of a selector and three words, as in `ERC20InsufficientBalance(address,uint256,uint256)`. */
 const ERROR_OF_THREE = 2 + 2 * (4 + 3 * 32)
-/** More digits than the largest amount has. */
+/** A uint256 has at most 78 digits. */
 const MOST_DECIMALS = 77
 
-/** What a call's error tells, and in which units. */
+/** The token that a call's error comes from, and its decimals. */
 export interface FailedToken {
-  /** The error's data, as every frame on its way passed it on. */
+  /** The error's data. Every frame on its way passed it on unchanged. */
   error: Hex
   decimals: number
 }
 
-/** Asks the contract whose error it is for its decimals, of each call whose error may speak of a token's amounts. */
+/** For each call whose error may name token amounts, adds a question for the decimals of the contract that raised it. */
 export function askFailedTokens(asked: readonly AssetQuestions[], records: readonly CallRecord[]): void {
   for (const [index, { questions }] of asked.entries()) {
     const token = tokenThatFailed(records[index]!)
@@ -25,7 +25,7 @@ export function askFailedTokens(asked: readonly AssetQuestions[], records: reado
   }
 }
 
-/** @param asked what `askFailedTokens` added to @param record of the same call, with the answers */
+/** @param asked with the question of `askFailedTokens` @param record of the same call, with the answers */
 export function failedToken({ questions }: AssetQuestions, record: CallRecord): FailedToken | undefined {
   const token = tokenThatFailed(record)
   if (token === undefined) return undefined
@@ -35,7 +35,7 @@ export function failedToken({ questions }: AssetQuestions, record: CallRecord): 
   return decimals === undefined || decimals > MOST_DECIMALS ? undefined : { error: record.frames[0]!.output, decimals }
 }
 
-/** The contract whose state the failing code works on: of a proxy, itself and not its implementation. */
+/** The contract whose storage the failing code uses: behind a proxy, the proxy. */
 function tokenThatFailed({ frames }: CallRecord): Address | undefined {
   const [top] = frames
   if (top === undefined || !top.reverted || top.output.length !== ERROR_OF_THREE) return undefined
@@ -47,7 +47,7 @@ function tokenThatFailed({ frames }: CallRecord): Address | undefined {
   return token
 }
 
-/** The last frame that one called, where its error is the caller's. */
+/** The caller's last inner frame, if its error is the caller's. */
 function passedOnBy(frames: readonly Frame[], caller: number): number | undefined {
   const { depth, output } = frames[caller]!
   let last: number | undefined

@@ -1,11 +1,11 @@
 import type { Address, Hex } from '@upfront/protocol'
 import type { Asset, AssetApproval } from './events.js'
 
-/** A view of a contract: what is asked of it by a probe. */
+/** A view call that a probe makes. */
 export interface Question {
   to: Address
   input: Hex
-  /** Of what it was before the call nothing is shown. */
+  /** Asked only after the call: the value before is not shown. */
   isAfter?: true
 }
 
@@ -23,7 +23,7 @@ const SELECTOR = {
 
 const MOST_SYMBOL = 32
 
-/** How much an account has of a token; of ERC-721, who owns it. */
+/** `balanceOf` an account; for ERC-721 `ownerOf` the token. */
 export function holdingOf(asset: Exclude<Asset, { type: 'native' }>, account: Address): Question {
   const { address: to } = asset
   switch (asset.type) {
@@ -36,7 +36,7 @@ export function holdingOf(asset: Exclude<Asset, { type: 'native' }>, account: Ad
   }
 }
 
-/** What an approval says, as the contract itself has it. */
+/** The view that confirms an approval. */
 export function allowanceOf(approval: AssetApproval): Question {
   const { owner, spender } = approval
   switch (approval.kind) {
@@ -59,7 +59,7 @@ export function decimalsOf(to: Address): Question {
   return after(to, `0x${SELECTOR.decimals}`)
 }
 
-/** The first word of an answer. */
+/** The first word of the return data. */
 export function wordOf(answer: Hex | undefined): bigint | undefined {
   return answer === undefined || answer.length < 66 ? undefined : BigInt(answer.slice(0, 66))
 }
@@ -68,15 +68,15 @@ export function addressOf(answer: Hex | undefined): Address | undefined {
   return answer === undefined || answer.length < 66 ? undefined : `0x${answer.slice(26, 66)}`
 }
 
-/** Decimals that a token may have: what `uint8` holds. */
+/** A token's decimals, if they fit in `uint8`. */
 export function decimalsIn(answer: Hex | undefined): number | undefined {
   const word = wordOf(answer)
   return word === undefined || word > 255n ? undefined : Number(word)
 }
 
 /**
- * A symbol, as a string or as 32 bytes, of 32 characters at most. Whoever made the token chose it: control and formatting characters, which
- * can make a text look like another, are left out.
+ * A symbol of at most 32 characters, returned as string or bytes32. It is untrusted: control and formatting characters, which can disguise
+ * text, are removed.
  */
 export function symbolIn(answer: Hex | undefined): string | undefined {
   if (answer === undefined || answer.length < 66) return undefined

@@ -2,15 +2,15 @@ import { decodeFixedBytes, decodeQuantity, malformed, UpstreamFault } from '@upf
 import { type BlockHeader, blockHeaderFromRpc, DecodeError, type Hash } from '@upfront/protocol'
 import type { OpeningBlock } from './pinned-block.js'
 
-/** A node's own block under construction. */
+/** The node's own pending block. */
 export interface NodePendingBlock {
   number: bigint
   parentHash: Hash
-  /** Fields that the node gives; some nodes answer null for those that are known only when the block is sealed. */
+  /** Some nodes return null for fields that are known only after sealing. */
   environment: OpeningBlock
 }
 
-/** A sealed block as `eth_getBlockBy…` answers it. @throws UpstreamFault, of kind `null` where there is no block */
+/** Decodes a sealed block from `eth_getBlockBy…`. @throws UpstreamFault, of kind `null` if there is no such block */
 export function headerFromRpc(block: unknown): BlockHeader {
   if (block === null) throw malformed('a block', null)
   try {
@@ -21,7 +21,7 @@ export function headerFromRpc(block: unknown): BlockHeader {
   }
 }
 
-/** A block under construction as `eth_getBlockByNumber("pending")` answers it. @throws UpstreamFault */
+/** Decodes the block from `eth_getBlockByNumber("pending")`. @throws UpstreamFault */
 export function pendingFromRpc(block: unknown): NodePendingBlock {
   const fields = asBlock(block)
   const bytes = (length: number) => (value: unknown) => decodeFixedBytes(value, length)

@@ -4,13 +4,12 @@ import { type BlockHeader, toQuantity } from '@upfront/protocol'
 
 const TRANSACTION_BYTES = 1024 * 1024
 
-/** `setL1BlockValuesJovian()`, whose last two bytes are the scalar. */
+/** `setL1BlockValuesJovian()`; its last two bytes are the scalar. */
 const JOVIAN_ATTRIBUTES = /^0x3db6be2b(?:[0-9a-f]{2})*([0-9a-f]{4})$/
 
 /**
- * The DA footprint's scalar as the attributes deposit of an OP-stack block set it
- * (https://specs.optimism.io/protocol/jovian/exec-engine.html). A node that has pruned the state of the block still tells it.
- * Undefined where the node doesn't offer the transaction, or the block has no such deposit.
+ * The DA footprint scalar that an OP-stack block's attributes deposit set (https://specs.optimism.io/protocol/jovian/exec-engine.html).
+ * Works on nodes that have pruned the block's state. Undefined if the node does not serve the transaction, or it is no such deposit.
  * @throws UpstreamError, or the signal's reason
  */
 export async function daFootprintScalar(

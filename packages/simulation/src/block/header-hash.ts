@@ -1,7 +1,7 @@
 import type { BlockHeader, Hash, Hex } from '@upfront/protocol'
 import { keccak256, numberToHex, toRlp } from 'viem'
 
-/** A block's hash from all fields of its header but `hash`, in the order of the forks that added them. */
+/** A block's hash, from all header fields except `hash`, in the order in which forks added them. */
 export function headerHash(header: Omit<BlockHeader, 'hash'>): Hash {
   const fields = [
     header.parentHash,

@@ -3,9 +3,9 @@ import { malformed } from '@upfront/node'
 import { type Hash, ZERO_HASH } from '@upfront/protocol'
 
 /**
- * A digest of what identifies the state of a node's block under construction. No single field does: the hash is often null, and
- * anvil's state root is zero. Some nodes move the block's time on every second; that alone is no other state where a state root
- * or an empty block shows it. @throws UpstreamFault
+ * A digest that identifies the state of the node's pending block. No single field does: the hash is often null, and anvil's state root is
+ * zero. Some nodes advance the timestamp every second; it is ignored if a state root or an empty block shows that the state is the same.
+ * @throws UpstreamFault
  */
 export function pendingIdentity(block: unknown): Hash {
   if (typeof block !== 'object' || block === null) throw malformed('a block', block)

@@ -1,11 +1,11 @@
 import { type CallLimits, passThrough, type UpstreamClient, UpstreamError, UpstreamRefusal } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
 
-/** A node that refuses is not asked for so long; one that could not be asked, or whose list was false, for a minute. */
+/** How long a node is not asked again: 10 minutes after it refused, one minute after a failed request or a wrong list. */
 const REFUSAL_LASTS_MS = 600_000
 const FAULT_LASTS_MS = 60_000
 
-/** The node's lists of what blocks access and change (EIP-7928). */
+/** Fetches block access lists (EIP-7928) from the node. */
 export class AccessLists {
   readonly #client: Pick<UpstreamClient, 'call'>
   #pausedUntil = 0
@@ -15,13 +15,13 @@ export class AccessLists {
   }
 
   /**
-   * JSON of the block's list, as the node says; undefined where it does not serve it.
+   * The block's list as JSON, unverified; undefined if the node does not serve it.
    * @throws or rejects with the signal's reason
    */
   async of(block: Hash, limits: CallLimits): Promise<string | undefined> {
     if (this.#pausedUntil > performance.now()) return undefined
     try {
-      // Its hash tells whether it is the block's list.
+      // No retries: the list is checked by its hash, and the block can be executed instead.
       const options = { attempts: 1, isShown: false }
       const list = await passThrough(this.#client, 'eth_getBlockAccessList', [block], limits, options)
       return list === 'null' ? undefined : list
@@ -33,7 +33,7 @@ export class AccessLists {
     }
   }
 
-  /** Has the node not asked for so many milliseconds. */
+  /** Stops asking the node for this many milliseconds. */
   pause(ms = FAULT_LASTS_MS): void {
     this.#pausedUntil = performance.now() + ms
   }

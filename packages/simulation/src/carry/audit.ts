@@ -9,19 +9,19 @@ import { readKey } from '../engine/state.js'
 export interface CarriedAuditOptions {
   driver: Pick<Driver, 'readAtNode'>
   everyMs: number
-  /** Whether the first block that is carried is looked at without waiting. */
+  /** Whether the first carried block is audited without waiting. */
   auditsFirst?: boolean | undefined
   onConfirmed: (header: BlockHeader, values: number) => void
-  /** The node's value of what was carried is another. */
+  /** Called when the node's value differs from the carried one. */
   onContradicted: (header: BlockHeader, detail: string) => void
 }
 
 const TIMEOUT_MS = 10_000
 
-/** Now and then reads from the node, at their block, values that a block was carried with: written by it, or by others before. */
+/** Periodically compares carried values with the node's: values that the block wrote, and older ones. */
 export class CarriedAudit {
   readonly #options: CarriedAuditOptions
-  /** The newest block that was carried. */
+  /** The newest carried block. */
   #newest: { header: BlockHeader; sample: readonly Sampled[] } | undefined
   #timer: NodeJS.Timeout | undefined
   #hasLooked = false
@@ -32,7 +32,7 @@ export class CarriedAudit {
     this.#timer = setInterval(() => void this.#look(), options.everyMs).unref()
   }
 
-  /** What a block was carried with. */
+  /** Remembers a sample of a block's carried values. */
   note(header: BlockHeader, sample: readonly Sampled[]): void {
     if (sample.length === 0) return
     this.#newest = { header, sample }
@@ -64,7 +64,7 @@ export class CarriedAudit {
       const { read, value } = sample[wrong]!
       this.#options.onContradicted(header, `${readKey(read)} is ${value} here, ${values[wrong]} at the node`)
     } catch {
-      // The node could not be asked, or the block is gone: the next audit looks at another.
+      // The node could not be asked, or the block is gone: the next audit takes another block.
     } finally {
       this.#underWay = undefined
     }

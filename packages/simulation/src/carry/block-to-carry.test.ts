@@ -3,7 +3,7 @@ import { aHeader } from '../../test/fixtures.js'
 import type { ChainRules, EthereumFork, OpFork } from '../plan/chain-rules.js'
 import { carryRules } from './block-to-carry.js'
 
-/** Of a chain where `fork` begins at 100 after what `before` names. */
+/** Rules of a chain that activates `fork` at time 100, after `before`. */
 function rulesOver(stack: ChainRules['stack'], before: EthereumFork | OpFork, fork: EthereumFork | OpFork) {
   const rules: ChainRules = {
     ...{ chainId: 1n, stack, source: 'genesis-file', blobSchedule: [] },

@@ -13,8 +13,8 @@ import type { SealedBlock } from './sealed-block.js'
 import { sealedTransactionFromRpc, withdrawalFromRpc } from './sealed-transaction.js'
 
 /**
- * Forks whose first block says all that it does to the state, by its transactions and system calls; from Amsterdam on the hash of its
- * access list would say otherwise. Canyon places code besides (`placedByFork`); what Base's own do is not known here.
+ * Forks whose first block changes state only by its transactions and system calls. (From Amsterdam on, a wrong access list hash would show
+ * any other change.) Canyon also places code, see `placedByFork`. Base's own forks are left out: their changes are unknown here.
  */
 const PLAIN_FORKS: ReadonlySet<EthereumFork | OpFork> = new Set([
   ...(['shanghai', 'cancun', 'prague', 'osaka', 'amsterdam'] as const),
@@ -22,8 +22,8 @@ const PLAIN_FORKS: ReadonlySet<EthereumFork | OpFork> = new Set([
 ])
 
 /**
- * The rules of a block; undefined where they are not known here, and for the first block of a fork that does more than the block says.
- * @param isPlaced whether what Canyon places is in the state
+ * A block's rules; undefined if they are unknown, and for a fork's first block if the fork changes more state than the block shows.
+ * @param isPlaced whether the code that Canyon places is in the state
  */
 export function carryRules(
   rules: ChainRules,
@@ -48,7 +48,7 @@ function isPlain(before: BlockRules, now: BlockRules, isPlaced: boolean): boolea
   return begin.every((fork) => PLAIN_FORKS.has(fork) || (isPlaced && fork === 'canyon'))
 }
 
-/** The block as an engine executes it. @throws UpstreamFault, UnknownTransactionType */
+/** Converts a block to the form that an engine executes. @throws UpstreamFault, UnknownTransactionType */
 export function blockToCarry(
   { header, transactions, withdrawals }: SealedBlock,
   chain: ChainRules,

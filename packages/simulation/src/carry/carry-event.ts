@@ -1,7 +1,7 @@
 import type { BlockHeader } from '@upfront/protocol'
 import type { Difference } from '../engine/block-carrier.js'
 
-/** What the metrics count and the log says. */
+/** For metrics and the log. */
 export type CarryEvent =
   | {
       kind: 'carried'
@@ -10,44 +10,44 @@ export type CarryEvent =
       written: number
       read: number
       tookMs: number
-      /** By its access list, without executing it. */
+      /** Carried by its access list, without execution. */
       isListed: boolean
     }
-  /** The node's access list of a block is not the one that its header promises: the block is executed. */
+  /** The node's access list does not match the hash in the block's header; the block is executed instead. */
   | { kind: 'listRefused'; header: BlockHeader; detail: string }
-  /** Requests on this block begin with nothing. `isFirst`: no block was left for this reason before. */
+  /** Requests on this block start with an empty cache. `isFirst`: the first block skipped for this reason. */
   | { kind: 'notCarried'; header: BlockHeader; reason: NotCarried; detail: string; isFirst: boolean }
-  /** Carrying takes too long for this chain, or is quick enough again. */
+  /** Carrying slowed down because it takes too long on this chain, or sped up again. */
   | { kind: 'pace'; pace: CarryPace; reason: string }
-  /** The node confirmed values that were carried. */
+  /** The node confirmed carried values. */
   | { kind: 'audited'; header: BlockHeader; values: number }
-  /** The node contradicts what was carried: all of it is dropped, and carrying ends. */
+  /** The node contradicts carried values: all of them are dropped, and carrying stops. */
   | { kind: 'distrusted'; header: BlockHeader; detail: string }
 
 export type NotCarried =
   | Difference
-  /** The block does not follow a head that is known. */
+  /** The block does not follow a known head. */
   | 'orphan'
-  /** It is the first block of a fork that changes state by itself, or its rules are not known here. */
+  /** The first block of a fork that changes state by itself, or a block whose rules are unknown. */
   | 'fork'
-  /** A transaction of a type that is not known here, or a block that makes no sense. */
+  /** An unknown transaction type, or an inconsistent block. */
   | 'undecodable'
-  /** The node could not be read. */
+  /** The node did not answer. */
   | 'unreadable'
   | 'late'
-  /** Blocks before it are still being executed. */
+  /** Earlier blocks are still being executed. */
   | 'behind'
-  /** Carrying stepped down. */
+  /** Carrying is slowed down or off. */
   | 'paused'
   | 'failed'
 
-/** Which blocks are carried. `distrusted`: never again in this process. */
+/** How often blocks are carried. `distrusted`: never again in this process. */
 export type CarryPace = 'each' | 'everySecond' | 'off' | 'distrusted'
 
 export interface CarryStatus {
   pace: CarryPace
-  /** The newest block that was carried. */
+  /** The newest carried block's number. */
   carried?: bigint
-  /** Blocks so far, by what became of them. */
+  /** Number of blocks so far, by result. */
   counts: Readonly<Partial<Record<'carried' | NotCarried, number>>>
 }

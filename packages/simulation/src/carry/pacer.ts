@@ -1,13 +1,13 @@
 import type { CarryPace } from './carry-event.js'
 
-/** So many blocks in a row that took too long, or were executed in vain, slow the pace down. */
+/** Consecutive slow or useless blocks after which the pace slows down. */
 const STREAK = 8
-/** So many in a row that were quick speed it up again. */
+/** Consecutive quick blocks after which it speeds up. */
 const RECOVERED = 64
-/** Off lasts so long. */
+/** How long `off` lasts. */
 const OFF_MS = 300_000
 
-/** Which blocks are carried, by how long that takes. */
+/** Decides which blocks are carried, by how long carrying takes. */
 export class Pacer {
   pace: CarryPace = 'each'
   readonly #onPace: (pace: CarryPace, reason: string) => void
@@ -20,7 +20,7 @@ export class Pacer {
     this.#onPace = onPace
   }
 
-  /** Whether this block shall be carried. It counts as tried then. */
+  /** Whether to carry this block. Counts it as tried. */
   allows(number: bigint, now = performance.now()): boolean {
     if (this.pace === 'distrusted') return false
     if (this.pace === 'off') {
@@ -32,7 +32,7 @@ export class Pacer {
     return true
   }
 
-  /** A block was carried. @param intervalMs between the chain's blocks */
+  /** Records a carried block. @param intervalMs between the chain's blocks */
   took(tookMs: number, intervalMs: number): void {
     if (tookMs > intervalMs / 2) {
       this.useless(`${Math.round(tookMs)} ms of the ${Math.round(intervalMs)} between blocks`)
@@ -43,7 +43,7 @@ export class Pacer {
     if (this.pace === 'everySecond' && this.#good >= RECOVERED) this.#set('each', 'quick enough again')
   }
 
-  /** A block was executed in vain, or it took too long. */
+  /** Records a block whose execution was useless or too slow. */
   useless(reason: string): void {
     this.#good = 0
     this.#bad++

@@ -3,19 +3,19 @@ import { type BlockHeader, type Hash, ZERO_ADDRESS } from '@upfront/protocol'
 import { headerFromRpc } from '../block/block-from-rpc.js'
 import { pendingIdentity } from '../block/pending-identity.js'
 
-/** A sealed block with its transactions, which are looked at only when it is executed. */
+/** A sealed block; its transactions are decoded only when it is executed. */
 export interface SealedBlock {
   header: BlockHeader
   transactions: readonly unknown[]
   withdrawals: readonly unknown[]
 }
 
-/** EIP-7934 allows 10 MB of RLP. */
+/** Response limit. EIP-7934 allows a block 10 MB of RLP. */
 const BLOCK_BYTES = 40 * 1024 * 1024
-/** Of every block since the Merge. */
+/** The nonce of every block since the Merge. */
 const NO_NONCE = '0x0000000000000000'
 
-/** The call that asks for a block with its transactions. Its result is undefined where the node does not serve the block. */
+/** The call for a block with full transactions. The result is undefined if the node does not have the block. */
 export function sealedBlock(block: Hash | 'latest'): UpstreamCall<SealedBlock | undefined> {
   const isHash = block !== 'latest'
   return {
@@ -34,8 +34,8 @@ export function sealedBlock(block: Hash | 'latest'): UpstreamCall<SealedBlock | 
 }
 
 /**
- * The call that asks for the node's own block under construction, as if it were sealed, with `identity` as its hash. geth does not tell its fee
- * recipient, which is nobody unless it was told another. Its result is undefined where the node has another block by now.
+ * The call for the node's own pending block, decoded as if sealed, with `identity` as its hash. geth does not return its fee recipient,
+ * which is the zero address by default. The result is undefined if the node's pending block has changed.
  */
 export function pendingBlock(identity: Hash): UpstreamCall<SealedBlock | undefined> {
   return {
@@ -52,7 +52,7 @@ export function pendingBlock(identity: Hash): UpstreamCall<SealedBlock | undefin
   }
 }
 
-/** A block as `eth_getBlockBy…` with full transactions answers it. @throws UpstreamFault */
+/** Decodes a block with full transactions from `eth_getBlockBy…`. @throws UpstreamFault */
 export function sealedBlockFromRpc(block: unknown): SealedBlock {
   const header = headerFromRpc(block)
   const { transactions, withdrawals = [] } = block as { transactions?: unknown; withdrawals?: unknown }

@@ -5,13 +5,13 @@ import type { SealedTransaction } from '../engine/block-carrier.js'
 const DEPOSIT = 0x7e
 const NEWEST_TYPE = 4
 
-/** A transaction of a type that is not known here: what it does can't be known. */
+/** An unknown transaction type, which can't be executed. */
 export class UnknownTransactionType extends Error {
   override readonly name = 'UnknownTransactionType'
 }
 
 /**
- * A transaction in a block as JSON-RPC shows it. Fields that are not known here are left alone: nodes add some of their own.
+ * Decodes a block's transaction as JSON-RPC returns it. Unknown fields are ignored: nodes add their own.
  * @throws UpstreamFault that names the field; UnknownTransactionType
  */
 export function sealedTransactionFromRpc(value: unknown, index: number): SealedTransaction {
@@ -31,7 +31,7 @@ export function sealedTransactionFromRpc(value: unknown, index: number): SealedT
   if (type === DEPOSIT) {
     return {
       ...common,
-      // The depositor's, which JSON-RPC shows, is not part of it.
+      // JSON-RPC shows the depositor's nonce, which is not part of the deposit.
       nonce: 0n,
       ...{ v: 0n, r: 0n, s: 0n },
       deposit: {
@@ -50,7 +50,7 @@ export function sealedTransactionFromRpc(value: unknown, index: number): SealedT
       chainId: field('chainId', quantity),
       accessList: field('accessList', (given) => list(given ?? [], accessListEntry)),
     }),
-    // What `gasPrice` says of later types is the price that was paid, not a field of theirs.
+    // For later types, `gasPrice` is the effective price, not a field of the transaction.
     ...(type < 2
       ? { gasPrice: field('gasPrice', quantity) }
       : {
@@ -68,12 +68,12 @@ export function sealedTransactionFromRpc(value: unknown, index: number): SealedT
   }
 }
 
-/** Who a node says sent it: a transaction says so by its signature alone. @throws UpstreamFault */
+/** The sender that the node names, unverified: only the signature proves it. @throws UpstreamFault */
 export function senderFromRpc(transaction: unknown): Address {
   return decodeFixedBytes(asObject(transaction, 'a transaction').from, 20)
 }
 
-/** EIP-4895. @throws UpstreamFault that names the field */
+/** Decodes an EIP-4895 withdrawal. @throws UpstreamFault that names the field */
 export function withdrawalFromRpc(value: unknown, index: number): Withdrawal {
   const field = fieldsOf(value, `withdrawals[${index}]`)
   const number = (given: unknown) => decodeQuantity(given, 64)

@@ -37,7 +37,7 @@ const aborted = (signal: CancelSignal) =>
 
 const DONE: Carried = { kind: 'carried', written: 3, sample: [] }
 
-/** A carrier on an engine of the test's own. */
+/** A carrier on a fake engine. */
 function start(options: Partial<StateCarrierOptions> = {}) {
   const events: CarryEvent[] = []
   const asked: { block: BlockToCarry; at: StatePoint }[] = []
@@ -89,7 +89,7 @@ describe('StateCarrier', () => {
 
   it('begins with nothing where it can’t decode a block, or does not know its rules', async () => {
     const { carrier, reasons, events } = start()
-    // Cancun begins with it.
+    // The first Cancun block.
     await carrier.prepare(block(50), block(49))
     await carrier.prepare(block(51), block(50))
     await carrier.prepare(block(52, { transactions: [{ type: '0x55', hash: ZERO_HASH }] }), block(51))

@@ -19,46 +19,46 @@ export interface StateCarrierOptions {
   rules: ChainRules
   engine: BlockCarrier
   driver: Pick<Driver, 'run' | 'readAtNode' | 'onLackOf'>
-  /** Milliseconds between the chain's blocks, as learnt. */
+  /** Measured milliseconds between the chain's blocks. */
   intervalMs: () => number
-  /** Blocks whose list is served need not be executed. */
+  /** Source of block access lists; a block with one is not executed. */
   accessLists?: Pick<AccessLists, 'of' | 'pause'>
-  /** What was executed of this block before it was sealed (Flashblocks). */
+  /** What was already executed of this block before it was sealed (Flashblocks). */
   executed?: (block: SealedBlock, transactions: readonly Hash[]) => ExecutedPart | undefined
   observe: (event: CarryEvent) => void
   /** Milliseconds between audits. Default: a minute. */
   auditEveryMs?: number
-  /** Whether the first block that is carried is audited at once, before anybody has vouched for the node. */
+  /** Whether the first carried block is audited at once, because nothing has confirmed the node yet. */
   auditsFirst?: boolean
 }
 
-/** The first transactions of a block, executed on its parent's state with its opening system calls. */
+/** A block's first transactions, executed on the parent's state after the opening system calls. */
 export interface ExecutedPart {
   layers: readonly StateLayer[]
   receipts: ExecutedReceipt[]
 }
 
-/** A block that was followed before, as far as it matters here. */
+/** A block that was followed before. */
 type Followed = Pick<SealedBlock, 'header'>
 
-/** Blocks that wait for those before them to be executed. */
+/** Limit of blocks waiting for earlier ones to be executed. */
 const MOST_WAITING = 16
-/** Reads that find another value than was carried: so many drop what is held, one more ends carrying. */
+/** Contradicted reads after which the cached state is dropped; one more stops carrying. */
 const MOST_DISPUTES = 3
-/** Values of state that one block may need. */
+/** Limit of state values read for one block. */
 const MOST_READS = 200_000
 const LEAST_TIME_MS = 1_000
-/** Longer than this a block's list is not waited for: the block is executed. */
+/** Timeout for a block's access list; then the block is executed. */
 const MOST_LIST_MS = 2_000
-/** A block whose parent was not carried lacks most of what it reads, and those after it lack little: it may take so many intervals. */
+/** Block intervals allowed for a block whose parent was not carried: it has to read most of its state, later blocks little. */
 const COLD_INTERVALS = 4
 const MOST_TIME_COLD_MS = 30_000
 const AUDIT_EVERY_MS = 60_000
 
 /**
- * Takes the engine's state from block to block: a block whose parent's state is held is executed, and where that comes to what its
- * header says, the parent's values overlaid by what it wrote are its own. Whatever goes wrong, requests on the block begin with
- * nothing, as they would without a carrier.
+ * Carries the engine's state from block to block: executes a block on its parent's cached state, and if the result matches the header,
+ * keeps the parent's values plus the block's writes as the block's state. After any failure, requests on the block start with an empty
+ * cache, as without a carrier.
  */
 export class StateCarrier {
   readonly #options: StateCarrierOptions
@@ -66,9 +66,9 @@ export class StateCarrier {
   readonly #audit: CarriedAudit
   readonly #counts: Record<string, number> = {}
   #carried: bigint | undefined
-  /** The block that was carried last. */
+  /** The block carried last. */
   #newest: Hash | undefined
-  /** Ends when all blocks so far are done with. */
+  /** Settles when all blocks so far are processed. */
   #last: Promise<void> = Promise.resolve()
   #waiting = 0
   #disputes = 0
@@ -87,8 +87,8 @@ export class StateCarrier {
   }
 
   /**
-   * Carries the state of `parent` over to `block`, after the blocks before it. Never rejects: what became of it is observed.
-   * @param parent undefined where the block does not follow a head that is known
+   * Carries the state of `parent` to `block`, after earlier blocks are done. Never rejects; the result is reported as an event.
+   * @param parent undefined if the block does not follow a known head
    */
   prepare(block: SealedBlock, parent: Followed | undefined): Promise<void> {
     if (this.#closed) return Promise.resolve()
@@ -161,7 +161,7 @@ export class StateCarrier {
     }
     const tookMs = performance.now() - began
     if (this.#pacer.pace === 'distrusted') {
-      // The node contradicted a value meanwhile.
+      // The node contradicted a value during the execution.
       this.#options.engine.forget()
       return this.#not(block, 'paused', 'pace: distrusted')
     }
@@ -176,7 +176,7 @@ export class StateCarrier {
     this.#options.observe({ kind: 'carried', header, ...facts })
   }
 
-  /** What came of carrying the block by its list; undefined where that says nothing. */
+  /** Carries the block by its access list; undefined if that is not possible. */
   async #lay({ header }: SealedBlock, parent: Followed, limits: DriveLimits): Promise<Carried | undefined> {
     const { engine, driver, accessLists } = this.#options
     const { hash, number, blockAccessListHash } = header
@@ -211,13 +211,13 @@ export class StateCarrier {
     return driver.run(begin, at, limits, isCold ? driver.onLackOf(block.header, calls, at) : undefined)
   }
 
-  /** Milliseconds that a block may take whose parent was not carried. */
+  /** Time limit in milliseconds for a block whose parent was not carried. */
   #mostCold(intervalMs: number): number {
     const interval = Math.max(intervalMs, 1_000 * Number(this.#options.rules.schedule.blockTime))
     return Math.max(LEAST_TIME_MS, Math.min(COLD_INTERVALS * interval, MOST_TIME_COLD_MS))
   }
 
-  /** What of the block need not be executed again: only where what comes after its transactions needs none of their logs. */
+  /** The part that need not be executed again. Used only if nothing after the transactions needs their logs. */
   #executedOf(block: SealedBlock, { block: { rules }, transactions }: BlockToCarry): ExecutedPart {
     const nothing = { layers: [], receipts: [] }
     if (rules.opFork === undefined) return nothing
@@ -227,7 +227,7 @@ export class StateCarrier {
 
   #differs({ header, ...block }: SealedBlock, { difference, detail }: Carried & { kind: 'differs' }): void {
     if (difference === 'disputed') {
-      // What was read or what was carried is wrong, and it is not known which: neither is kept.
+      // Either the read or the carried value is wrong, and it is unknown which: drop both.
       this.#options.engine.forget()
       this.#disputes++
       if (this.#disputes > MOST_DISPUTES) {

@@ -20,7 +20,7 @@ const abi = parseAbi([
   'event Filled(address indexed maker, string note, uint8 indexed side)',
 ])
 
-/** Does all parts; says how many there were. */
+/** Runs all parts and counts them. */
 function finish<T>(parts: Parts<T>): { value: T; turns: number } {
   for (let turns = 1; ; turns++) {
     const { done, value } = parts.next()
@@ -37,7 +37,7 @@ async function decoderOf(entries: readonly { type: string }[], bytes = 2 ** 20) 
   }
 }
 
-/** Types with values that viem encodes, and what is to be shown of them. */
+/** Types with values for viem to encode, and the expected result. */
 interface Sample {
   parameter: { type: string; name: string; components?: { type: string; name: string }[] }
   value: unknown
@@ -124,7 +124,7 @@ describe('abiDecoder', () => {
       fc.asyncProperty(fc.array(sample, { minLength: 1, maxLength: 3 }), someWords, async (samples, given) => {
         const inputs = samples.map(({ parameter }, at) => ({ ...parameter, name: `a${at}` }))
         const entry = { type: 'function', name: 'f', inputs, outputs: [], stateMutability: 'view' } as const
-        // As long as what viem writes: where an address is missing at the end, it reads one from somewhere before.
+        // Truncated to viem's length: viem would read a missing last address from earlier data.
         const { length } = encodeAbiParameters(
           inputs,
           samples.map(({ value }) => value),
@@ -144,7 +144,7 @@ describe('abiDecoder', () => {
   })
 
   it('keeps to the budget, in turns, however often the data points at the same place', async () => {
-    // Each list of 20 points 20 times at the next one: 20^5 numbers from 106 words.
+    // Each list refers 20 times to the next one, in 5 levels: 20^5 numbers from 106 words.
     const word = (value: number) => value.toString(16).padStart(64, '0')
     const level = word(20) + word(20 * 32).repeat(20)
     const data = `${word(32)}${level.repeat(4)}${word(20)}${word(1).repeat(20)}`
@@ -210,7 +210,7 @@ describe('abiDecoder', () => {
     expect(decoder.call('0x')).toBeUndefined()
     const data = encodeFunctionData({ abi, functionName: 'fill', args: [{ maker: A, amounts: [] }, true] })
     expect(decoder.call(data.slice(0, 80) as `0x${string}`)).toBeUndefined()
-    // Names more words than there are.
+    // Names more words than the data has.
     expect(decoder.call(`0x${data.slice(2, 10)}${'ff'.repeat(96)}`)).toBeUndefined()
   })
 

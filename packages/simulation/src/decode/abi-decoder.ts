@@ -5,8 +5,8 @@ import { type Decoded, type DecodingBudget, decodeParameters } from './abi-value
 import { errorWords } from './error-words.js'
 
 /**
- * Decodes by ABIs. Undefined: they have none of this, or it is laid out otherwise.
- * @throws RpcError -32005 where the budget does not last
+ * Decodes by ABIs. Returns undefined if no entry matches the data.
+ * @throws RpcError -32005 if the budget is exceeded
  */
 export interface AbiDecoder {
   call(input: Hex): Parts<Decoded | undefined>
@@ -18,20 +18,20 @@ export interface AbiDecoder {
 interface Item {
   name: string
   fields: AbiField[]
-  /** Of an event, by position. */
+  /** For each parameter of an event. */
   isIndexed: boolean[]
-  /** Of what is known without an ABI: with the names of its parameters, and whose it is. */
+  /** Set for built-in signatures: the signature with parameter names, and its source. */
   known?: { signature: string; from: string }
 }
 
-/** An ABI that was read: by selector, or by an event's topic, in the order in which they are tried. */
+/** A parsed ABI: candidates by selector or event topic, in the order in which they are tried. */
 export type AbiItems = Record<'function' | 'error' | 'event', ReadonlyMap<string, readonly Item[]>>
 
 /**
- * Reads an ABI. viem is loaded with the first one: loading it takes long.
- * @param abi JSON as compilers write it; entries that are no function, error or event are left aside. Of two with the same selector the
- *   last counts, save where they say whose they are (`from`): then each may be meant
- * @throws RpcError -32602 with the place of an entry that can't be read
+ * Parses an ABI. viem is loaded on first use, because that is slow.
+ * @param abi JSON as compilers write it; entries other than functions, errors and events are skipped. Of two with the same selector the
+ * last one wins, unless they name their source (`from`): then both are kept
+ * @throws RpcError -32602 with the place of an invalid entry
  */
 export async function readAbi(abi: readonly { type: string; from?: string }[]): Promise<AbiItems> {
   const { keccak256, stringToHex } = await import('viem')
@@ -59,7 +59,7 @@ export async function readAbi(abi: readonly { type: string; from?: string }[]): 
   return items
 }
 
-/** @param tables in the order in which they are tried @param budget for all that is decoded */
+/** @param tables in the order in which they are tried @param budget shared by everything that is decoded */
 export function abiDecoder(tables: readonly AbiItems[], budget: DecodingBudget): AbiDecoder {
   const bySelector = (type: 'function' | 'error', data: Hex) =>
     firstThatFits(
@@ -82,7 +82,7 @@ export function abiDecoder(tables: readonly AbiItems[], budget: DecodingBudget):
   }
 }
 
-/** `(address to, (uint256 id, bytes data)[] items)` */
+/** Such as `(address to, (uint256 id, bytes data)[] items)`. */
 function written(parameters: readonly AbiParameter[]): string {
   const one = ({ type, name, components }: AbiParameter) => {
     const text = String(type)
@@ -96,7 +96,7 @@ function isIndexed({ indexed }: AbiParameter): boolean {
   return indexed === true
 }
 
-/** By the first table that has something that fits; of what is known without an ABI others may fit as well. */
+/** The first match. If it is a built-in signature, lists other matches too. */
 function* firstThatFits(
   found: readonly (readonly Item[] | undefined)[],
   decode: (item: Item) => Parts<Record<string, unknown>>,
@@ -115,7 +115,7 @@ function* firstThatFits(
   return undefined
 }
 
-/** Contracts write what they like: what does not fit is not decoded. */
+/** Contract data is arbitrary: undefined if it does not match. */
 function* whereItFits({ name }: Item, decode: () => Parts<Record<string, unknown>>): Parts<Decoded | undefined> {
   try {
     return { name, args: yield* decode() }
@@ -125,7 +125,7 @@ function* whereItFits({ name }: Item, decode: () => Parts<Record<string, unknown
   }
 }
 
-/** @param topics without the one that names the event */
+/** @param topics without topic 0 */
 function* decodeLog(
   { fields, isIndexed: indexed }: Item,
   topics: readonly Hash[],
@@ -149,7 +149,7 @@ function* decodeLog(
   return Object.fromEntries(values)
 }
 
-/** Of what takes more than a word the topic is a hash. */
+/** A topic of a dynamic or composite type is only its hash. */
 function* decodeTopic(field: AbiField, topic: Hash, budget: DecodingBudget): Parts<unknown> {
   if (isDynamicType(field.type) || field.type.kind !== 'word') {
     budget.take(topic.length)

@@ -1,4 +1,4 @@
-/** An ABI type, read once. */
+/** A parsed ABI type. */
 export type AbiType =
   | { kind: 'word'; read: (word: string) => string | boolean }
   | { kind: 'bytes' | 'string' }
@@ -6,12 +6,12 @@ export type AbiType =
   | { kind: 'tuple'; fields: AbiField[]; isDynamic: boolean }
 
 export interface AbiField {
-  /** Its position where the ABI does not name it. */
+  /** Its position if the ABI has no name. */
   name: string
   type: AbiType
 }
 
-/** A parameter as compilers write it. Nothing of it is checked yet. */
+/** A parameter as compilers write it, unchecked. */
 export interface AbiParameter {
   type?: unknown
   name?: unknown
@@ -19,17 +19,17 @@ export interface AbiParameter {
   components?: unknown
 }
 
-/** Of one name or type, and of all parameters of an ABI together: what compilers write is far below. */
+/** Limits per name or type, and for all parameters of an ABI. Real ABIs are far below. */
 const MOST_CHARACTERS = 256
 const MOST_PARAMETERS = 20_000
 
-/** Reads the types of one ABI. */
+/** Parses the types of one ABI. */
 export class AbiTypes {
   #parameters = 0
 
   /**
-   * @returns the fields, and the types as a selector is made of them
-   * @throws TypeError where something is not as compilers write it, or takes no bytes
+   * @returns the fields, and the types in the form that selectors hash
+   * @throws TypeError if something is malformed, or has a size of zero
    */
   fields(parameters: unknown): { fields: AbiField[]; signature: string } {
     if (!Array.isArray(parameters)) throw new TypeError('expected a list of parameters')
@@ -49,7 +49,7 @@ export class AbiTypes {
     const [, base = '', suffix = ''] = /^([a-z]+\d*)((?:\[\d*\])*)$/.exec(text) ?? []
     let { type, name } = base === 'tuple' ? this.#tuple(components) : elementary(base)
     for (const [, length = ''] of suffix.matchAll(/\[(\d*)\]/g)) {
-      // A list of what takes no bytes may be as long as its length says, which the data is free to choose.
+      // The data chooses a list's length: without element size, it would not bound the work.
       if (length !== '' && Number(length) === 0) throw new TypeError(`${text} takes no bytes`)
       const isDynamic = length === '' || isDynamicType(type)
       type = { kind: 'array', item: type, length: length === '' ? undefined : Number(length), isDynamic }
@@ -68,7 +68,7 @@ export class AbiTypes {
   }
 }
 
-/** Whether its place holds an offset to it. */
+/** Whether the head holds an offset to it (ABI specification). */
 export function isDynamicType(type: AbiType): boolean {
   return 'isDynamic' in type ? type.isDynamic : type.kind !== 'word'
 }

@@ -1,30 +1,30 @@
 import { ErrorCode, type Hex, type Parts, RpcError } from '@upfront/protocol'
 import { type AbiField, type AbiType, isDynamicType } from './abi-type.js'
 
-/** A function, error or event by its name, with its arguments as JSON: integers as decimal strings, bytes as hex. */
+/** A named function, error or event with its arguments as JSON: integers as decimal strings, bytes as hex. */
 export interface Decoded {
   name: string
-  /** By name; by position where an argument has none. */
+  /** By name, or by position for an unnamed argument. */
   args: Record<string, unknown>
-  /** Of a panic, and of an error that is known without an ABI. */
+  /** Explanation of a panic or a well-known error. */
   meaning?: string
-  /** Of an error that speaks of a token's amounts: the token's, which `meaning` is in; `args` are in the smallest unit. */
+  /** Decimals of the token that an error's amounts are in. `meaning` uses them; `args` are in the smallest unit. */
   decimals?: number
-  /** Of what is known without an ABI: such as `transfer(address to, uint256 value)`. */
+  /** For a built-in signature, such as `transfer(address to, uint256 value)`. */
   signature?: string
-  /** Whose it is: a standard, or a contract and its publisher. */
+  /** Its source: a standard, or a contract and its publisher. */
   from?: string
-  /** Others that begin with the same bytes and fit as well. */
+  /** Other signatures with the same selector or topic that match too. */
   or?: string[]
 }
 
 const WORD = 64
-/** Of a value, beside its characters. */
+/** Cost of a value in addition to its characters. */
 const VALUE_BYTES = 16
-/** About as much is decoded in one turn of the event loop. */
+/** Approximate amount decoded per turn of the event loop. */
 const PART_BYTES = 64 * 1024
 
-/** What decoding may yield for one request: each value, list and name counts with its characters. */
+/** Limits what one request may decode. Each value, list and name costs its characters. */
 export class DecodingBudget {
   #left: number
   #leftOfPart = PART_BYTES
@@ -44,7 +44,7 @@ export class DecodingBudget {
       throw new RpcError(ErrorCode.limitExceeded, `abi: what it decodes is longer than ${this.#bytes} bytes`)
   }
 
-  /** True once in a while: then others should have a turn. */
+  /** True from time to time: the caller should then yield the event loop. */
   get isPartDone(): boolean {
     if (this.#leftOfPart > 0) return false
     this.#leftOfPart = PART_BYTES
@@ -53,9 +53,8 @@ export class DecodingBudget {
 }
 
 /**
- * Decodes parameters from data that is laid out as the ABI specification says. Values are JSON: integers as decimal strings, bytes
- * as hex, tuples by name.
- * @throws RangeError where the data does not fit; RpcError -32005 where the budget does not last
+ * Decodes ABI-encoded parameters to JSON: integers as decimal strings, bytes as hex, tuples by name.
+ * @throws RangeError if the data does not match; RpcError -32005 if the budget is exceeded
  */
 export function decodeParameters(
   fields: readonly AbiField[],
@@ -65,7 +64,7 @@ export function decodeParameters(
   return new AbiData(data.slice(2), budget).fields(fields, 0)
 }
 
-/** Positions are of hex digits. */
+/** Positions count hex digits. */
 class AbiData {
   readonly #digits: string
   readonly #budget: DecodingBudget
@@ -95,11 +94,11 @@ class AbiData {
     return values
   }
 
-  /** Reads what stands at `place.at` and moves it on; offsets are from `place.start`. */
+  /** Reads the value at `place.at` and advances it. Offsets are relative to `place.start`. */
   *#value(type: AbiType, place: { start: number; at: number }): Parts<unknown> {
     if (type.kind === 'word') return this.#readWord(type, place)
     if (!isDynamicType(type)) {
-      // In its place, without an offset.
+      // A static composite is encoded in place.
       const value = yield* this.#composite(type, place.at)
       place.at += WORD * wordsOf(type)
       return value
@@ -146,13 +145,13 @@ class AbiData {
   /** A word that is a length or an offset. */
   #length(at: number): number {
     const word = this.#word(at)
-    // Beyond 2^32 bytes there is no data.
+    // No data is longer than 2^32 bytes.
     if (!word.startsWith('0'.repeat(WORD - 8))) throw new RangeError('beyond the data')
     return Number.parseInt(word.slice(-8), 16)
   }
 }
 
-/** Of a type that is not dynamic. */
+/** Words in the head of a static type. */
 function wordsOf(type: AbiType): number {
   switch (type.kind) {
     case 'tuple':

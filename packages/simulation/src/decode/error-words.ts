@@ -2,7 +2,7 @@ import { formatUnits } from '@upfront/protocol'
 import type { FailedToken } from '../assets/failed-token.js'
 import type { Decoded } from './abi-values.js'
 
-/** What OpenZeppelin's errors and ERC-6093's say, for people; `{name}` stands for an argument. */
+/** Readable messages for OpenZeppelin's and ERC-6093's errors; `{name}` is replaced by the argument. */
 const WORDS: Readonly<Record<string, string>> = {
   ERC20InsufficientBalance: 'holds {balance}, needs {needed}',
   ERC20InsufficientAllowance: '{spender} may take {allowance}, needs {needed}',
@@ -48,10 +48,10 @@ const WORDS: Readonly<Record<string, string>> = {
   FailedOp: 'operation {opIndex}: {reason}',
 }
 
-/** Errors that say how much of a token is there, and how much is needed. */
+/** Errors that name an available and a required token amount. */
 const OF_AMOUNTS = /^(?:ERC20)?Insufficient(?:Balance|Allowance)$/
 
-/** An error of amounts with its `meaning` in the token's own units; every other one as it is. */
+/** Rewrites the `meaning` of an amount error in the token's units; returns any other error unchanged. */
 export function inTokenUnits(error: Decoded, token: FailedToken | undefined): Decoded {
   const [whose, ...amounts] = Object.entries(error.args)
   if (token === undefined || whose === undefined || amounts.length !== 2 || !OF_AMOUNTS.test(error.name)) return error
@@ -62,7 +62,7 @@ export function inTokenUnits(error: Decoded, token: FailedToken | undefined): De
   return { ...error, decimals, ...(error.meaning !== undefined && { meaning: errorWords(error.name, args) }) }
 }
 
-/** Such as `ERC20InsufficientBalance: holds 0, needs 25`; of an error without words its arguments by name. */
+/** Such as `ERC20InsufficientBalance: holds 0, needs 25`; an error without a message lists its arguments by name. */
 export function errorWords(name: string, args: Readonly<Record<string, unknown>>): string {
   const words = Object.hasOwn(WORDS, name) ? WORDS[name]! : ''
   const names = [...words.matchAll(/\{(\w+)\}/g)].map(([, argument]) => argument!)
@@ -75,7 +75,7 @@ export function errorWords(name: string, args: Readonly<Record<string, unknown>>
   return said === '' ? name : `${name}: ${said}`
 }
 
-/** An argument is what a contract likes. */
+/** Arguments come from a contract and may have any content. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').slice(0, 200)

@@ -3,7 +3,7 @@ import { type AbiItems, readAbi } from './abi-decoder.js'
 
 let known: Promise<AbiItems> | undefined
 
-/** What everybody knows, read once, with the first request for it. */
+/** The built-in signatures, parsed on first use. */
 export function knownAbi(): Promise<AbiItems> {
   known ??= readAbi(knownSignatures())
   return known

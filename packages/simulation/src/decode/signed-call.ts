@@ -1,18 +1,18 @@
 import type { Call, Hash, Hex } from '@upfront/protocol'
 
-/** A signed transaction as the call that it makes, with all that was signed. */
+/** A signed transaction as a call, with all signed fields. */
 export interface SignedCall {
   call: Call
   hash: Hash
 }
 
-/** Half of secp256k1's order: EIP-2 refuses a higher `s`. */
+/** Half of secp256k1's order: EIP-2 rejects a higher `s`. */
 const HIGHEST_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /**
- * viem is loaded with the first one: loading it takes long.
- * @param raw as `eth_sendRawTransaction` takes it, blobs included or not
- * @throws Error that says why it is none, or that it is of another chain
+ * Decodes a signed transaction. viem is loaded on first use, because that is slow.
+ * @param raw as for `eth_sendRawTransaction`, with or without blobs
+ * @throws Error with the reason if it is invalid, or for another chain
  */
 export async function readSignedCall(raw: Hex, chainId: bigint): Promise<SignedCall> {
   const { keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } = await import('viem')
@@ -33,7 +33,7 @@ export async function readSignedCall(raw: Hex, chainId: bigint): Promise<SignedC
     throw new Error('expected a signed transaction: it has no signature')
   if (signedFor !== undefined && BigInt(signedFor) !== chainId)
     throw new Error(`is signed for chain ${signedFor}, this is chain ${chainId}`)
-  // Blobs of the pooled form are no part of what was signed.
+  // Blobs of the pooled form are not signed.
   const { sidecars: _, ...signed } = transaction as typeof transaction & { sidecars?: unknown }
   const sealed = serializeTransaction(signed as never, { r, s, ...(v === undefined ? { yParity } : { v }) } as never)
   const hasBlobs = transaction.type === 'eip4844' && 'sidecars' in transaction

@@ -27,7 +27,7 @@ const PRESTATE = [
 const LISTED = { accessList: [{ address: ACCOUNT, storageKeys: [SLOT] }], gasUsed: '0x5208' }
 const WITNESS = { state: ['0xf8'], codes: [], keys: [ACCOUNT, SLOT], headers: [] }
 
-/** Hints of a node that serves these methods. */
+/** Hints from a node that serves these methods. */
 function hints(served: Record<string, unknown>, asksNode = true) {
   const asked: { method: string; params: unknown }[] = []
   const probed: string[] = []

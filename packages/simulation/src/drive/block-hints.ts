@@ -21,27 +21,27 @@ import {
 } from './touch-hints.js'
 import { isUnserved, Unserved } from './unserved.js'
 
-/** Executing a block that lacks less needs no hint. */
+/** Fewer missing values than this need no hint. */
 const LEAST_LACKING = 32
 const MOST_TOUCHED = 50_000
 const HINT_BYTES = 32 * 1024 * 1024
-/** Longer than any block's interval is worth: the block is executed without it. */
+/** Timeout; the block is executed without the hint. */
 const HINT_MS = 10_000
-/** Of a refusal. */
+/** Response limit for a refusal. */
 const REFUSAL_BYTES = 4 * 1024
-/** Transactions of a block whose access lists are asked for: those with the most gas. */
+/** Limit of transactions per block whose access lists are requested: those with the most gas. */
 const MOST_LISTED = 64
-/** A longer input is not worth sending for it. */
+/** Transactions with longer input are not sent. */
 const MOST_INPUT_DIGITS = 16_384
 
 const KINDS = ['debug_traceBlockByHash', 'debug_executionWitness', 'eth_createAccessList'] as const
 type Kind = (typeof KINDS)[number]
 
 /**
- * What executing a whole block reads, as a node names it in one answer: a trace by the prestate tracer, or an execution witness where that is
- * not served, or else the access lists of its transactions, each on the parent's state. Only names are taken from it, and nothing depends on
- * it: the block is executed meanwhile. Whether a node serves them it says beside the first reads, to calls without params: those cost it
- * nothing, and no HTTP request of their own.
+ * Finds out what executing a whole block reads: by one prestate trace of the block, else by an execution witness, else by access lists of
+ * its transactions on the parent's state. Only addresses and slots are taken from the answer, to read them ahead; correctness never depends
+ * on it. Whether the node serves a method is found out by calling it without params, batched with the first reads, at no extra HTTP
+ * request.
  */
 export class BlockHints {
   readonly #client: Pick<UpstreamClient, 'batch'>
@@ -66,7 +66,8 @@ export class BlockHints {
   }
 
   /**
-   * Has all that the node names read at once, where much is lacking: in the first round, or in the one after the node said that it serves it.
+   * Reads ahead everything that the node names if many values are missing: in round 1, or in the round after the node showed that it serves
+   * it.
    * @param header of the block @param calls its transactions @param at its parent's state
    */
   onLack(header: BlockHeader, calls: () => HintedCall['call'][], at: PinnedState): OnLack {
@@ -89,7 +90,7 @@ export class BlockHints {
     }
   }
 
-  /** Whether the node serves this. Never rejects. */
+  /** Finds out whether the node serves the method. Never rejects. */
   async #probe(kind: Kind): Promise<void> {
     if (this.#served.has(kind) || this.#unserved.has(kind)) return
     const call = { method: kind, params: [], decode: () => undefined, maxBytes: REFUSAL_BYTES, attempts: 1 }
@@ -151,7 +152,7 @@ function touchedInTraces(result: unknown): StateRead[] {
   })
 }
 
-/** Its `keys` are what was hashed into the tries: each account's address, and after it its slots. */
+/** `keys` are the preimages of trie keys: each account's address, followed by its slots. */
 function touchedInWitness(result: unknown): StateRead[] {
   const { keys } = asObject(result)
   let address: Address | undefined

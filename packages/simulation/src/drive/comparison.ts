@@ -4,19 +4,19 @@ import { type Difference, differenceOf, type Effects, effectsOf } from '../outco
 import { NO_RECORDING, type Recording } from '../plan/recording.js'
 import type { Run, Simulation, SimulationAnswer } from './simulate.js'
 
-/** How each call differs, in order; undefined where it does the same. */
+/** How each call's outcome differs, in order; undefined if it is the same. */
 export type Differences = readonly (Difference | undefined)[]
 
-/** Simulates calls otherwise; the first so many of them are left out of what is compared. */
+/** Simulates changed calls and compares them with the original ones. `leftOut`: number of leading calls that are not compared. */
 export type Comparison = (
   changed: Simulation,
   options?: { leftOut?: number; recording?: Recording },
 ) => Promise<{ differences: Differences; records: readonly CallRecord[]; gas: bigint }>
 
 /**
- * Finds how calls differ that are simulated otherwise. As long as digests of their effects say that they don't, each time that is one run of
- * little more than the calls; where they do, what they came to is compared from then on.
- * @param simulation as they are, of which `records` have digests
+ * Compares changed simulations with the original one. While digests of the effects are equal, this takes one short run per comparison;
+ * after the first difference, the effects themselves are compared.
+ * @param simulation the original @param records of the original, with digests of effects
  */
 export function comparison(simulation: Simulation, records: readonly CallRecord[], run: Run): Comparison {
   let expected: Effects[] | undefined

@@ -3,7 +3,7 @@ import { type CallRecord, type DecidingFact, REACHED } from '../engine/call-reco
 import { knownChainRules } from '../plan/known-chain-rules.js'
 import { conditionsFor, type Simulated } from './conditions.js'
 
-/** A request of one block under other circumstances, where these facts decide. */
+/** A request with one block whose outcome these facts decide. */
 function withFacts(
   facts: Partial<DecidingFact>[],
   base: Partial<BlockHeader> = {},
@@ -56,7 +56,7 @@ describe('a minute later', () => {
     expect(names([{ kind: 'time' }], {}, true)).toEqual([])
     expect(names([{ kind: 'time' }, { kind: 'prevRandao' }], {}, true)).toEqual(['another prevRandao', minute])
     expect(names([{ kind: 'time' }, { kind: 'number' }], {}, true)).toEqual([minute])
-    // Other rules apply then.
+    // Other rules apply at that time.
     expect(names([{ kind: 'time' }], {}, true, 150n)).toEqual([minute])
   })
 })

@@ -10,47 +10,47 @@ import type { Comparison } from './comparison.js'
 import type { Place, Simulation, SimulationAnswer } from './simulate.js'
 import type { AfterWaiting } from './waiting.js'
 
-/** Circumstances, and how a simulation is carried out under them. */
+/** Circumstances, and how to simulate under them. */
 export interface Condition extends Circumstances {
-  /** Undefined where that can't be found out. */
+  /** The simulation under them; undefined if that state is unavailable. */
   applied(simulation: Simulation): Awaitable<Simulation | undefined>
 }
 
-/** A builder's: it proposes blocks on Ethereum. */
+/** A builder's address that proposes blocks on Ethereum. */
 const FEE_RECIPIENT: Address = '0x4838b106fce9647bdf1e7877bf73ce8b0bad5f97'
 const OTHER_FEE_RECIPIENT: Address = '0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5'
 const GWEI = 1_000_000_000n
 const SECONDS = BigInt(SECONDS_LATER)
 const BLOCKS = 2n
-/** EIP-7825: what a transaction has at most. */
+/** EIP-7825's gas limit of a transaction. */
 const MOST_GAS = 1n << 24n
 const FEWEST_GAS = 500_000n
 const HIGH_PRICE = 100n * GWEI
 
-/** What a request was simulated with. */
+/** A simulated request with its result. */
 export interface Simulated {
   simulation: Simulation
   blocks: SimulationAnswer['blocks']
-  /** Which came out so. */
+  /** The result's blocks. */
   parsed: () => readonly SimulatedBlock[]
-  /** Of all calls, in order. */
+  /** Records of all calls, in order. */
   records: readonly CallRecord[]
-  /** With these. */
+  /** Compares changed simulations with this one. */
   compare: Comparison
-  /** Whoever has the state of one block comes to the same: nothing is tried that takes another. */
+  /** The verdict must be reproducible with the state of a single block: conditions on other blocks are left out. */
   isForAll: boolean
-  /** What it comes to once transactions that wait have come before. */
+  /** The outcome after waiting transactions. */
   afterWaiting: readonly AfterWaiting[]
-  /** What could not be tried, in words. */
+  /** Descriptions of conditions that could not be tried. */
   leftOut: readonly string[]
 }
 
-/** Each place's own state has to be proven: what the block's transactions up to there read, many times what the calls do. */
+/** A witness would have to prove the state at each of those places: everything that the preceding transactions read. */
 const UNPROVEN = 'places in the last blocks: the witness of what is sold proves the state of one block alone'
 
 /**
- * The circumstances that can make a difference to any of the calls: those of facts that decide.
- * @returns those that can be tried together, those that can't, other places of the chain, the nearest first, and what is not tried, in words
+ * The conditions that can affect any of the calls, chosen by the facts that decide.
+ * @returns those for one joint run, those to try separately, other places on the chain (nearest first), and descriptions of those left out
  */
 export function conditionsFor({
   simulation,
@@ -75,12 +75,12 @@ export function conditionsFor({
   }
 }
 
-/** What tells a circumstance that was tried with others: each alone, and for later ones a block later first. */
+/** The conditions to try one by one after a joint run differed. The later time is preceded by one block later. */
 export function alone(conditions: readonly Condition[], { blocks }: Simulated): Condition[] {
   return conditions.flatMap((condition) => (condition.under === LATER ? [blockLater(blocks), condition] : [condition]))
 }
 
-/** Several circumstances at once, where none of them makes the difference alone. */
+/** Several conditions as one, used if none of them makes the difference alone. */
 export function joint(conditions: readonly Condition[]): Circumstances {
   return {
     under: conditions.map(({ under }) => under).join(', '),
@@ -101,7 +101,7 @@ function surroundings({ base, request }: Simulation): Condition[] {
         const held = block.feeRecipient ?? base.miner
         return { ...block, feeRecipient: held === FEE_RECIPIENT ? OTHER_FEE_RECIPIENT : FEE_RECIPIENT }
       }),
-      // It is warm (EIP-3651): what looks at gas may know it without asking.
+      // The fee recipient is warm (EIP-3651): code that measures gas can recognize it without COINBASE.
       concerns: ({ kind, reached }) => kind === 'coinbase' || (kind === 'gasLeft' && (reached & TELLING) !== 0),
     },
     overriding('another prevRandao', 'prevRandao', (block) => ({
@@ -116,7 +116,7 @@ function surroundings({ base, request }: Simulation): Condition[] {
       ...block,
       blobBaseFee: (block.blobBaseFee ?? 1n) * 2n,
     })),
-    // Validated calls pay it, and may not be able to.
+    // Not for validated calls: they pay the base fee and may not afford a higher one.
     ...(request.validation ? [] : [overriding('the base fee of a block', 'baseFee', raised)]),
     {
       under: 'the gas price of a transaction',
@@ -146,7 +146,7 @@ function overriding(
   }
 }
 
-/** Where nothing but an amount follows it, a price says nothing. */
+/** A gas price that reaches only a recipient, an amount or a call's gas changes no behaviour. */
 const TELLING = ~(REACHED.recipient | REACHED.amount | REACHED.allowance)
 
 function highPrice(): Condition {
@@ -160,12 +160,12 @@ function highPrice(): Condition {
 
 const LATER = `${SECONDS} s and ${BLOCKS} blocks later`
 
-/** Whether blocks between would make it another one: its slot's number too, which stands for the time. */
+/** Whether the fact changes with the block number. BLOCKHASH and history contracts are included. */
 function isOfNumber({ kind, address }: DecidingFact): boolean {
   return ['number', 'blockHash', 'baseFee', 'blobBaseFee'].includes(kind) || isOfHistory(address)
 }
 
-/** Whether the run that followed facts told that the request's one call comes to the same a minute later. */
+/** Whether the engine already found that the request's single call has the same outcome a minute later. */
 function isSameLater({ rules }: Simulation, blocks: Simulated['blocks'], records: Simulated['records']): boolean {
   if (records.length !== 1 || blocks.length !== 1 || records[0]!.dependencies?.isSameLater !== true) return false
   const { number, timestamp } = blocks[0]!
@@ -175,12 +175,12 @@ function isSameLater({ rules }: Simulation, blocks: Simulated['blocks'], records
   )
 }
 
-/** @param countsBlocks else nothing hangs on the number: no blocks between have to be executed */
+/** @param countsBlocks whether the outcome depends on the number; if not, no blocks are executed in between */
 function minuteLater(blocks: Simulated['blocks'], countsBlocks: boolean): Condition {
   return later(LATER, blocks, countsBlocks ? BLOCKS : 0n, SECONDS)
 }
 
-/** At the time that comes of it. */
+/** One block later, at the time that the chain's schedule gives it. */
 function blockLater(blocks: Simulated['blocks']): Condition {
   return later('one block later', blocks, 1n)
 }
@@ -222,7 +222,7 @@ function withoutCode({ request }: Simulation): Condition {
   }
 }
 
-/** As wallets set it for what calls used, where a request names none or more than a transaction may have; else more of it. And less. */
+/** Gas limits: a wallet's, if the request names none or one above EIP-7825's, else twice the gas; and little more than the calls used. */
 function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] {
   const calls = request.blockStateCalls.flatMap((block) => block.calls)
   const concerns = ({ kind }: DecidingFact) => kind === 'gasLeft'
@@ -252,13 +252,13 @@ function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] 
     condition('little more gas than it used', 'gas', (limit, used) => {
       const little = (used * 6n) / 5n + 50_000n
       if (little < limit) return little
-      // What uses nearly all that there is may do so because it is there: not more than a transaction has, then.
+      // A call that uses nearly all of its gas may do so because it is there, so it gets no more than a transaction may have.
       return limit > MOST_GAS ? MOST_GAS : limit - limit / 8n
     }),
   ]
 }
 
-/** Before what the block under construction holds. */
+/** The state before the block under construction. */
 function withoutLayers({ state: { layers } }: Simulation): Condition[] {
   if (layers.length === 0) return []
   return [
@@ -278,7 +278,7 @@ const PLACES: Record<string, Place> = {
   'a place in the middle of the third last block': { back: 2, isMiddle: true },
 }
 
-/** In the newest sealed blocks, where they have changed what decides. */
+/** Places inside the newest sealed blocks, for facts that these blocks changed. */
 function inLastBlocks({ inLastBlocks: find }: Simulation): Condition[] {
   if (find === undefined) return []
   return Object.entries(PLACES).map(([under, place]) => ({

@@ -12,25 +12,24 @@ import type { Answer } from '../engine/engine.js'
 import { presentFailure } from '../present/present-failure.js'
 import { accessListOf, byAddress } from '../trace/access-list.js'
 
-/** What `eth_createAccessList` answers. */
+/** The result of `eth_createAccessList`. */
 export interface CreatedAccessList {
   accessList: AccessListEntry[]
-  /** Of the call with this list, after refunds. */
+  /** Gas used by the call with this list, after refunds. */
   gasUsed: bigint
-  /** Why the call failed. */
+  /** geth's message if the call failed. */
   error?: string
 }
 
-/** A list changes what a call has gas for, and with it what the call accesses. geth goes on until its request's time is over. */
+/** A list changes the call's gas, and thereby its accesses. geth repeats until its request times out. */
 const MOST_RUNS = 16
 const NO_LIST = `no access list fits: with each of ${MOST_RUNS} the call accessed another, as its gas ran out elsewhere`
 
 /**
- * The access list with which a call accesses just what the list has: the call runs with the list of the run before until the two are the
- * same, as in geth.
+ * Repeats the call with the access list of its last run until the list no longer changes, as geth does.
  * @param run runs the call, with its state recorded
- * @throws RpcError -32000 for prices and a legacy transaction with authorizations that geth refuses by no other method, and where no list is
- * the same as the one before
+ * @throws RpcError -32000 for fees, or a legacy transaction with authorizations, that geth refuses in this method only, and if the list
+ * never settles
  */
 export async function createAccessList(
   request: CallRequest,
@@ -52,7 +51,7 @@ export async function createAccessList(
   }
 }
 
-/** As geth fills in a transaction to be sent (`setFeeDefaults`). */
+/** geth's checks for a transaction to be sent (`setFeeDefaults`). */
 function refusalOf({ gasPrice, maxFeePerGas, maxPriorityFeePerGas, authorizationList }: Call): string | undefined {
   if (gasPrice !== undefined && authorizationList !== undefined) return 'both gasPrice and authorizationList specified'
   if (gasPrice === 0n) return 'gasPrice must be non-zero after london fork'
@@ -62,7 +61,7 @@ function refusalOf({ gasPrice, maxFeePerGas, maxPriorityFeePerGas, authorization
   return maxFeePerGas < maxPriorityFeePerGas ? quantities : undefined
 }
 
-/** Both in ascending order. */
+/** Both lists are sorted. */
 function areSame(one: readonly AccessListEntry[], other: readonly AccessListEntry[]): boolean {
   const hasSameKeys = (keys: readonly Hash[], others: readonly Hash[]) =>
     keys.length === others.length && keys.every((key, index) => key === others[index])
@@ -75,12 +74,12 @@ function areSame(one: readonly AccessListEntry[], other: readonly AccessListEntr
   )
 }
 
-/** The list that was given, without what the call touches anyhow: the accounts that no list names. */
+/** The given list without accounts that the call touches anyway and that access lists leave out. */
 async function givenList({ call, ...on }: CallRequest, run: (request: CallRequest) => Promise<Answer>) {
   const { gas, value, input, gasPrice, maxFeePerGas, maxPriorityFeePerGas, ...bare } = call
   const { accessList = [] } = bare
   if (accessList.length === 0) return []
-  // What it does is of no matter here, and it has gas for any list.
+  // Only its excluded accounts matter. Without a gas limit, the call has gas for any list.
   const { records } = await run({ ...on, call: bare })
   const named = new Set(records[0] && accessListOf(records[0]).map(({ address }) => address))
   const given = new Map<Address, Set<Hash>>()

@@ -16,7 +16,7 @@ const balance = (n: number): StateRead => ({ kind: 'balance', address: address(n
 const header = aHeader()
 const block: PinnedBlock = { header, key: header.hash }
 const at = pinnedState(block)
-/** Expects no read of its own: it has no block. */
+/** An empty plan, which needs no reads. */
 const plan: SimulationPlan = {
   rules: ethereumRules(),
   base: header,
@@ -30,7 +30,7 @@ const plan: SimulationPlan = {
   recording: NO_RECORDING,
 }
 
-/** A node whose answers come when they are told to: the balance of `address(n)` is n. */
+/** A node that answers on demand. The balance of `address(n)` is n. */
 class HeldNode {
   readonly asked: string[] = []
   #held: (() => void)[] = []
@@ -41,7 +41,7 @@ class HeldNode {
     send: (call: UpstreamCall<unknown>) => this.#send(call),
   } as unknown as CallQueue
 
-  /** Answers all that was asked. */
+  /** Answers all pending calls. */
   answer(): void {
     for (const answer of this.#held.splice(0)) answer()
   }
@@ -76,7 +76,7 @@ describe('Driver', () => {
     driver = new Driver(engine, { label: 'node', observer: {} } as UpstreamClient, node.queue)
   })
 
-  /** Answers until the work is done. */
+  /** Answers calls until the work is done. */
   async function done<T>(work: T | Promise<T>): Promise<T> {
     let isDone = false
     const ended = Promise.resolve(work).finally(() => (isDone = true))
@@ -109,7 +109,7 @@ describe('Driver', () => {
     engine.script = [[needed!, ...guessed], [balance(6)]]
     const request = limits(2)
     await expect(done(driver.simulate(plan, at, request))).rejects.toThrow('reads more than 2 values')
-    // Two guesses come with the first, then there are none: only what is needed in any case counts against the request.
+    // Two guesses come with the first read, then none are left: only needed reads count against the request.
     expect(engine.lacked).toEqual([[needed, ...guessed], guessed.slice(2), guessed.slice(3)])
     expect(node.asked).toHaveLength(4)
     expect(request.budget.guessesLeft).toBe(0)
@@ -123,7 +123,7 @@ describe('Driver', () => {
     engine.script = [rest]
     const asked = driver.simulate(plan, at, limits(100))
     await expect(done(asked)).rejects.toThrow('reads more than 100 values')
-    // 100 beside the first as guesses, then half of what is left of those that are needed, and half again.
+    // 100 guesses with the first read, then half of the remaining needed reads, and half again.
     expect(engine.lacked.length).toBeLessThan(12)
     expect(node.asked.length).toBeGreaterThan(195)
   })

@@ -25,20 +25,20 @@ import type { ReadBudget } from './read-budget.js'
 import { provide, StateReads } from './state-reads.js'
 import type { HintedCall, OnLack } from './touch-hints.js'
 
-/** What one request's reads keep to. */
+/** Limits of one request's reads. */
 export interface DriveLimits {
   budget: ReadBudget
   cancellation: Cancellation
 }
 
 export interface DriverOptions {
-  /** Whether the node is asked what calls to unseen contracts touch. */
+  /** Whether to ask the node what calls to unseen contracts touch. */
   hints: boolean
-  /** Told why the engine refused a plan. */
+  /** Called with the reason if the engine rejects a plan. */
   onRejected?: (rejection: Rejection) => void
 }
 
-/** The read loop: has an engine work, and reads from the node what it lacks, until the work is done. */
+/** The read loop: runs an engine, reads missing state from the node, and resumes the engine until it is done. */
 export class Driver {
   readonly #engine: Engine
   readonly #reads: StateReads
@@ -62,7 +62,7 @@ export class Driver {
   }
 
   /**
-   * What the plan comes to; at once where the engine has it at once.
+   * Executes a plan; synchronously if the engine has all values.
    * @throws or rejects with what `Engine.begin` does; UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   simulate(plan: SimulationPlan, at: PinnedState, limits: DriveLimits): Awaitable<Answer> {
@@ -77,7 +77,7 @@ export class Driver {
   }
 
   /**
-   * What the work that `begin` begins comes to.
+   * Runs the work that `begin` starts to its result.
    * @throws or rejects with what the work does; UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   run<T>(begin: () => Awaitable<Step<T>>, at: PinnedState, limits: DriveLimits, onLack?: OnLack): Awaitable<T> {
@@ -86,13 +86,13 @@ export class Driver {
     )
   }
 
-  /** For `run`: has what executing a block on `at`, its parent's state, reads asked for as the node names it. */
+  /** An `onLack` for `run` that reads ahead what executing a block on `at`, its parent's state, needs, as named by the node. */
   onLackOf(header: BlockHeader, calls: () => HintedCall['call'][], at: PinnedState): OnLack {
     return this.#blockHints.onLack(header, calls, at)
   }
 
   /**
-   * Values in the order of `reads`: the layers', else the engine's, else the node's.
+   * Values in the order of `reads`, from the layers, else the engine, else the node.
    * @throws or rejects with UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   async read(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
@@ -107,7 +107,7 @@ export class Driver {
   }
 
   /**
-   * The node's values in the order of `reads`, whatever layers and the engine hold.
+   * The node's values in the order of `reads`; layers and engine are ignored.
    * @throws or rejects with UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   async readAtNode(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
@@ -117,14 +117,14 @@ export class Driver {
     return outcomes as StateValue[]
   }
 
-  /** Has the engine know these values before work asks for them. Only a help: what fails is read again when it is needed. */
+  /** Reads values into the engine before they are needed. Failures are ignored: the value is then read on demand. */
   readAhead(reads: readonly StateRead[], at: PinnedState): void {
     void this.#reads.askAhead(at, reads)
   }
 
   /**
-   * What an engine lacks it may only guess that it needs. So where some of it can't be read, it begins again with the rest, and fails once
-   * nothing else is lacking.
+   * Some of the missing values are guesses of the engine. If a read fails, the engine continues without it, and the request fails only if
+   * nothing else is missing.
    */
   async #drive<T>(
     first: Lacking<T>,
@@ -139,7 +139,7 @@ export class Driver {
       const lacking: Lacking<T> = step
       const isOpen = (read: StateRead) => unread.size === 0 || !unread.has(readKey(read))
       const { guessesLeft } = limits.budget
-      // Where there are guesses alone, the work needs them to go on: once no more may be guessed, they count as needed.
+      // If only guesses are missing, the engine can't go on without them. Once the guesses are used up, they count as needed.
       const needed = lacking.certain === 0 && guessesLeft === 0 ? lacking.reads.length : lacking.certain
       const certain = lacking.reads.slice(0, needed).filter(isOpen)
       const guessed = lacking.reads.slice(needed).filter(isOpen).slice(0, guessesLeft)
@@ -149,7 +149,7 @@ export class Driver {
         const more = onLack?.(lacking.reads, round)
         outcomes = await this.#read(reads, at, limits, guessed.length)
         if (more !== undefined) {
-          // What came in the same answer is told first.
+          // Results that came in the same response are handed out first.
           await nextTurn()
           await more()
         }

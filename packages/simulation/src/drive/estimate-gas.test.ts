@@ -13,7 +13,7 @@ const GAS_CAP = 50_000_000n
 
 type Simulate = CallSite['driver']['simulate']
 
-/** Succeeds from `needed` gas on and then uses `used`: what a refund or the 63/64 rule makes of a call. */
+/** Succeeds with at least `needed` gas and then uses `used`, like a call with a refund or inner calls (63/64). */
 function callThatNeeds(needed: bigint, used: bigint, onRun = () => {}, halt: Halt = { kind: 'outOfGas' }): Simulate {
   return (plan: SimulationPlan) => {
     onRun()

@@ -11,13 +11,13 @@ const TRANSFER_GAS = 21_000n
 const CALL_STIPEND = 2_300n
 const BLOB_GAS = 131_072n
 const TOO_LITTLE_GAS: ReadonlySet<TransactionFault['kind']> = new Set(['intrinsicGas', 'floorGas'])
-/** An estimate may lie this much above the least gas that does, as wallets add more anyway (geth's figure). */
+/** Relative tolerance of the estimate above the least sufficient limit; geth's value. */
 const TOLERANCE = { numerator: 15n, denominator: 1_000n }
 
 /**
  * The least gas limit, within 1.5%, with which the call succeeds in the block.
- * @returns the limit, or the call as it fails with all the gas it may have
- * @throws RpcError -32000 where no gas limit that the sender can pay is enough, or the call is no transaction, in geth's words
+ * @returns the limit, or the failed call if it fails with all available gas
+ * @throws RpcError -32000, in geth's words, if no limit that the sender can pay is enough, or the call is no valid transaction
  */
 export async function estimateGas(
   request: CallRequest,
@@ -47,7 +47,7 @@ export async function estimateGas(
   }
   while (low + 1n < high && (high - low) * TOLERANCE.denominator >= high * TOLERANCE.numerator) {
     const half = (low + high) / 2n
-    // Most calls need little more than they used: lean to the low side.
+    // Most calls need little more than they used, so search the low side first.
     const middle = half > low * 2n ? low * 2n : half
     if (succeeded(await run(middle))) high = middle
     else low = middle
@@ -55,7 +55,7 @@ export async function estimateGas(
   return { gas: high }
 }
 
-/** The call with this gas limit; undefined where it does not even pay for what any transaction with its input takes. */
+/** Runs the call with this gas limit; undefined if the limit is below the intrinsic gas. */
 async function runWith(gas: bigint, request: CallRequest, site: CallSite): Promise<CallResult | undefined> {
   try {
     return await executeCall({ ...request, call: { ...request.call, gas } }, site)

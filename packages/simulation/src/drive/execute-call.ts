@@ -7,14 +7,14 @@ import { answerBlocks } from '../present/answer-json.js'
 import type { DriveLimits, Driver } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
 
-/** Where a single call runs: inside a block, sealed or not, on the state after its transactions. */
+/** The block in which a single call runs, sealed or not, on the state after its transactions. */
 export interface CallSite extends DriveLimits, TracedBlock {
   driver: Pick<Driver, 'simulate' | 'read'>
   rules: ChainRules
   state: PinnedState
-  /** Gas that a call gets at most. */
+  /** Gas limit for the call. */
   gasCap: bigint
-  /** Of the answer's JSON. */
+  /** Limit of the answer's JSON. */
   answerBytes: number
 }
 
@@ -24,16 +24,15 @@ export interface CallResult {
   gasUsed: bigint
   /** Before refunds, at least the calldata floor. */
   maxUsedGas: bigint
-  /** Empty where the call failed. */
+  /** Empty if the call failed. */
   returnData: Hex
-  /** Set where the call failed. */
+  /** Set if the call failed. */
   failed?: FailedCall
 }
 
 /**
- * Runs one call in the block, as `eth_call` does: nothing is checked that a real transaction would need, save that the sender has the
- * value it sends.
- * @throws RpcError -32000 where the call is no transaction; SimulationRejected; what `Driver.simulate` does
+ * Runs one call in the block like `eth_call`: without a transaction's checks, except that the sender must have the value sent.
+ * @throws RpcError -32000 if the call is no valid transaction; SimulationRejected; what `Driver.simulate` does
  */
 export async function executeCall(request: CallRequest, site: CallSite): Promise<CallResult> {
   const { driver, rules, state, gasCap: gas, answerBytes } = site

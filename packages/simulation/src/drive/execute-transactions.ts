@@ -7,16 +7,16 @@ import type { DriveLimits, Driver } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
 import type { OnLack } from './touch-hints.js'
 
-/** Where signed transactions of a block under construction are executed. */
+/** The block under construction in which signed transactions are executed. */
 export interface ExecutionSite extends DriveLimits {
   executor: PreconfirmationExecutor
   driver: Pick<Driver, 'run'>
-  /** Told of the values that had to be read. */
+  /** Called with missing values before they are read. */
   onLack: OnLack
 }
 
 /**
- * Executes transactions of a block. Several transactions are run side by side first, so that what they read takes few rounds.
+ * Executes a block's transactions. Several are first run in parallel, to read their state in few rounds.
  * @throws ExecutionRejected; UpstreamError, BlockMoved; RpcError -32005 over the budget; the signal's reason
  */
 export async function executeTransactions(

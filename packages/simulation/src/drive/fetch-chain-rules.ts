@@ -10,22 +10,21 @@ import { knownChainRules } from '../plan/known-chain-rules.js'
 import { rulesAt } from '../plan/rules-at.js'
 
 export interface ChainRulesOptions {
-  /** The parsed genesis file (or bare chain configuration), where one is given: it decides. */
+  /** The parsed genesis file or bare chain configuration. If given, it is the only source. */
   genesis?: unknown
-  /** Seconds between blocks, where they are not the chain's own. */
+  /** Seconds between blocks, if different from the chain's default. */
   blockTime?: bigint
 }
 
-/** The genesis file is of another chain than the upstream. */
+/** The genesis file's chain id differs from the node's. */
 export class ChainMismatch extends Error {
   override readonly name = 'ChainMismatch'
 }
 
 /**
- * The chain's rules, from the first of these that has them: the genesis file, what is known of the chain's id, the node's
- * `debug_chainConfig`, its `eth_config` (EIP-7910), which is silent about forks before the current one, its head header. `source`
- * says which.
- * @throws ChainMismatch; DecodeError where the genesis file is malformed; UpstreamError
+ * A chain's rules from the first available source: the genesis file, the built-in configuration for the chain id, the node's
+ * `debug_chainConfig`, its `eth_config` (EIP-7910; lacks forks before the current one), its head header. `source` names it.
+ * @throws ChainMismatch; DecodeError if the genesis file is malformed; UpstreamError
  */
 export async function fetchChainRules(
   client: UpstreamClient,
@@ -74,7 +73,7 @@ async function firstOf(client: UpstreamClient, options: ChainRulesOptions, limit
   return (inferred.stack === 'optimism' && readable(() => withOpEthConfig(inferred, told))) || inferred
 }
 
-/** Undefined where the node's answer can't be read. */
+/** Undefined if the node's answer can't be decoded. */
 function readable(decode: () => ChainRules): ChainRules | undefined {
   try {
     return decode()
@@ -90,7 +89,7 @@ function ofGenesis(genesis: unknown, upstreamId: bigint): ChainRules {
   throw new ChainMismatch(`the genesis file is of chain ${rules.chainId}, the upstream serves chain ${upstreamId}`)
 }
 
-/** Most nodes lack one of these; an answer that can't be read is as good as none. */
+/** Calls a method that most nodes lack. A malformed answer counts as none. */
 function optional<T>(method: string, params: readonly unknown[], decode: (result: unknown) => T): UpstreamCall<T> {
   return {
     method,

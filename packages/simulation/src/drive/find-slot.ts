@@ -5,22 +5,22 @@ import { FIELD_PROBES, fieldOf, ONES, placed, type SlotField, type TokenLayouts 
 import { answerIn, answerWith, probe, type SlotValue } from './prober.js'
 import type { Rehearsal } from './rehearsal.js'
 
-/** An amount that can't be set, and why. */
+/** A token amount that can't be set; the message says why. */
 export class NotSettable extends Error {
   override readonly name = 'NotSettable'
 }
 
-/** Accounts that nobody has: what a view reads for them too is not the owner's own. */
+/** Unused addresses. A slot that the view also reads for them is not the owner's alone. */
 const STRANGERS: readonly Address[] = [`0x5eed${'a7'.repeat(18)}`, `0x5eed${'3c'.repeat(18)}`]
-/** More slots of its own no view of one amount reads. */
+/** A view of one amount with more owner-specific slots than this is given up. */
 const MOST_OWN = 8
-/** Any number that a token would hardly give by itself. */
+/** A number that a token is unlikely to return by itself. */
 const PATTERN = BigInt(`0x${'6b1d93a5'.repeat(8)}`)
 const ROUNDS = 8
-/** Of shares that are rounded: so many neighbours of the likeliest are tried on each side. */
+/** For rounded shares: values tried on each side of the estimate. */
 const NEIGHBOURS = 2n
 
-/** What answers for a setting. */
+/** The view that returns the amount of a setting. */
 export function questionOf({ token, owner, spender }: TokenSetting): Question {
   return spender === undefined
     ? holdingOf({ type: 'erc20', address: token }, owner)
@@ -28,14 +28,14 @@ export function questionOf({ token, owner, spender }: TokenSetting): Question {
 }
 
 interface OwnSlot extends SlotValue {
-  /** `value` is what it holds before. */
+  /** `value` is the slot's current value; `code` identifies the view and the code it ran. */
   code: string
 }
 
 /**
- * The slot and the value with which a token's own view gives the amount; undefined where it does so already. A slot counts only where the
- * view reads it for this owner (and spender) and for nobody else, and gives nothing while the slot is zero.
- * @param layouts fields that were found before, where they may be used
+ * The slot and value with which the token's own view returns the amount; undefined if it already does. A slot is accepted only if the view
+ * reads it for this owner (and spender) alone and returns zero while the slot is zero.
+ * @param layouts fields found earlier, if they may be used
  * @throws NotSettable; what the runs do
  */
 export async function findSlot(
@@ -79,7 +79,7 @@ export async function findSlot(
   return only
 }
 
-/** The same code may keep another owner's amount in another way. */
+/** The same code may store another owner's amount differently. */
 function notAsKnown(error: unknown): undefined {
   if (!(error instanceof NotSettable)) throw error
 }
@@ -93,7 +93,7 @@ function strangersOf({ spender, ...setting }: TokenSetting): TokenSetting[] {
   ]
 }
 
-/** The slots that were read for this one alone. */
+/** The slots read for this setting and for no stranger. */
 function ownSlots(own: CallRecord, strange: readonly CallRecord[], view: string): OwnSlot[] {
   const shared = new Set(strange.flatMap(slotsRead).map(({ address, slot }) => address + slot))
   const code = `${view} ${codesOf(own)}`
@@ -108,13 +108,13 @@ function slotsRead({ accounts }: CallRecord): SlotValue[] {
   )
 }
 
-/** The hashes of all code that ran: a proxy's, its implementation's. */
+/** The hashes of all code that ran, a proxy's and its implementation's. */
 function codesOf({ frames, accounts }: CallRecord): string {
   const ran = new Set(frames.map(({ to }) => to))
   return accounts.flatMap(({ address, before }) => (ran.has(address) ? [before.codeHash] : [])).join(' ')
 }
 
-/** The slot with an amount in a field of it; undefined where the view then gives something else. */
+/** The slot with the amount in the given field; undefined if the view then returns something else. */
 async function placedIn(
   slot: SlotValue,
   field: SlotField,
@@ -128,7 +128,7 @@ async function placedIn(
   return (await answerWith(rehearsal, question, set)) === amount ? set : undefined
 }
 
-/** What the slot has to hold for the amount; undefined where the amount does not follow from it. */
+/** The slot value for which the view returns the amount; undefined if the view does not follow the slot. */
 async function valueFor(
   slot: OwnSlot,
   question: Question,
@@ -139,7 +139,7 @@ async function valueFor(
   const ask = (value: bigint) => answerWith(rehearsal, question, { ...slot, value })
   const answers: (bigint | undefined)[] = []
   for (const value of FIELD_PROBES) answers.push(await ask(value))
-  // Without this slot there is something left: it is not the one that holds the amount.
+  // Not the slot of the amount: the view returns something even if it is zero.
   if (answers[0] !== 0n) return undefined
   const field = fieldOf(answers)
   if (field !== undefined) {
@@ -153,7 +153,7 @@ async function valueFor(
   return sharesFor(slot, amount, ask)
 }
 
-/** What a slot has to hold where the view multiplies and divides it (rebasing tokens), or refuses large numbers. */
+/** The slot value if the view scales it (rebasing tokens) or refuses large numbers. */
 async function sharesFor(
   slot: SlotValue,
   amount: bigint,
@@ -174,7 +174,7 @@ async function sharesFor(
   const most = (1n << (bit + 8n)) - 1n
   const kept = slot.value & (ONES ^ most)
   const bounded = (value: bigint) => (value < 0n ? 0n : value > most ? most : value)
-  // What else stands in the slot may have its part in it.
+  // The rest of the slot may influence the result.
   const perUnit = (await ask(kept | (1n << bit))) || highest.answer
   const scaled = (difference: bigint) => (difference << bit) / perUnit
   let value = bounded(scaled(amount))

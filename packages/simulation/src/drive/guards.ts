@@ -15,13 +15,13 @@ import { NO_RECORDING } from '../plan/recording.js'
 import type { ShownGuard } from '../trace/shown-guard.js'
 import type { Run, Simulation } from './simulate.js'
 
-/** What a transaction takes before anything runs. */
+/** Intrinsic gas of a transaction. */
 const TRANSACTION_GAS = 21_000n
 
 /**
- * What has the chain hold each call to what it showed, and the gas that it takes; undefined for a call that failed or whose account is nobody.
+ * The OutcomeGuard calls that hold each call on chain to its shown outcome, with their gas; undefined if it failed or has no sender.
  * @param records with frames
- * @returns in the order of the calls, with the gas that finding out took
+ * @returns in the order of the calls, with the gas used for measuring
  * @throws or rejects with what `run` does
  */
 export async function guardsOf(
@@ -78,12 +78,12 @@ export async function guardsOf(
   return { guards, gas }
 }
 
-/** Code that makes these calls of the guard one after the other, and returns how much code that has. */
+/** Code that makes these calls to the guard in sequence and returns the guard's code size. */
 function batchOf(inputs: readonly Hex[]): Hex {
   const push = (value: number) => `62${value.toString(16).padStart(6, '0')}`
   const guard = `73${OUTCOME_GUARD.slice(2)}`
   const sizes = inputs.map((input) => (input.length - 2) / 2)
-  // CODECOPY its input to 0, then CALL, and POP whether it succeeded.
+  // CODECOPY the calldata to memory 0, CALL, POP the result.
   const call = (size: number, from: number) => `${push(size)}${push(from)}5f395f5f${push(size)}5f5f${guard}5af150`
   // EXTCODESIZE, MSTORE, RETURN.
   const end = `${guard}3b5f5260205ff3`
@@ -97,7 +97,7 @@ function batchOf(inputs: readonly Hex[]): Hex {
   return `0x${calls.join('')}${end}${inputs.map((input) => input.slice(2)).join('')}`
 }
 
-/** What calldata costs (EIP-2028). */
+/** Calldata gas (EIP-2028). */
 function gasOfBytes(data: Hex): bigint {
   const bytes = data.slice(2).match(/../g) ?? []
   return bytes.reduce((gas, byte) => gas + (byte === '00' ? 4n : 16n), 0n)

@@ -13,21 +13,21 @@ import { isUnserved, Unserved } from './unserved.js'
 
 const MOST_TOUCHED = 3_000
 const MOST_SEEN = 20_000
-/** Calls of a block that are looked at for a function that was never called. */
+/** Calls per block checked for a function not called before. */
 const MOST_FUNCTIONS = 16
 const SELECTOR_DIGITS = '0x'.length + 8
-/** Accounts and slots. */
+/** Limit of overridden accounts and slots. */
 const MOST_OVERRIDES = 1_024
-/** Hints share an HTTP request with reads: where they hold those up, they are left out for a while. */
+/** Hints share HTTP requests with reads. After a slow one, they are paused for a while. */
 const SLOW_HINT_MS = 1_500
 const SLOW_LASTS_MS = 60_000
 
 type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
 
 /**
- * What a call touches is unknown while the contract's code is: no plan has called it before. So the accounts that its input
- * names are read ahead, and the node is asked what it touches: at most one question a plan. Only names are taken from the answer,
- * and nothing depends on it.
+ * Reads ahead for calls to contracts that no plan has called before, whose code, and thus whose reads, are unknown. Reads the accounts that
+ * the calldata names, and asks the node once per plan what the call touches. Only addresses and slots are taken from the answer;
+ * correctness never depends on it.
  */
 export class Hints {
   readonly #queue: CallQueue
@@ -45,9 +45,9 @@ export class Hints {
   }
 
   /**
-   * Has what the calls' input and the node name read ahead; nothing where the plan overrides so much that going through it would hold the
-   * event loop. What a node does not serve costs no HTTP request: the next kind of question goes with the next reads. A plan that goes on
-   * waits for the reads of what was named so far: without them it would read what it guesses.
+   * Reads ahead what the calldata and the node name; does nothing for a plan with so many overrides that checking them would block the
+   * event loop. If the node does not serve one kind of question, the next kind is sent along with the next reads. The plan then waits for
+   * the reads named so far, as it would otherwise read what it guesses.
    */
   onLack(plan: SimulationPlan, at: PinnedState): OnLack {
     let call: HintedCall | undefined
@@ -69,7 +69,7 @@ export class Hints {
     }
   }
 
-  /** The call to ask the node about, if any, after what inputs name is read. */
+  /** Reads ahead what calldata names. Returns the call to ask the node about, if any. */
   #begin(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): HintedCall | undefined {
     const unseen = this.#unseen(plan, lacking)
     if (unseen.size === 0 || overridesMuch(plan)) return undefined
@@ -78,8 +78,8 @@ export class Hints {
   }
 
   /**
-   * The accounts whose code is lacking and that no plan lacked it of before, but for those that send the calls; and those whose function no
-   * plan called before, where storage is lacking.
+   * Accounts, except senders, whose code is missing for the first time, and, if storage is missing, callees of a function that no plan has
+   * called before.
    */
   #unseen({ blocks }: SimulationPlan, lacking: readonly StateRead[]): Set<Address> {
     const senders = new Set(blocks.flatMap(({ calls }) => calls.map(({ from }) => from)))
@@ -99,7 +99,7 @@ export class Hints {
     return unseen
   }
 
-  /** Undefined where the node does not serve what it was asked. */
+  /** Undefined if the node does not serve the method. */
   async #touched(call: HintedCall, at: PinnedState): Promise<StateRead[] | undefined> {
     const [feature, hint] = this.#hint(call, at)
     if (hint === undefined) return []
@@ -121,7 +121,7 @@ export class Hints {
     return [feature, this.#unserved.has(feature) ? undefined : accessListHint(call, at, withOverrides)]
   }
 
-  /** Undefined where there is nothing to read. Never rejects. */
+  /** Undefined if there is nothing to read. Never rejects. */
   #read(touched: StateRead[], plan: SimulationPlan, at: PinnedState): Promise<unknown> | undefined {
     const overridden = new Overridden()
     for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
@@ -140,7 +140,7 @@ function overridesMuch({ blocks }: SimulationPlan): boolean {
   return false
 }
 
-/** Whether the node won't give such a hint at any time. */
+/** Whether the node never serves such a hint. */
 function isUnavailable(feature: Feature, fault: UpstreamFault): boolean {
   const refusesOverrides = fault.kind === 'rpc-error' && fault.detail.rpc?.code === -32602
   return isUnserved(fault) || (feature === 'eth_createAccessList with overrides' && refusesOverrides)
@@ -154,7 +154,7 @@ interface Replaced {
   slots: Set<string>
 }
 
-/** What the overrides of a plan's blocks so far replace: no need to read it. */
+/** What the overrides of a plan's blocks replace and need not be read. */
 export class Overridden {
   readonly #accounts = new Map<Address, Replaced>()
 

@@ -56,13 +56,11 @@ interface Recorded {
 }
 
 /**
- * Simulates with what an inspection asks for beside the outcome, in as many runs as that takes: one, one more where contracts are asked about
- * assets, those that look for gas limits, and before all those that find where tokens keep what is to be set. Without an inspection it is one
- * run, at once where that is.
- * @param layouts of tokens that were found before; without them the same request takes the same, and says the same: nothing of what other
- * blocks did
- * @param guessed what contracts are likely to be asked about assets: where that is what they are, one run is enough
- * @returns as `json` the `result` of `upfront_simulate`; all else is of the first run
+ * Simulates with everything that an inspection asks for. One run is enough for most; questions to token contracts take a second one,
+ * searching gas limits and setting token amounts more. Without an inspection it is a single run, synchronous if possible.
+ * @param layouts token layouts found earlier; pass none where the answer must not depend on earlier requests
+ * @param guessed the expected questions to token contracts; if right, no second run is needed
+ * @returns as `json` the `result` of `upfront_simulate`; everything else is from the first run
  * @throws or rejects with what `run` does
  */
 export function inspect(
@@ -107,7 +105,7 @@ async function inspectIn(
   let { records, readList } = answer
   let furtherGas = gas + gasOf(answer) - answer.gasUsed
   if (probes.length > 0 && !isSame(probes, guessed)) {
-    // The same once more, with the questions between the calls.
+    // Run again, with the questions between the calls.
     const again = await run({ ...simulation, recording, probes })
     ;({ records, readList } = again)
     furtherGas += gasOf(again)
@@ -162,7 +160,7 @@ function isSame(probes: readonly Probe[], others: readonly Probe[]): boolean {
   return probes.length === others.length && !probes.some(isOther)
 }
 
-/** The answer with what is shown of each call at the end of it. @param traced whose steps are the trace */
+/** Appends each call's shown values to the answer. @param traced records whose steps are the trace */
 function withShown(parts: readonly JsonText[], shown: readonly ShownCall[], traced: readonly CallRecord[]): JsonText {
   const fields = shown.map((call) => JSON.stringify(call).slice(1, -1))
   return joinJson(
@@ -174,14 +172,14 @@ function withShown(parts: readonly JsonText[], shown: readonly ShownCall[], trac
   )
 }
 
-/** With what is shown of blocks. */
+/** Adds what is shown per block. */
 function withBlocks(
   json: JsonText,
   records: readonly CallRecord[],
   { stateDiff: isDiffAsked, link: payload }: Inspection,
   { base, opening }: Simulation,
 ): JsonText {
-  // A block under construction is soon another one: what stands on it has no link.
+  // No link on a block under construction: its state is soon gone.
   const link = payload && opening === undefined ? requestLink(payload, base.hash) : undefined
   if (!isDiffAsked && link === undefined) return json
   const blocks: InspectedBlock[] = JSON.parse(json.toString())
@@ -212,7 +210,7 @@ async function decode(
     if (call.trace) await inTurns(decodeFrames(call.trace as CallFrame, decoder, tokens[index]), cancellation)
 }
 
-/** @returns what finding them out took */
+/** @returns the gas used to find them */
 async function addAccountCalls(
   calls: readonly ShownCall[],
   made: readonly MadeCall[],
@@ -248,7 +246,7 @@ function* wordsOf(decoder: AbiDecoder, data: Hex): Parts<string | undefined> {
   return error && (error.meaning ?? error.name)
 }
 
-/** Those that the request names, and those that are seen. */
+/** Waiting transactions: those that the request names, and those that the gateway has seen. */
 function waitingBefore(
   { waiting = { calls: [], signed: [] } }: Inspection,
   { seenWaiting }: Simulation,
@@ -259,7 +257,7 @@ function waitingBefore(
   return { given: waiting, seen: seenWaiting(records.flatMap(({ dependencies }) => dependencies?.facts ?? [])) }
 }
 
-/** @param simulation whose block under construction counts */
+/** @param simulation whose block under construction is checked for changes */
 function addDependencies(
   shown: readonly ShownCall[],
   records: readonly CallRecord[],
@@ -272,14 +270,14 @@ function addDependencies(
   }
 }
 
-/** @returns what it took */
+/** @returns the gas used */
 async function addOutcomes(shown: readonly ShownCall[], simulated: Simulated): Promise<bigint> {
   const { outcomes, gas } = await outcomesOf(simulated)
   for (const [index, call] of shown.entries()) call.outcome = outcomes[index]!
   return gas
 }
 
-/** @returns what it took */
+/** @returns the gas used */
 async function addGuards(
   shown: readonly ShownCall[],
   records: readonly CallRecord[],
@@ -291,7 +289,7 @@ async function addGuards(
   return gas
 }
 
-/** @returns what it took */
+/** @returns the gas used */
 async function addFees(shown: readonly ShownCall[], simulation: Simulation, run: Run): Promise<bigint> {
   const found = await rollupFees(simulation, run)
   if (found === undefined) return 0n
@@ -302,7 +300,7 @@ async function addFees(shown: readonly ShownCall[], simulation: Simulation, run:
   return gasOf(found.answer)
 }
 
-/** @returns what it took */
+/** @returns the gas used */
 async function addGasLimits(
   shown: readonly ShownCall[],
   blocks: readonly SimulatedBlock[],

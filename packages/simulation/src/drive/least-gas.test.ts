@@ -4,7 +4,7 @@ import { leastGas } from './least-gas.js'
 
 const A = `0x${'aa'.repeat(20)}` as const
 
-/** Calls that need so much, whatever they use; a call with less than 21,000 is no transaction. */
+/** Calls with these least gas limits. A limit below 21,000 makes the transaction invalid. */
 function machine(...needs: bigint[]) {
   let runs = 0
   const frame = (reverted: boolean, gas: bigint): Frame => ({

@@ -2,18 +2,18 @@ import type { SimulationRequest } from '@upfront/protocol'
 import type { CallRecord, Frame } from '../engine/call-record.js'
 import { unlessRefused } from './unless-refused.js'
 
-/** Runs of one request at most: what is not found by then is left out. */
+/** Limit of runs per request; limits not found by then are left out. */
 const MOST_RUNS = 128
 
 /**
- * The smallest gas limits with which each call of a bundle still does what it did: the same frames with the same inputs and outputs, failing
- * where they failed, with the same logs. So an inner call that would lack gas counts (a caller keeps 1/64), and gas that is refunded at the
- * end. A call's limit is found with those of the calls before it in place.
- * @param reference what the calls did with the limits that they have, frames included
- * @param used of each call, before refunds
- * @param run does the request with other limits
- * @param onFailed is told why a run failed; what it throws ends the search without any limit
- * @returns in the order of the calls; undefined for a call whose limit was not found within 128 runs, or before a run failed
+ * The smallest gas limits with which each call of a bundle has the same effect: the same frames with inputs, outputs and failures, and the
+ * same logs. This covers inner calls that would run out of gas (EIP-150) and refunds. Each limit is searched with those of earlier calls
+ * applied.
+ * @param reference the calls with their given limits, with frames
+ * @param used gas of each call, before refunds
+ * @param run runs the request with other limits
+ * @param onFailed called with a run's error; if it throws, the search ends without any limit
+ * @returns in the order of the calls; undefined for a limit not found within 128 runs, or before a run failed
  */
 export async function leastGas(
   request: SimulationRequest,
@@ -26,7 +26,7 @@ export async function leastGas(
   const given = reference.map(({ gas }) => gas)
   const limits: (bigint | undefined)[] = [...used]
   let runs = 0
-  /** The first call that does something else with these limits; the number of calls where none does. */
+  /** Index of the first call that behaves differently with these limits; the number of calls if none does. */
   const firstChanged = async (tried: readonly bigint[]): Promise<number> => {
     runs += 1
     const records = await unlessRefused(() => run(withLimits(request, tried)))
@@ -39,7 +39,7 @@ export async function leastGas(
     for (;;) {
       const changed = await firstChanged(limits.map((limit, at) => limit ?? given[at]!))
       if (changed === outcomes.length) return limits
-      // A limit found earlier no longer has the same effect, because it depends on another call's gas: the remaining limits are left out.
+      // An earlier limit has a different effect now, because it depends on a later call's gas: leave the remaining limits out.
       if (changed <= next || runs >= MOST_RUNS) return limits.map((limit, at) => (at <= next ? limit : undefined))
       next = changed
       const tried = (limit: bigint) =>
@@ -54,10 +54,10 @@ export async function leastGas(
 }
 
 /**
- * The smallest limit that is enough.
- * @param tooLittle a limit that is not enough
- * @param enough one that is
- * @returns undefined where no run is left
+ * Searches the smallest sufficient limit.
+ * @param tooLittle a limit that is insufficient
+ * @param enough one that is sufficient
+ * @returns undefined if no runs are left
  */
 export async function search(
   tooLittle: bigint,

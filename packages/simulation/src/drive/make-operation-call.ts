@@ -16,14 +16,14 @@ import { brokenRules } from '../accounts/validation-rules.js'
 import { type CallRecord, hasFailed } from '../engine/call-record.js'
 import type { Rehearsal } from './rehearsal.js'
 
-/** Limits of an operation that names none: enough for all that bundlers take. */
+/** Defaults for limits that an operation does not name, more than bundlers accept. */
 const GENEROUS = { verification: 5_000_000n, call: 7_000_000n, paymaster: 1_000_000n, postOp: 1_000_000n }
-/** Of 65 bytes, as ECDSA's: accounts that look at its form alone do not fail for want of one. */
+/** A dummy 65-byte signature that passes accounts' format checks. */
 const STAND_IN: Hex = `0x${'f'.repeat(31)}${'0'.repeat(33)}7${'a'.repeat(63)}1c`
 const RICH = 1n << 96n
 const DAY = 86_400n
 
-/** The limits and prices with which an operation runs. */
+/** The operation with defaults for missing limits, prices and signature. */
 export function priced(operation: UserOperation): PricedOperation {
   const { paymaster } = operation
   return {
@@ -40,7 +40,7 @@ export function priced(operation: UserOperation): PricedOperation {
   }
 }
 
-/** `handleOps` of one operation, from an account that may send it. */
+/** `handleOps` with one operation, sent by `BUNDLER`. */
 export function bundleOf(operation: PricedOperation, entryPoint: Address, abi: ContractAbi): Call {
   const { authorization } = operation
   return {
@@ -52,8 +52,8 @@ export function bundleOf(operation: PricedOperation, entryPoint: Address, abi: C
 }
 
 /**
- * How a user operation is carried out: by the EntryPoint itself, as a bundle of its own. Where it lacks a right signature, that one is assumed, by
- * overrides that change nothing but the verdict on it.
+ * Makes the `handleOps` call of a user operation. If its signature is missing or invalid, overrides make the validation pass that change
+ * nothing but the verdict.
  * @throws or rejects with what the runs do
  */
 export async function makeOperationCall(
@@ -94,7 +94,7 @@ export async function makeOperationCall(
   return made
 }
 
-/** Assumes what is not there, as far as the EntryPoint refuses the operation for the want of it. */
+/** Adds overrides for missing or invalid signatures until the EntryPoint accepts the operation, or refuses it for another reason. */
 async function assume(made: OperationCall, first: CallRecord, rehearsal: Rehearsal, abi: ContractAbi): Promise<void> {
   const { call, operation, entryPoint, isUnsigned, assumed } = made
   for (let record = first; ; ) {
@@ -146,7 +146,7 @@ function hashIn(record: CallRecord | undefined): Hex | undefined {
   return frame === undefined || hasFailed(frame) || frame.output.length !== 66 ? undefined : frame.output
 }
 
-/** `deposit`, `staked`, `stake`, `unstakeDelaySec`, `withdrawTime`: a word each. */
+/** Decodes DepositInfo: `deposit`, `staked`, `stake`, `unstakeDelaySec`, `withdrawTime`, one word each. */
 function isStaked(record: CallRecord | undefined): boolean {
   const [frame] = record?.frames ?? []
   if (frame === undefined || hasFailed(frame) || frame.output.length < 2 + 5 * 64) return false

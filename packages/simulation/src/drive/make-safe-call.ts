@@ -30,14 +30,14 @@ const APPROVED_HASHES = 8n
 const GUARD_SLOT: Hash = '0x4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8'
 const ZERO_WORD: Hash = `0x${'0'.repeat(64)}`
 const ONE_WORD: Hash = `0x${'1'.padStart(64, '0')}`
-/** More owners have to sign of no Safe that is looked at. */
+/** Safes with a higher threshold are not simulated. */
 const MOST_OWNERS = 256n
 
 /**
- * How a Safe's transaction is carried out: by `execTransaction`, approved by as many owners as its threshold asks for, as if each had called
- * `approveHash` before.
+ * Makes the `execTransaction` call of a Safe transaction, approved by as many owners as the threshold requires, as if each had called
+ * `approveHash`.
  * @param place in the request
- * @throws RpcError -32602 where there is no Safe, or the nonce is used; what the runs do
+ * @throws RpcError -32602 if there is no Safe, or the nonce is used; what the runs do
  */
 export async function makeSafeCall(
   transaction: SafeTransaction,
@@ -100,7 +100,7 @@ export async function makeSafeCall(
   }
 }
 
-/** What a Safe answers, in the order of the questions; undefined where it does not. */
+/** The Safe's answers in the order of the questions; undefined for a failed call. */
 async function ask(
   abi: ContractAbi,
   rehearsal: Rehearsal,
@@ -116,7 +116,7 @@ async function ask(
   })
 }
 
-/** Of `mapping(address => mapping(bytes32 => uint256)) approvedHashes`. */
+/** Slot in `mapping(address => mapping(bytes32 => uint256)) approvedHashes`. */
 function approvalSlot(abi: ContractAbi, owner: Address, hash: Hash): Hash {
   const ofOwner = abi.keccak256(
     `0x${owner.slice(2).padStart(64, '0')}${APPROVED_HASHES.toString(16).padStart(64, '0')}`,

@@ -5,10 +5,10 @@ const MOST_ACCOUNTS = 32
 const MOST_WORDS = 64
 const SELECTOR_DIGITS = '0x'.length + 8
 const WORD_DIGITS = 64
-/** A word with an address in it, and no number below 2^128. */
+/** A word that looks like an address; numbers below 2^128 don't. */
 const ADDRESS_WORD = /^0{24}(?!0{8})[0-9a-f]{40}$/
 
-/** The accounts that calls to `callees` name in their input, as words of the ABI: routers are told pools and tokens so. */
+/** Accounts named as ABI words in the input of calls to `callees`, such as pools and tokens in a router's calldata. */
 export function namedAccounts(plan: SimulationPlan, callees: ReadonlySet<Address>): Address[] {
   const named = new Set<Address>()
   for (const { calls } of plan.blocks) {

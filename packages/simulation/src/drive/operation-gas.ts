@@ -7,15 +7,15 @@ import { search } from './least-gas.js'
 import { bundleOf, priced } from './make-operation-call.js'
 import type { Rehearsal } from './rehearsal.js'
 
-/** Runs for one operation at most. */
+/** Limit of runs per operation. */
 const MOST_RUNS = 128
-/** Of the EntryPoint. */
+/** The EntryPoint's constant of that name. */
 const INNER_GAS_OVERHEAD = 10_000n
 const RICH: bigint = 1n << 112n
 
 /**
- * The smallest limits with which an operation passes its validation and its execution does the same. A right signature is assumed: another
- * limit is another hash. What the signature costs is that of the stand-in, where there is none. The sender has enough to pay for any limit.
+ * The smallest limits with which an operation's validation passes and its execution has the same effect. The signature is assumed valid,
+ * because each limit changes the hash; if missing, the gas is that of the dummy signature. The sender gets enough funds for any limit.
  * @throws or rejects with what the runs do
  */
 export async function operationGas(made: OperationCall, rehearsal: Rehearsal): Promise<OperationGas> {
@@ -59,7 +59,7 @@ export async function operationGas(made: OperationCall, rehearsal: Rehearsal): P
   const proof = await attempt(found)
   if (proof.outcome !== reference.outcome) return {}
   const charged = operationEvent(proof.record, entryPoint)
-  // What a bundle of this one costs its sender beyond what the EntryPoint measures.
+  // The bundle's gas that the EntryPoint does not measure.
   const beyond = charged && proof.record.gasUsed - (charged.actualGasUsed - found.preVerificationGas)
   const limits = {
     preVerificationGas: beyond,
@@ -71,7 +71,7 @@ export async function operationGas(made: OperationCall, rehearsal: Rehearsal): P
   )
 }
 
-/** With limits that are high enough, and a price of which the prefund is paid, as it costs gas. */
+/** With high limits, and a price above zero, because paying the prefund costs gas. */
 function generous(operation: PricedOperation): PricedOperation {
   const { verificationGasLimit: _, callGasLimit: __, paymaster, ...rest } = operation
   const high = priced({
@@ -83,15 +83,15 @@ function generous(operation: PricedOperation): PricedOperation {
     ...high,
     verificationGasLimit: most(operation.verificationGasLimit, high.verificationGasLimit),
     callGasLimit: most(operation.callGasLimit, high.callGasLimit),
-    // A paymaster's deposit may be meant for the limits that are given.
+    // A paymaster's deposit may cover just the given limits, so use the lowest price.
     maxFeePerGas: paymaster || operation.maxFeePerGas === 0n ? 1n : operation.maxFeePerGas,
     maxPriorityFeePerGas: paymaster ? 0n : operation.maxPriorityFeePerGas,
   }
 }
 
 /**
- * Bundlers reckon the limit of a bundle from those of its operations: together they have to last for all that the EntryPoint does, too, and
- * for what it keeps back before an execution. What a validation leaves of its limit costs nobody anything.
+ * Bundlers add up an operation's limits for the bundle's gas limit, so the sum must also cover the EntryPoint's own work and the gas it
+ * holds back before the execution. Unused verification gas is not charged.
  * @param record of the bundle
  */
 function roomy(limit: bigint, { frames: [top] }: CallRecord, { callGasLimit, paymaster }: PricedOperation): bigint {
@@ -116,7 +116,7 @@ function gasUsedIn(record: CallRecord, operation: PricedOperation) {
   }
 }
 
-/** What the operation came to, apart from gas; undefined where the EntryPoint refused it. */
+/** The operation's effect, apart from gas; undefined if the EntryPoint refused it. */
 function outcomeOf(record: CallRecord, operation: PricedOperation): string | undefined {
   const [top] = record.frames
   if (top === undefined || hasFailed(top)) return undefined

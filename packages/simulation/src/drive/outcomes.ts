@@ -7,10 +7,10 @@ import type { Simulation } from './simulate.js'
 import { unanswered, unlessRefused } from './unless-refused.js'
 
 /**
- * Whether each call would do the same under other circumstances that could well come. Only those are tried of which a fact decided
- * something, all of them in one run; that comes out otherwise, each is tried alone.
+ * Whether each call would have the same outcome under other circumstances that may well occur. Only conditions with a deciding fact are
+ * tried, all in one run; if that differs, each one separately.
  * @param simulated with dependencies
- * @returns in the order of the calls, with the gas that it took
+ * @returns in the order of the calls, with the gas used
  * @throws or rejects with what the runs do
  */
 export async function outcomesOf(simulated: Simulated): Promise<{ outcomes: Outcome[]; gas: bigint }> {
@@ -54,7 +54,7 @@ export async function outcomesOf(simulated: Simulated): Promise<{ outcomes: Outc
     const concerns = (fact: DecidingFact) => changesOf(fact) > 0
     note({ under, of: 'course', concerns }, differences)
   }
-  // One place says enough.
+  // One differing place is enough.
   for (const condition of elsewhere) if (note(condition, await differences([condition]))) break
   const outcomes = records.map((record, at) => ({
     ...verdictOf(record, tried[at]!),

@@ -1,7 +1,7 @@
 import type { PinnedBlock } from '../block/pinned-block.js'
 import type { StateLayer, StatePoint } from '../engine/state.js'
 
-/** The state of a block that a node serves, with what lies above it: where an engine stands, and where it is read. */
+/** The pinned state of a node's block with layers on top: what an engine executes on and the read loop reads. */
 export interface PinnedState extends StatePoint {
   readonly block: PinnedBlock
 }

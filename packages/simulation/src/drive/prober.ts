@@ -5,18 +5,18 @@ import { type CallRecord, hasFailed } from '../engine/call-record.js'
 import { slotOf } from '../tokens/token-layouts.js'
 import type { Rehearsal } from './rehearsal.js'
 
-/** A slot of an account, and what it is to hold. */
+/** A storage slot and the value to set. */
 export interface SlotValue {
   address: Address
   slot: Hash
   value: bigint
 }
 
-/** What one question may use. */
+/** Gas limit of one question. */
 const QUESTION_GAS = 1_000_000n
 
 /**
- * What contracts did to answer, in the order of the questions.
+ * Runs the questions as calls and returns their records, in order.
  * @param slots set before
  * @throws or rejects with what the run does
  */
@@ -29,19 +29,19 @@ export function probe(
   return rehearsal.try(calls, slots.map(overrideOf))
 }
 
-/** What a view answers with a slot set; undefined where it fails. */
+/** The view's answer with the slot set; undefined if it fails. */
 export async function answerWith(rehearsal: Rehearsal, question: Question, slot: SlotValue) {
   const [record] = await probe(rehearsal, [question], [slot])
   return answerIn(record)
 }
 
-/** The first word that a view gave; undefined where it failed. */
+/** The first word of a view's answer; undefined if it failed. */
 export function answerIn(record: CallRecord | undefined): bigint | undefined {
   const frame = record?.frames[0]
   return frame === undefined || hasFailed(frame) ? undefined : wordOf(frame.output)
 }
 
-/** The block with slots set beside its own overrides. */
+/** The block with slots set on top of its own overrides. */
 export function withSlots<B extends Pick<BlockStateCall, 'stateOverrides'>>(block: B, slots: readonly SlotValue[]): B {
   return { ...block, stateOverrides: mergedOverrides(block.stateOverrides, slots.map(overrideOf)) }
 }

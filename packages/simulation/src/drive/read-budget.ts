@@ -1,27 +1,27 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 
-/** How much one request may read from the node, and how much it did. */
+/** Limits and counts what one request reads from the node. */
 export class ReadBudget {
-  /** Values asked of the node so far. */
+  /** Values requested from the node so far. */
   used = 0
-  /** Those of them that were only guessed to be needed. */
+  /** Those of them that were guesses. */
   #guessed = 0
-  /** How often it had to wait for the node. */
+  /** Round trips to the node. */
   #rounds = 0
   readonly #startedAt = performance.now()
-  /** Values at most that are needed, and as many that are guessed. */
+  /** Limit of needed values, and of guessed ones. */
   readonly #limit: number
   #whole: ReadBudget | undefined
 
   constructor(
     limit: number,
-    /** `performance.now()` at which reading ends, whatever the node does. */
+    /** Deadline for reads, by `performance.now()`. */
     readonly deadline: number,
   ) {
     this.#limit = limit
   }
 
-  /** One that has such a part of what is left of values and time; what is taken of it is taken of this one. */
+  /** A budget with this fraction of the remaining values and time. Reads from it also count here. */
   part(divisor: number): ReadBudget {
     const now = performance.now()
     const left = Math.max(0, this.#limit - this.#needed)
@@ -35,16 +35,16 @@ export class ReadBudget {
   }
 
   /**
-   * So many guessed values may still be asked for: where there are more, they are left out, for a guess is only a help. Beyond their own limit
-   * they count as needed, and take at most half of what is left for those: one value at a time would be a trip for each.
+   * How many guessed values may still be read; further guesses are dropped. Beyond their own limit, guesses count as needed values and may
+   * take half of what is left of those, because reading values one by one would cost a round trip each.
    */
   get guessesLeft(): number {
     return Math.max(0, this.#limit - this.#guessed, Math.floor((this.#limit - this.#needed) / 2))
   }
 
   /**
-   * @param guessed so many of the values
-   * @throws RpcError -32005 where that is too much
+   * @param guessed number of guesses among the values
+   * @throws RpcError -32005 over the limit
    */
   take(values: number, guessed = 0): void {
     this.#count(values, guessed)
@@ -63,12 +63,12 @@ export class ReadBudget {
     this.#guessed += guessed
   }
 
-  /** Whether most of the time went to what was asked of the node at `since`, by `performance.now()`: then the node is to blame. */
+  /** Whether the node took most of the time since `since` (by `performance.now()`), and is thus to blame for a timeout. */
   isSpentOn(since: number): boolean {
     return this.#rounds === 1 || since - this.#startedAt < this.deadline - since
   }
 
-  /** What to tell of a request whose reads, each answered in time, took all of its time together. */
+  /** The error of a request whose reads were each answered in time but together took too long. */
   outOfTime(): RpcError {
     const milliseconds = Math.round(this.deadline - this.#startedAt)
     return new RpcError(

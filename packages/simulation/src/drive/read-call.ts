@@ -2,16 +2,16 @@ import type { UpstreamCall } from '@upfront/node'
 import { decodeBytes, decodeQuantity, decodeWord } from '@upfront/node'
 import type { StateRead, StateValue } from '../engine/state.js'
 
-/** Where a node shall read: EIP-1898, a number or a tag. */
+/** The block to read at: an EIP-1898 block hash, a number or a tag. */
 export type BlockReference = { blockHash: string } | string
 
 export type AccountRead = Exclude<StateRead, { kind: 'blockHash' }>
 
 const WORD_BYTES = 256
-/** Code of any chain that we know of, in hex: EIP-170 allows 24,576 bytes, some rollups ten times that. */
+/** Response limit for code: EIP-170 allows 24,576 bytes, some rollups ten times that. */
 const CODE_BYTES = 1024 * 1024
 
-/** The JSON-RPC call that answers a read of an account. Its params are text that needs no escaping. */
+/** The JSON-RPC call for a read of an account. Its params need no JSON escaping. */
 export function readCall(read: AccountRead, at: BlockReference): UpstreamCall<StateValue> {
   const block = typeof at === 'string' ? `"${at}"` : `{"blockHash":"${at.blockHash}"}`
   const params = `["${read.address}",${block}]`

@@ -6,9 +6,9 @@ import { gasOf, type Run, type Simulation } from './simulate.js'
 
 const WHOLE: Recording = { frames: true, state: true, uses: true }
 
-/** Tries calls at a place of a request, after all that comes before it, to find out how they are to be made. */
+/** Runs trial calls at a position in the request, after everything before it. */
 export class Rehearsal {
-  /** That all runs took. */
+  /** Gas used by all runs. */
   gas = 0n
   readonly simulation: Simulation
   readonly #before: readonly BlockStateCall[]
@@ -17,8 +17,8 @@ export class Rehearsal {
   readonly #recording: Recording
 
   /**
-   * @param before the blocks before it
-   * @param block as far as its calls are made
+   * @param before the preceding blocks
+   * @param block with its calls up to this position
    */
   constructor(
     simulation: Simulation,
@@ -36,7 +36,7 @@ export class Rehearsal {
 
   /**
    * @param more overrides on top of the block's
-   * @returns what the calls did, in order
+   * @returns the calls' records, in order
    * @throws or rejects with what the run does
    */
   async try(calls: readonly Call[], more: readonly StateOverride[] = []): Promise<CallRecord[]> {

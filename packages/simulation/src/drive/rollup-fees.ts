@@ -4,15 +4,15 @@ import type { CallRecord } from '../engine/call-record.js'
 import type { RollupFees } from '../trace/inspected.js'
 import type { Run, Simulation, SimulationAnswer } from './simulate.js'
 
-/** Where an OP-stack chain's fees go: https://specs.optimism.io/protocol/exec-engine.html */
+/** An OP-stack chain's fee vaults: https://specs.optimism.io/protocol/exec-engine.html */
 const L1_FEE_VAULT: Address = '0x420000000000000000000000000000000000001a'
 const OPERATOR_FEE_VAULT: Address = '0x420000000000000000000000000000000000001b'
-/** Enough for any fee, and far from overflowing. */
+/** Enough for any fee, without overflow. */
 const RICH = 1n << 128n
 
 /**
- * What each call pays to an OP-stack chain beside gas, or would if it named a price: by a run in which all calls do, and senders have enough,
- * that shows what the fee vaults get. Undefined on other chains.
+ * The fees that each call pays an OP-stack chain in addition to gas, or would pay with a gas price. Found by a run with prices and funded
+ * senders, from the fee vaults' balances. Undefined on other chains.
  * @throws or rejects with what `run` does
  */
 export async function rollupFees(

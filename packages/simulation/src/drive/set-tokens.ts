@@ -5,15 +5,15 @@ import { answerIn, probe, type SlotValue, withSlots } from './prober.js'
 import { Rehearsal } from './rehearsal.js'
 import type { Run, Simulation } from './simulate.js'
 
-/** To see which slots a view reads. */
+/** Recorded to see which slots a view reads. */
 const NEEDED = { frames: true, state: true }
 
 /**
- * The simulation with balances and allowances of tokens set, as slots on top of its own overrides. Each is proved by reading it back from the
- * token, all together.
- * @param layouts fields that were found before, where they may be used: then what it takes depends on them
- * @returns `gas`: what it took
- * @throws RpcError -32602 with the place of what can't be set, and why; what `run` does
+ * The simulation with token balances and allowances set, as slots on top of its own overrides. Finally all of them are verified by reading
+ * them from the tokens.
+ * @param layouts fields found earlier, if they may be used; the gas used then depends on them
+ * @returns `gas`: used by the runs
+ * @throws RpcError -32602 with the place of an amount that can't be set, and the reason; what `run` does
  */
 export async function setTokens(
   simulation: Simulation,

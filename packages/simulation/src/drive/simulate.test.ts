@@ -22,7 +22,7 @@ type SimulatingDriver = Pick<Driver, 'simulate'>
 const A: Hex = `0x${'aa'.repeat(20)}`
 const hashOf = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 
-/** Seals what it is told to, so that the steps around an engine can be looked at alone. */
+/** Returns the given blocks as sealed, to test the steps around an engine. */
 function driverOf(run: (plan: SimulationPlan) => ScriptedBlock[]): SimulatingDriver {
   return { simulate: (plan) => answerOf(run(plan), { accounts: 2, slots: 1 }) }
 }

@@ -24,9 +24,9 @@ import type { PinnedState } from './pinned-state.js'
 
 export interface Simulation extends DriveLimits {
   request: SimulationRequest
-  /** The block that the request's block parameter stands for. */
+  /** The block that the request's block parameter refers to. */
   base: BlockHeader
-  /** The block after `base`, where it is under construction. */
+  /** The block after `base`, if it is under construction. */
   opening?: OpeningBlock | undefined
   /** State after `base`. */
   state: PinnedState
@@ -36,69 +36,68 @@ export interface Simulation extends DriveLimits {
   /** See `SimulationPlan`. */
   daFootprintScalar?: bigint | undefined
   dialect: Dialect
-  /** The answer lists what was touched. */
+  /** Whether the answer lists what was touched. */
   listTouched?: boolean
   /** See `SimulationPlan`. */
   isTrial?: boolean
-  /** What engines write down of each call; nothing where absent. */
+  /** What engines record of each call; nothing if absent. */
   recording?: Recording | undefined
   /** See `SimulationPlan`. */
   probes?: Probe[] | undefined
-  /** Where it would stand at an earlier place; undefined where that is not held, or no other place. */
+  /** The state at an earlier place; undefined if it is not held or does not exist. */
   inLastBlocks?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
-  /** Transactions that are seen waiting and change any of these facts. */
+  /** Waiting transactions seen by the gateway that change any of these facts. */
   seenWaiting?: (facts: readonly DecidingFact[]) => Call[]
-  /** The answer can do without it: limits that it meets end nothing else. */
+  /** An optional run: a limit that it exceeds ends only this run. */
   isSpare?: boolean
 }
 
-/** A place in the block that a simulation stands on, or so many blocks before that: before its transactions, or in their middle. */
+/** A place in the block that a simulation stands on, or `back` blocks before: before its transactions, or in the middle. */
 export interface Place {
   back: number
   isMiddle: boolean
 }
 
 export interface SimulationAnswer {
-  /** The `result` of `eth_simulateV1`; of a trial no more than its `calls`, and of these what came of them. */
+  /** The `result` of `eth_simulateV1`; for a trial only `calls`, with their outcomes. */
   json: JsonText
-  /** The same, cut where each recorded call ends. */
+  /** The same text, split after each recorded call. */
   parts: readonly JsonText[]
-  /** Its blocks, those in gaps too. */
+  /** The executed blocks, including those that fill gaps. */
   blocks: readonly Pick<PlannedBlock, 'number' | 'timestamp' | 'calls'>[]
-  /** Of all calls together, after refunds. */
+  /** Of all calls, after refunds. */
   gasUsed: bigint
   touched: Touched
-  /** Where the simulation asks for it. */
+  /** If the simulation asks for it. */
   touchedList?: TouchedList | undefined
-  /** See `Answer`. Of an inspection that takes several runs: of the one that it shows. */
+  /** See `Answer`. For an inspection with several runs: of the run that it shows. */
   readList?: TouchedList | undefined
-  /** Of an inspection: what the runs after the first took, and the questions to contracts. */
+  /** For an inspection: gas of the runs after the first, and of questions to contracts. */
   furtherGas?: bigint
-  /** Values of state that had to be read from the node first. */
+  /** Values of state read from the node. */
   reads: number
-  /** Of all calls, in order, where they were asked for. */
+  /** Of all calls, in order, if asked for. */
   records: CallRecord[]
-  /** Of an inspection: what contracts were asked about assets. */
+  /** For an inspection: the questions asked of contracts about assets. */
   probes?: Probe[]
 }
 
-/** Carries out one run of a simulation. */
+/** Executes one run of a simulation. */
 export type Run = (simulation: Simulation) => Awaitable<SimulationAnswer>
 
-/** All that one run took: its calls' gas, and that of its questions to contracts. */
+/** All gas of a run: its calls' and its questions'. */
 export function gasOf({ gasUsed, records }: Pick<SimulationAnswer, 'gasUsed' | 'records'>): bigint {
   return records.reduce((sum, { probeGas }) => sum + probeGas, gasUsed)
 }
 
-/** The cause of an error that was met after other calls of the request had run. */
+/** Cause of an error that occurred after other calls of the request had run. */
 export class CallsRan extends Error {
   override readonly name = 'CallsRan'
 }
 
 /**
- * Plans, executes and presents one decoded request; at once where all it needs is there.
- * @throws or rejects with RpcError for what the request or a call of it can't do, with its place in the request; with what
- * `Driver.simulate` does
+ * Plans, executes and presents one decoded request; synchronously if all state is held.
+ * @throws or rejects with RpcError, naming the place, if the request or a call is invalid; with what `Driver.simulate` does
  */
 export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
   const { driver, state, dialect, budget } = simulation
@@ -144,14 +143,14 @@ function refuse(error: unknown, plan: SimulationPlan): never {
   throw error.isAfterWork ? Object.assign(refusal, { cause: new CallsRan() }) : refusal
 }
 
-/** Whether geth meets this rejection before the fault at which the plan ends. */
+/** Whether geth would report this rejection before the fault at which the plan ends. */
 function isBefore({ block, call, rejection }: SimulationRejected, { blocks }: SimulationPlan): boolean {
   if (block < blocks.length - 1 || rejection.kind === 'blockGasLimit') return true
   if (call === undefined) return rejection.kind !== 'depositLength' && rejection.kind !== 'requestQueue'
   return call < (blocks[block]?.calls.length ?? 0) - 1
 }
 
-/** `blockStateCalls[1].calls[0]`; the block alone where its overrides are at fault. */
+/** Such as `blockStateCalls[1].calls[0]`; only the block if its overrides are at fault. */
 function placeOf(rejected: SimulationRejected, plan: SimulationPlan): string {
   const index = plan.blocks[rejected.block]?.requestIndex
   if (index === undefined) return 'blockStateCalls'

@@ -7,7 +7,7 @@ import { StateReads } from './state-reads.js'
 const LOST = new UpstreamFault('rpc-error', 'x', { rpc: { code: -32000, message: 'missing trie node ab (path )' } })
 const balance: StateRead = { kind: 'balance', address: `0x${'11'.repeat(20)}` }
 
-/** A block of long ago, and a node that says what `outcomes` has next. */
+/** Reads an old block from a node with these outcomes. */
 function ask(outcomes: ('lost' | 'answered')[]) {
   const header = { ...aHeader(), timestamp: 1_000n }
   const block: PinnedBlock = { header, key: header.hash }

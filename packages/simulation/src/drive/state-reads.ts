@@ -11,33 +11,33 @@ import { type InFlightRead, InFlightReads, MergedReads, mergeReads, type ReadOut
 import type { PinnedState } from './pinned-state.js'
 import { type AccountRead, type BlockReference, readCall } from './read-call.js'
 
-/** An answer under way for longer is not waited for by newcomers: the node may be back by now. */
+/** Reads in flight for longer are not joined: the node may have recovered. */
 const JOINABLE_MS = 1_000
-/** How long "this node does not know EIP-1898" is believed. */
+/** How long a node without EIP-1898 is read by number. */
 const BY_NUMBER_LASTS_MS = 600_000
-/** Nodes keep the state of 128 blocks: on a chain of 12 s blocks, for so long. */
+/** Nodes keep the state of 128 blocks: the time they span with 12 s blocks. */
 const RECENT_SECONDS = 1_536
 const BLOCK_BYTES = 8 * 1024 * 1024
-/** Of a read whose state the node says it lacks, where another read of the block was answered, and where none was heard of. */
+/** Attempts of a read whose state the node says it lacks, see `#attemptsAt`. */
 const ATTEMPTS_SERVED = 8
 const ATTEMPTS_RECENT = 5
 const ATTEMPTS_OLD = 2
 const MOST_BLOCKS = 1_000
 
-/** Reads of pinned blocks: joined, batched, and never handed out unless they are that very block's. */
+/** Reads at pinned blocks: shared between requests, batched, and verified to be of that very block. */
 export class StateReads {
   readonly #queue: CallQueue
   readonly #engine: Pick<Engine, 'provide' | 'missing'>
   readonly #label: string
   readonly #onWorkaround: (lacks: string) => void
-  /** Reads under way, by state and read. */
+  /** Reads in flight, by state and read. */
   readonly #underWay = new Map<Hash, Map<string, InFlightRead>>()
   #byNumberUntil = 0
-  /** Blocks of which a read was answered, and of which one was not, however often it was asked for. */
+  /** Blocks that the node served a read of, and blocks whose state it said it lacks. */
   readonly #served = new LRUCache<Hash, true>({ max: MOST_BLOCKS })
   readonly #lacking = new LRUCache<Hash, true>({ max: MOST_BLOCKS })
 
-  /** @param engine keeps what nobody waits for any more when it comes */
+  /** @param engine receives values that no request waits for any more */
   constructor(
     queue: CallQueue,
     engine: Pick<Engine, 'provide' | 'missing'>,
@@ -51,16 +51,16 @@ export class StateReads {
   }
 
   /**
-   * The values, each from a read under way or from the node. What nobody waits for any more, and was not sent yet, is not sent.
-   * `outcomes` reject with BlockMoved: then nothing can be read of the block.
+   * Reads the values, joining reads in flight. Reads that are no longer wanted before they are sent are dropped. `outcomes` rejects with
+   * BlockMoved if the block can't be read at all.
    */
   ask(block: PinnedBlock, reads: readonly StateRead[]): MergedReads {
     return this.#ask(block, reads, false)
   }
 
   /**
-   * Has the engine know these values before work asks for them. Only a help: what fails is read again when it is needed.
-   * @returns what resolves once they came, and never rejects; undefined where the engine knows them all
+   * Reads values into the engine before they are needed. Failures are ignored: the value is then read on demand.
+   * @returns resolves when they arrived, never rejects; undefined if the engine has them all
    */
   askAhead({ block, key }: PinnedState, reads: readonly StateRead[]): Promise<unknown> | undefined {
     const missing = this.#engine.missing(key, reads)
@@ -95,7 +95,7 @@ export class StateReads {
   async #send(block: PinnedBlock, batch: InFlightReads, reads: StateRead[], ahead: boolean): Promise<ReadOutcome[]> {
     try {
       const outcomes = await this.#readAll(block, reads, () => batch.waiting > 0)
-      // Whoever waits hands the engine its values as it goes on.
+      // Otherwise the waiting request passes the values to the engine when it resumes.
       if (ahead || batch.waiting === 0) provide(this.#engine, block.key, reads, outcomes)
       return outcomes
     } finally {
@@ -114,8 +114,8 @@ export class StateReads {
   }
 
   /**
-   * How often a read is sent whose state the node says it lacks. Of nodes behind one address some may have it: those that answered another
-   * read of the block do. Of an old block that none was heard to have, it is hardly worth asking for.
+   * Attempts for a read whose state the node says it lacks. Behind a load balancer, other nodes may have it, as one has if it answered
+   * another read of the block. For an old block that none has served, retrying is hardly worth it.
    */
   #attemptsAt({ key, header }: PinnedBlock): number {
     if (this.#served.has(key)) return ATTEMPTS_SERVED
@@ -123,7 +123,7 @@ export class StateReads {
     return isRecent ? ATTEMPTS_RECENT : this.#lacking.has(key) ? 1 : ATTEMPTS_OLD
   }
 
-  /** How calls beside reads name the block. For a pending block it is the one before: nodes don't trace on a pending one. */
+  /** How other calls refer to the block. A pending block is replaced by its parent, because nodes don't trace on pending blocks. */
   reference({ header }: PinnedBlock): BlockReference {
     return this.#byNumber ? toQuantity(header.number) : { blockHash: header.hash }
   }
@@ -159,7 +159,7 @@ export class StateReads {
     return outcome!
   }
 
-  /** Of a read by hash that failed. A node that fails by hash and answers by number lacks EIP-1898, whatever its words were. */
+  /** Handles a failed read by hash. A node that fails by hash but answers by number lacks EIP-1898, whatever its error says. */
   async #readAfter(
     error: UpstreamError,
     block: PinnedBlock,
@@ -196,11 +196,11 @@ export class StateReads {
     return value
   }
 
-  /** By number, then a look whether the pinned block is (still) canonical: then so are its ancestors. */
+  /** Reads the hash by number, then checks that the pinned block is still canonical; if so, its ancestors are. */
   async #readBlockHash(block: PinnedBlock, number: bigint, isWanted: () => boolean): Promise<Hash> {
     const { header } = block
     if (number === header.number) return header.hash
-    // Asked where a call's `blockOverrides.number` is far ahead: geth knows of no hash there.
+    // With a far-ahead `blockOverrides.number`. geth returns zero there.
     if (number > header.number) return ZERO_HASH
     if (number === header.number - 1n) return header.parentHash
     const { hash } = settled(await this.#queue.send({ ...headerCall(number), isWanted }))
@@ -234,7 +234,7 @@ export class StateReads {
   }
 }
 
-/** Gives the engine what could be read. */
+/** Passes the values that could be read to the engine. */
 export function provide(
   engine: Pick<Engine, 'provide'>,
   key: Hash,
@@ -246,7 +246,7 @@ export function provide(
   if (read.length > 0) engine.provide(key, read, values)
 }
 
-/** Why one read failed. @throws what says that nothing can be read of the block */
+/** The error of a single read. @throws any other error, which concerns the whole block */
 function errorOfOne(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   throw error
@@ -269,7 +269,7 @@ function isAccountRead(read: StateRead): read is AccountRead {
   return read.kind !== 'blockHash'
 }
 
-/** geth "header not found", reth and anvil -32001, erigon and nethermind "block not found" and the like. */
+/** Messages: geth "header not found", reth and anvil -32001, erigon and nethermind "block not found" and similar. */
 function isUnknownBlock(fault: UpstreamFault): boolean {
   const { rpc } = fault.detail
   if (rpc === undefined) return false

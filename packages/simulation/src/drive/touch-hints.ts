@@ -6,19 +6,19 @@ import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 import type { BlockReference } from './read-call.js'
 
 const HINT_BYTES = 4 * 1024 * 1024
-/** A hint is not worth more of the node's time; out of gas, it still names what it touched before. */
+/** Gas limit for a hint. A call that runs out still names what it touched before. */
 const HINT_GAS = 3_000_000n
 const MOST_OVERRIDDEN_ACCOUNTS = 100
-/** Of an input, and of overrides: more are not sent for a hint, and to write them takes milliseconds of the event loop. */
+/** Limit of input and overrides: longer ones take milliseconds of the event loop to serialize. */
 const MOST_DIGITS = 500_000
-/** Longer than any input. */
+/** Rank above any input length. */
 const FIRST = 2 ** 32
-/** What a sender has in a hint, so that no lack of funds stops it. */
+/** Balance of the sender in a hint, so that it never lacks funds. */
 const RICH = toQuantity(1n << 120n)
 
 /**
- * Told of what work lacks before it is read. `round` counts from 1. May answer what else is waited for, once that is read, before the
- * work goes on.
+ * Called with the missing values before they are read. `round` counts from 1. May return a function to wait for before the work resumes,
+ * called after the read.
  */
 export type OnLack = (lacking: readonly StateRead[], round: number) => (() => Promise<unknown> | undefined) | undefined
 
@@ -28,7 +28,7 @@ export interface HintedCall {
   overrides: readonly StateOverride[]
 }
 
-/** The call with the longest input that may be sent, the first of equals: it likely touches most. One to any of `to` goes before all others. */
+/** The call to ask the node about: the one with the longest input, as it likely touches most; calls to `to` come first. */
 export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): HintedCall | undefined {
   let overrides: StateOverride[] = []
   let hinted: HintedCall | undefined
@@ -47,7 +47,7 @@ function rank({ to, input }: HintedCall['call'], first: ReadonlySet<Address>): n
   return input.length > '0x'.length && to !== null && first.has(to) ? FIRST + input.length : input.length
 }
 
-/** `debug_traceCall` with the prestate tracer: its code and values are left out where the node can. */
+/** `debug_traceCall` with the prestate tracer, without code if the node supports that. */
 export function prestateHint(
   { call, overrides }: HintedCall,
   at: BlockReference,
@@ -68,7 +68,7 @@ export function prestateHint(
   }
 }
 
-/** `eth_createAccessList`; not every node takes overrides with it. */
+/** `eth_createAccessList`, with overrides only if the node supports them. */
 export function accessListHint(
   { call, overrides }: HintedCall,
   at: BlockReference,
@@ -97,7 +97,7 @@ function callToRpc(call: HintedCall['call']): Record<string, unknown> {
   }
 }
 
-/** Undefined where they are too much to send for a hint. */
+/** Undefined if they are too long to send. */
 function overridesToRpc(sender: Address, overrides: readonly StateOverride[]): Record<Address, unknown> | undefined {
   const accounts: Record<Address, Record<string, unknown>> = {}
   let digits = 0
@@ -134,7 +134,7 @@ function touchedInAccessList(result: unknown): StateRead[] {
   })
 }
 
-/** Nothing is read of precompiles. */
+/** Empty for precompiles. */
 export function accountReads(address: Address): StateRead[] {
   if (BigInt(address) <= 0x100n && address !== ZERO_ADDRESS) return []
   return [

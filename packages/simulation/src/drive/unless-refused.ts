@@ -2,7 +2,7 @@ import { type Cancellation, UpstreamError } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { BlockMoved } from '../block/pinned-block.js'
 
-/** Undefined where a call is no transaction under such circumstances. */
+/** Runs; returns undefined if a call is no valid transaction under these circumstances. */
 export async function unlessRefused<T>(run: () => T | PromiseLike<T>): Promise<T | undefined> {
   try {
     return await run()
@@ -14,9 +14,9 @@ export async function unlessRefused<T>(run: () => T | PromiseLike<T>): Promise<T
 }
 
 /**
- * Why the node did not answer a run that an answer can do without, in words.
- * @param isForAll what is sold has to be the same for whoever executes it again: it can do without none
- * @throws the error itself where that ends the request
+ * The reason why an optional run failed at the node.
+ * @param isForAll for sold answers, which must be reproducible: no run is optional
+ * @throws the error if it must end the request
  */
 export function unanswered(
   error: unknown,

@@ -2,7 +2,7 @@ import { isMethodMissing, type UpstreamFault } from '@upfront/node'
 
 const LASTS_MS = 600_000
 
-/** What the node was found not to serve: believed for a while. */
+/** Features that the node was found not to serve; forgotten after a while. */
 export class Unserved<Feature extends string> {
   readonly #until = new Map<Feature, number>()
   readonly #onWorkaround: (lacks: string) => void
@@ -21,7 +21,7 @@ export class Unserved<Feature extends string> {
   }
 }
 
-/** Whether the node won't serve such a call at any time. */
+/** Whether the node never serves such a call. */
 export function isUnserved(fault: UpstreamFault): boolean {
   if (fault.kind !== 'rpc-error') return false
   const { message = '' } = fault.detail.rpc ?? {}

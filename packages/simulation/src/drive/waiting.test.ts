@@ -18,7 +18,7 @@ const simulation = () =>
     cancellation: { signal: new AbortController().signal },
   }) as unknown as Simulation
 
-/** What is tried, by what comes before the calls: so much gas each. */
+/** Runs with the calls put before the request's; each call uses the same gas. */
 async function tried(
   waiting: { given?: typeof given; seen?: Call[] },
   run: (simulation: Simulation) => void = () => undefined,

@@ -6,32 +6,32 @@ import type { Simulation } from './simulate.js'
 import { unanswered, unlessRefused } from './unless-refused.js'
 import { readSigned } from './with-signed-calls.js'
 
-/** What a request comes to once transactions that wait have come before it. */
+/** The request's outcome after waiting transactions. */
 export interface AfterWaiting {
-  /** In words. */
+  /** Description. */
   under: string
-  /** Of the request's calls then. */
+  /** Differences of the request's calls. */
   differences: Differences
-  /** How many of them change the fact. */
+  /** How many of the waiting transactions change the fact. */
   changesOf(fact: Pick<DecidingFact, 'kind' | 'address' | 'slot'>): number
 }
 
 interface Waiting {
-  /** By the request: what they take is its own. */
+  /** Given by the request, at its own cost. */
   given: WaitingCalls
-  /** By the gateway: strangers', which take a part of what the request may, or are left out. */
+  /** Seen by the gateway: limited to a part of the request's limits, or left out. */
   seen: readonly Call[]
 }
 
-/** Part of a request's limits that strangers' transactions may take. */
+/** Divisor of the request's limits for transactions that the gateway saw. */
 const PART = 4
 
 /**
- * All of them together, those given apart from those seen; where not all are valid there, each that is.
+ * Simulates the request after waiting transactions: all given ones together, then all seen ones; if not all are valid, each separately.
  * @param gasUsed of the request's calls
  * @param isForAll see `unanswered`
- * @returns with what was left out, in words, and the gas that it took
- * @throws or rejects with what the runs do; RpcError -32602 with the place of a signed one that can't be read
+ * @returns with descriptions of what was left out, and the gas used
+ * @throws or rejects with what the runs do; RpcError -32602 with the place of an invalid signed transaction
  */
 export async function afterWaiting(
   simulation: Simulation,
@@ -46,7 +46,7 @@ export async function afterWaiting(
   let gas = 0n
   const tried: AfterWaiting[] = []
   const leftOut: string[] = []
-  /** Whether they are valid there. */
+  /** Returns whether the transactions are valid. */
   const after = async (on: Simulation, first: readonly Call[], under: string): Promise<boolean> => {
     const recording = { frames: false, state: true, withoutCode: true }
     const found = await unlessRefused(() => compare(withFirst(on, first), { leftOut: first.length, recording }))
@@ -75,7 +75,7 @@ export async function afterWaiting(
   return { tried, leftOut, gas }
 }
 
-/** The first of them that together have no more gas. */
+/** The first calls whose gas limits together fit. */
 function affordableOf(calls: readonly Call[], most: bigint): Call[] {
   let left = most
   return calls.filter(({ gas }) => {
@@ -100,7 +100,7 @@ function withFirst(simulation: Simulation, calls: readonly Call[]): Simulation {
   }
 }
 
-/** How many of the calls change each place of the state. */
+/** How many of the calls change each fact, by its key. */
 function countsOf(records: readonly CallRecord[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const key of records.flatMap((record) => changedFacts(record).map(stateKey)))

@@ -10,16 +10,16 @@ import { makeSafeCall } from './make-safe-call.js'
 import { Rehearsal } from './rehearsal.js'
 import type { Run, Simulation } from './simulate.js'
 
-/** A call that was made of another form, and where it can be tried again. */
+/** A call made from a user operation or Safe transaction, with a rehearsal at its position. */
 export type MadeCall = { position: AccountCall; rehearsal: Rehearsal } & (
   | { kind: 'userOperation'; made: OperationCall }
   | { kind: 'safe'; made: SafeCall }
 )
 
 /**
- * The simulation with user operations and Safe transactions as calls, each found out after all that comes before it.
+ * The simulation with user operations and Safe transactions turned into calls, each made after everything before it.
  * @param given in the order of the request
- * @throws RpcError with the place of one that can't be carried out; what `run` does
+ * @throws RpcError with the place of one that can't be executed; what `run` does
  */
 export async function withAccountCalls(
   simulation: Simulation,
@@ -59,7 +59,7 @@ export async function withAccountCalls(
   return { simulation: { ...simulation, request: { ...simulation.request, blockStateCalls: blocks } }, made }
 }
 
-/** An operation pays by the base fee, which without validation would be 0. */
+/** An operation pays by the base fee, which is 0 without validation. */
 function withBaseFee(block: BlockStateCall, { base, rules, opening }: Simulation): BlockStateCall {
   const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules)
   const next =

@@ -3,8 +3,8 @@ import { readSignedCall } from '../decode/signed-call.js'
 import type { Simulation } from './simulate.js'
 
 /**
- * The simulation with signed transactions as calls.
- * @throws RpcError -32602 with the place of one that can't be read, or is of another chain
+ * The simulation with signed transactions decoded to calls.
+ * @throws RpcError -32602 with the place of one that is malformed, or for another chain
  */
 export async function withSignedCalls(
   simulation: Simulation,
@@ -19,7 +19,7 @@ export async function withSignedCalls(
   return { ...simulation, request: { ...request, blockStateCalls: blocks } }
 }
 
-/** @throws RpcError -32602 as `withSignedCalls` */
+/** @throws RpcError -32602, see `withSignedCalls` */
 export async function readSigned(raw: SignedTransactionCall['raw'], chainId: bigint, place: string): Promise<Call> {
   try {
     return (await readSignedCall(raw, chainId)).call

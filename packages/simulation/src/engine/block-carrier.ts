@@ -5,43 +5,43 @@ import type { BlockEnvironment, ExecutedReceipt } from './preconfirmation-execut
 import type { StatePoint, StateRead } from './state.js'
 import type { Step } from './step.js'
 
-/** What an engine offers that can take its state from block to block. */
+/** Implemented by engines that can carry their state from block to block. */
 export interface BlockCarrier {
   /**
-   * Begins to execute a sealed block on its parent's state. Where that comes to what the header says, what is held of the parent's
-   * state, overlaid by what the block wrote, is held as the block's own from then on. Nothing is kept of a block that differs.
-   * @param at the parent's state; its layers are what was executed of the block already
-   * @throws or rejects with the signal's reason; RpcError (HTTP 503) where too much waits
+   * Executes a sealed block on its parent's state. If the result matches the header, the parent's cached values plus the block's writes
+   * become the block's cached state; otherwise nothing of the block is kept.
+   * @param at the parent's state; its layers are the part of the block that is already executed
+   * @throws or rejects with the signal's reason; RpcError (HTTP 503) if too many jobs wait
    */
   carry(block: BlockToCarry, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>>
   /**
-   * Begins to carry a sealed block by its access list, without executing it. A list whose hash is not the header's changes nothing.
+   * Carries a sealed block by its access list, without executing it. A list with another hash than the header's changes nothing.
    * @param at the parent's state, without layers
    * @throws or rejects as `carry` does
    */
   lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>>
-  /** Drops every state. What runs keeps what it stands on. */
+  /** Drops every state. Running work keeps the state it uses. */
   forget(): void
 }
 
-/** What an engine offers that can write what it carries. */
+/** Implemented by engines that can encode blocks. */
 export interface BlockEncoder {
   /**
-   * Begins to write a sealed block's transactions as EIP-2718 bytes, to execute them.
-   * @throws or rejects with ExecutionRejected where they are not what the block's header says
+   * Encodes a sealed block's transactions as EIP-2718 bytes, to execute them.
+   * @throws or rejects with ExecutionRejected if they don't match the block's header
    */
   encode(block: BlockToCarry, cancellation: Cancellation): Awaitable<Step<Hex[]>>
 }
 
-/** A sealed block, and what executing it must come to. */
+/** A sealed block, and the results that its header demands. */
 export interface BlockToCarry {
   rules: ChainRules
-  /** The key of the state after it. */
+  /** The block's hash, key of the state after it. */
   hash: Hash
   block: BlockEnvironment
-  /** All of its transactions. */
+  /** All transactions of the block. */
   transactions: SealedTransaction[]
-  /** Receipts of the first transactions, where these were executed already. */
+  /** Receipts of the first transactions, if these are already executed. */
   earlierReceipts: ExecutedReceipt[]
   withdrawals: Withdrawal[]
   gasUsed: bigint
@@ -53,17 +53,17 @@ export interface BlockToCarry {
   blobGasUsed?: bigint
 }
 
-/** A sealed block, and the list of what it accesses and changes (EIP-7928). */
+/** A sealed block with its access list (EIP-7928). */
 export interface ListedBlock {
   hash: Hash
   number: bigint
-  /** In its header. */
+  /** From the header. */
   blockAccessListHash: Hash
   /** JSON, as `eth_getBlockAccessList` answers it. */
   accessList: string
 }
 
-/** A transaction as JSON-RPC shows it in a block. Which fields are there depends on `type`; `hash` proves that they are right. */
+/** A block's transaction as JSON-RPC returns it. The set of fields depends on `type`; `hash` proves them. */
 export interface SealedTransaction {
   type: number
   hash: Hash
@@ -80,11 +80,11 @@ export interface SealedTransaction {
   accessList: AccessListEntry[]
   blobVersionedHashes: Hash[]
   authorizationList: Authorization[]
-  /** `v` of a legacy transaction, else the parity of `y`. */
+  /** `v` of a legacy transaction, else the y parity. */
   v: bigint
   r: bigint
   s: bigint
-  /** Of an OP-stack deposit, which has no signature. */
+  /** Set for an OP-stack deposit, which has no signature. */
   deposit?: Deposit
 }
 
@@ -99,27 +99,27 @@ export interface Deposit {
 export type Carried =
   | {
       kind: 'carried'
-      /** Values that the block wrote. */
+      /** Number of values that the block wrote. */
       written: number
-      /** Some of them, and some of the others that are held, for an audit. */
+      /** Values for an audit: some that the block wrote, and some other cached ones. */
       sample: Sampled[]
     }
   | { kind: 'differs'; difference: Difference; detail: string }
 
-/** A word of the state after a block. */
+/** A storage slot's value after a block. */
 export interface Sampled {
   read: StateRead
   value: bigint
 }
 
-/** What does not come out as the header says, or why executing can't tell. */
+/** What differs from the header, or why execution was not possible. */
 export type Difference =
   | 'transactionHash'
   | 'transactionsRoot'
   | 'withdrawalsRoot'
   /** The block's rules refuse a transaction. */
   | 'transaction'
-  /** A transaction reaches code that the chain's nodes have of their own (Base's B20). */
+  /** A transaction reaches code that is native to the chain's nodes (Base's B20). */
   | 'nativePrecompile'
   | 'gasUsed'
   | 'receiptsRoot'
@@ -127,7 +127,7 @@ export type Difference =
   | 'requestsHash'
   | 'blockAccessListHash'
   | 'blobGasUsed'
-  /** The parent's state is no longer held. */
+  /** The parent's state is no longer cached. */
   | 'parent'
-  /** The node answered for the block, or one before it, what executing contradicts. */
+  /** A value that the node returned, for this block or an earlier one, contradicts the execution. */
   | 'disputed'

@@ -1,36 +1,36 @@
 import type { Address, Hash, Hex, JsonText } from '@upfront/protocol'
 import type { Halt } from './halt.js'
 
-/** What one call did, as facts; tracers present it. */
+/** What one call did; tracers present it. */
 export interface CallRecord {
-  /** Of the transaction: its limit. */
+  /** The transaction's gas limit. */
   gas: bigint
-  /** Of the transaction, after refunds. */
+  /** The transaction's gas used, after refunds. */
   gasUsed: bigint
-  /** In the order in which they began; the first is the call itself. Empty where the plan did not ask for them. */
+  /** In execution order; the first is the call itself. Empty if the plan did not ask for them. */
   frames: Frame[]
-  /** In no order; empty where the plan asked for neither state nor balances. */
+  /** Unordered; empty if the plan asked for neither state nor balances. */
   accounts: RecordedAccount[]
   /** In the order of the plan's probes for this call. */
   probed: Probed[]
-  /** That answering took: all probes before and after the call together, before refunds. */
+  /** Gas of all probes before and after the call, before refunds. */
   probeGas: bigint
-  /** Instructions as geth's struct logger writes them: what stands between the brackets of a JSON array. Absent where there are none. */
+  /** Instructions as geth's struct logger writes them: the elements of a JSON array, without brackets. Absent if there are none. */
   steps?: JsonText
-  /** What KECCAK256 hashed, each once, in ascending order; empty where the plan did not ask for uses. */
+  /** Inputs of KECCAK256, distinct and sorted; empty if the plan did not ask for uses. */
   preimages: Hex[]
-  /** What decided the outcome; absent where the plan did not ask for it. */
+  /** The facts that decided the outcome; absent if the plan did not ask for them. */
   dependencies?: Dependencies
-  /** Calls of which this is the same have the same effects, see `effectsOf`; absent where the plan did not ask for it. */
+  /** Digest of the call's effects, see `effectsOf`; absent if the plan did not ask for it. */
   effects?: Hash
 }
 
 export interface Dependencies {
   /** In the order in which they were found. */
   facts: DecidingFact[]
-  /** There was more to follow than an engine follows: other facts may have decided too. */
+  /** The engine's limits were reached: other facts may have decided too. */
   isPartial: boolean
-  /** The call is known to come to the same at the time that the plan asked about; else that is not known. Only of a plan of one call. */
+  /** Whether the call is known to have the same outcome at the later time that the plan asked about. Only for plans with a single call. */
   isSameLater: boolean
 }
 
@@ -50,48 +50,48 @@ export type FactKind =
   | 'origin'
   | 'gasLeft'
 
-/** A value of the state, of the block or of the transaction that decided an outcome. */
+/** A value of the state, block or transaction that decided an outcome. */
 export interface DecidingFact {
   kind: FactKind
-  /** Of a slot, a balance or a code. */
+  /** Set for a slot, a balance or a code. */
   address?: Address
   slot?: Hash
-  /** Of the block whose hash it is. */
+  /** Set for a block hash: the block's number. */
   number?: bigint
-  /** As it was found first: of a code its size, its hash, or whom it delegates to. */
+  /** The value when first found; for code its size, its hash or the account it delegates to. */
   value: bigint
-  /** Where its value went: the bits of `REACHED`. */
+  /** What the value reached: bits of `REACHED`. */
   reached: number
-  /** How many of the last blocks that the engine holds changed it, and how many those are. */
+  /** In how many of the `blocks` newest cached blocks it changed. */
   changed: number
   blocks: number
 }
 
-/** The place that a fact's value went to, as a bit of `DecidingFact.reached`. */
+/** What a fact's value reached, as a bit of `DecidingFact.reached`. */
 export const REACHED = {
   /** The condition of a branch. */
   branch: 1,
-  /** One of whose sides leads to nothing but an error, or what a transfer needs to succeed. */
+  /** A branch with a side that always fails, or a condition of a transfer's success. */
   guard: 2,
-  /** A destination that was computed. */
+  /** A computed jump destination. */
   jump: 4,
-  /** Who is called or created. */
+  /** The address that is called or created. */
   target: 8,
-  /** Who gets a transfer, by the fact's own word. */
+  /** The recipient of a transfer, if the value itself is the address. */
   recipient: 16,
-  /** A value sent, or what a token's log tells. */
+  /** A value sent, or the amount in a token's log. */
   amount: 32,
-  /** An amount by a comparison, or what does for one. */
+  /** An amount chosen by a comparison or an equivalent computation. */
   selection: 64,
   /** The number of a slot. */
   slot: 128,
-  /** How much is copied, hashed or returned. */
+  /** A length that is copied, hashed or returned. */
   size: 256,
-  /** The gas that a call gets. */
+  /** The gas given to a call. */
   allowance: 512,
 } as const
 
-/** What the contract answered; absent where it failed, was not asked, or used more than 500,000 gas, or answered with more than 1,024 bytes. */
+/** The contract's answers. Absent if it failed, was not asked, used more than 500,000 gas, or returned more than 1,024 bytes. */
 export interface Probed {
   before?: Hex
   after?: Hex
@@ -101,45 +101,45 @@ export type FrameKind = 'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'C
 
 export interface Frame {
   kind: FrameKind
-  /** 0: the call itself. */
+  /** 0 for the call itself. */
   depth: number
-  /** Of DELEGATECALL the account whose code asks for it. */
+  /** For DELEGATECALL, the account whose code makes the call. */
   from: Address
-  /** Whose code runs; of a creation its address, made or not; of SELFDESTRUCT who gets the balance. */
+  /** The account whose code runs; for a creation the new address, even if it fails; for SELFDESTRUCT the beneficiary. */
   to?: Address
-  /** Of a creation its init code. */
+  /** For a creation, the init code. */
   input: Hex
-  /** Of a creation the code that it deploys; revert data; empty where it halted. */
+  /** The return or revert data; for a creation the deployed code. Empty if it halted. */
   output: Hex
-  /** What it was given: for the call itself without what its transaction costs before it runs. */
+  /** Gas given to the frame; for the call itself without the intrinsic gas. */
   gas: bigint
   /** Before refunds. */
   gasUsed: bigint
-  /** Absent for STATICCALL; the caller's for DELEGATECALL. */
+  /** Absent for STATICCALL; for DELEGATECALL the caller's. */
   value?: bigint
   reverted: boolean
-  /** Why it halted. */
+  /** Set if it halted. */
   halt?: Halt
-  /** `to` is one of the fork's precompiles, whatever overrides move. */
+  /** Whether `to` is one of the fork's precompiles, regardless of overrides that move them. */
   isPrecompile: boolean
-  /** Reverted or not; without traced transfers. */
+  /** Logs of the frame even if it reverted, without traced transfers. */
   logs: FrameLog[]
-  /** Where the plan asks for it. */
+  /** Set if the plan asks for it. */
   uses?: FrameUses
 }
 
-/** What the instructions of a frame use, without those of the frames that it opens: see geth's erc7562Tracer. */
+/** What a frame's own instructions use, without inner frames: see geth's erc7562Tracer. */
 export interface FrameUses {
-  /** How often; GAS where no call follows it. */
+  /** Count by opcode. GAS counts only if no call follows it. */
   opcodes: (readonly [opcode: number, count: number])[]
-  /** Slots that were read before they were written, with what was found. */
+  /** Slots read before they were written, with the value found. */
   reads: (readonly [slot: Hash, value: Hash])[]
   writes: (readonly [slot: Hash, count: number])[]
   transientReads: (readonly [slot: Hash, count: number])[]
   transientWrites: (readonly [slot: Hash, count: number])[]
-  /** By EXTCODE*, save an EXTCODESIZE that ISZERO follows. */
+  /** Targets of EXTCODE*, except an EXTCODESIZE followed by ISZERO. */
   inspected: Address[]
-  /** By EXTCODE* and calls, each once. */
+  /** Distinct targets of EXTCODE* and calls. */
   named: NamedContract[]
 }
 
@@ -147,7 +147,7 @@ export interface NamedContract {
   address: Address
   /** Bytes. */
   codeSize: number
-  /** That named it first. */
+  /** The first opcode that named it. */
   opcode: number
 }
 
@@ -156,7 +156,7 @@ export function hasFailed({ reverted, halt }: Pick<Frame, 'reverted' | 'halt'>):
   return reverted || halt !== undefined
 }
 
-/** The frames that neither failed nor are below one that did: what they did lasts. */
+/** Frames that neither failed nor are inside a failed one: their effects last. */
 export function lastingFrames(frames: readonly Frame[]): Frame[] {
   let failedAt = Number.POSITIVE_INFINITY
   return frames.filter((frame) => {
@@ -166,7 +166,7 @@ export function lastingFrames(frames: readonly Frame[]): Frame[] {
 }
 
 export interface FrameLog {
-  /** How many frames its own had opened before it. */
+  /** How many inner frames its frame had opened before it. */
   position: number
   address: Address
   topics: Hash[]
@@ -176,11 +176,11 @@ export interface FrameLog {
 /** An account that the call read or changed. */
 export interface RecordedAccount {
   address: Address
-  /** Named by an instruction that could be paid for, or by the transaction itself: what geth's prestateTracer shows. */
+  /** Named by an instruction whose access was paid, or by the transaction: shown by geth's prestateTracer. */
   isRead: boolean
-  /** Belongs into the call's access list for itself: accessed, and none that every transaction has there. */
+  /** Belongs in the call's access list: accessed, and not warm in every transaction. */
   isAccessed: boolean
-  /** SELFDESTRUCT removes it, as geth's prestateTracer counts: reverted or not. */
+  /** Removed by SELFDESTRUCT as geth's prestateTracer counts it, even if reverted. */
   isRemoved: boolean
   before: AccountFacts
   after: AccountFacts
@@ -192,7 +192,7 @@ export interface AccountFacts {
   balance: bigint
   nonce: bigint
   codeHash: Hash
-  /** Absent after the call where it is the same as before. */
+  /** Absent after the call if unchanged. */
   code?: Hex
 }
 

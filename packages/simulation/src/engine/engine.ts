@@ -6,69 +6,68 @@ import type { Halt } from './halt.js'
 import type { StatePoint, StateRead, StateValue } from './state.js'
 import type { Step } from './step.js'
 
-/** The seam: executes plans and keeps the state that they read. It reads nothing itself. */
+/** The seam: executes plans and caches the state that they read. Reads nothing itself. */
 export interface Engine {
   readonly name: 'native' | 'portable'
-  /** Of the EVM inside, for `web3_clientVersion`. */
+  /** The EVM's name and version, for `web3_clientVersion`. */
   readonly version: string
   /**
-   * Begins to execute and seal all blocks of the plan. A small plan whose state is known may be executed at once, on the
-   * caller's thread; anything else runs off the event loop.
-   * @throws or rejects with SimulationRejected where a call is no valid transaction; RpcError -32005 where the answer is longer
-   * than `plan.answerBytes`, or (HTTP 503) where too many simulations wait; the signal's reason, within 5 ms (revm) of its abort
+   * Executes and seals all blocks of the plan. A small plan with cached state may run at once, on the caller's thread; everything else runs
+   * off the event loop.
+   * @throws or rejects with SimulationRejected if a call is no valid transaction; RpcError -32005 if the answer exceeds `plan.answerBytes`,
+   * or (HTTP 503) if too many simulations wait; the signal's reason, within 5 ms (revm) of its abort
    */
   begin(plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>>
-  /** Those of the reads whose value the engine does not hold for the state with this key. */
+  /** The reads whose value the engine does not have for the state with this key. */
   missing(key: Hash, reads: readonly StateRead[]): StateRead[]
-  /** What the engine holds of the state with this key, in the order of `reads`. */
+  /** The cached values of the state with this key, in the order of `reads`. */
   known(key: Hash, reads: readonly StateRead[]): (StateValue | undefined)[]
-  /** Gives it values of the state with this key ahead of work; kept within the engine's bounds. */
+  /** Passes values of the state with this key ahead of work. The cache stays within the engine's bounds. */
   provide(key: Hash, reads: readonly StateRead[], values: readonly StateValue[]): void
-  /** Ends its threads; what runs is rejected. */
+  /** Stops the engine's threads. Running work is rejected. */
   close(): Promise<void>
 }
 
-/** What a plan came to: the `result` of `eth_simulateV1`, without the words of its errors, which are the presenter's. */
+/** A plan's result: the `result` of `eth_simulateV1` without error messages, which the presenter adds. */
 export interface Answer {
-  /** The JSON, cut where a failed call's `,"error":…` belongs, and where any call ends that is recorded: one piece more than there are cuts. */
+  /** The JSON, split where a failed call's `,"error":…` belongs and after each recorded call: one piece more than there are splits. */
   pieces: JsonText[]
-  /** Of each cut; undefined where the call did not fail. */
+  /** For each split; undefined if the call did not fail. */
   failures: (FailedCall | undefined)[]
-  /** Of all calls together, after refunds. */
+  /** Of all calls, after refunds. */
   gasUsed: bigint
   touched: Touched
-  /** Where the plan asks for it. */
+  /** Set if the plan asks for it. */
   touchedList?: TouchedList | undefined
-  /** Of a trial: the accounts, each as a whole, and the slots whose values it comes of. */
+  /** For a trial: the accounts (each as a whole) and slots whose values the result depends on. */
   readList?: TouchedList | undefined
-  /** Of all calls, in order; empty where the plan asks for none. */
+  /** Of all calls, in order; empty if the plan asks for none. */
   records: CallRecord[]
 }
 
 /**
- * Distinct accounts and storage slots that the calls touched, for metering, reverted or not:
+ * Numbers of distinct accounts and storage slots that the calls touched, reverted or not, for metering:
  * - senders and recipients, and the account that a recipient delegates to (EIP-7702);
  * - access-list entries, used or not;
- * - authorities of authorizations that are for this chain or any, whose nonce is below 2^64 - 1 and whose signature is
- *   valid, whether or not they then hold;
- * - contracts created, once depth, balance and nonce let the creation begin, be it that it fails then;
- * - what BALANCE, EXTCODE*, SLOAD, SSTORE, SELFDESTRUCT and calls name, and the account that a callee delegates to, each once
- *   the gas left pays for the access (EIP-2929) beside what comes first: the opcode's constant price, memory, words
- *   copied, value moved; for SSTORE its sentry of 2,300. What comes later (a new account, a slot's change, gas passed on)
- *   may fail: the access was made. What a static frame may not do accesses nothing.
+ * - authorities of authorizations for this chain or any, with a nonce below 2^64 - 1 and a valid signature, applied or not;
+ * - created contracts, once depth, balance and nonce allow the creation to begin, even if it fails later;
+ * - operands of BALANCE, EXTCODE*, SLOAD, SSTORE, SELFDESTRUCT and calls, and the account that a callee delegates to. Each counts once the
+ *   gas left covers its access (EIP-2929) and what is charged before: the opcode's constant cost, memory, copied words, moved value, for
+ *   SSTORE its sentry of 2,300. Later charges (a new account, a slot's change, gas passed on) may fail. Instructions that are
+ *   forbidden in a static frame access nothing.
  *
- * Accounts at which the block has a precompile never count (their access-list slots do). The fee recipient, withdrawals,
- * overrides and what system calls touch do not count of themselves.
+ * Accounts with a precompile never count (their access-list slots do). Nor do the fee recipient, withdrawals, overrides and
+ * system calls by themselves.
  */
 export interface Touched {
   accounts: number
   slots: number
 }
 
-/** What `Touched` counts, one by one, each list in ascending order. */
+/** The accounts and slots that `Touched` counts, each list sorted. */
 export interface TouchedList {
   accounts: Address[]
-  /** The account may be one that does not count itself: a precompile in an access list. */
+  /** The account itself may not be counted: a precompile in an access list. */
   slots: TouchedSlot[]
 }
 
@@ -77,16 +76,14 @@ export interface TouchedSlot {
   slot: Hash
 }
 
-/** What a failed call's error is made of. */
+/** The facts for a failed call's error. */
 export interface FailedCall {
   failure: Failure
-  /** Empty on a halt. */
+  /** Empty if it halted. */
   returnData: Hex
 }
 
-/**
- * A revert has its reason in `returnData`. `isGasCapped`: the call asked for more gas than the request's limit left it.
- */
+/** `isGasCapped`: the call asked for more gas than the request's limit left. A revert's reason is in `returnData`. */
 export type Failure = { kind: 'revert' } | { kind: 'halt'; halt: Halt; isGasCapped: boolean }
 
 export interface ExecutedLog {
@@ -95,7 +92,7 @@ export interface ExecutedLog {
   data: Hex
 }
 
-/** 50M gas can return 100 MB. */
+/** 50M gas can return 100 MB, so answers are limited. */
 export class AnswerTooLong extends RpcError {
   constructor(bytes: number) {
     super(ErrorCode.limitExceeded, `the answer's return data and logs are longer than ${bytes} bytes`)

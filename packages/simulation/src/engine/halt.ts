@@ -1,9 +1,9 @@
-/** Why a call's outermost frame halted, as facts. `haltMessage` words them as geth does. */
+/** Why a call's outermost frame halted. `haltMessage` returns geth's message. */
 export type Halt =
   | {
       kind:
         | 'outOfGas'
-        /** SSTORE found no more than EIP-2200's stipend. */
+        /** SSTORE with no more gas left than EIP-2200's stipend. */
         | 'reentrancySentry'
         | 'returnDataOutOfBounds'
         | 'stackOverflow'
@@ -17,19 +17,19 @@ export type Halt =
         | 'balanceOverflow'
         | 'precompileFailed'
     }
-  /** Bytes that a constructor returned. */
+  /** `size`: bytes that a constructor returned. */
   | { kind: 'codeTooLarge'; size: number; limit: number }
-  /** By geth's name. */
+  /** geth's name of the opcode. */
   | { kind: 'invalidOpcode'; opcode: string }
   /** `height`: words on the stack; `inputs`: words that the instruction takes. */
   | { kind: 'stackUnderflow'; height: number; inputs: number }
-  /** An instruction that may not run in a static frame; `isPriced`: geth finds that as it computes the price. */
+  /** A state-changing instruction in a static frame. `isPriced`: geth finds it while it computes the gas cost. */
   | { kind: 'writeProtection'; isPriced: boolean }
   | { kind: 'precompile'; fault: PrecompileFault }
-  /** What geth has no words for, by the engine's name for it. */
+  /** A halt that geth has no message for, by the engine's name. */
   | { kind: 'other'; name: string }
 
-/** What is wrong with a precompiled contract's input. */
+/** The fault in a precompiled contract's input. */
 export type PrecompileFault =
   | 'outOfGas'
   | 'inputLength'

@@ -1,7 +1,7 @@
 import { ZERO_HASH } from '@upfront/protocol'
 import type { StateLayer, StateRead, StateValue } from './state.js'
 
-/** The value that the newest layer which decides it gives; undefined where it lies below all of them. */
+/** The value from the newest layer that determines it; undefined if none does. */
 export function layerValue(layers: readonly StateLayer[], read: StateRead): StateValue | undefined {
   if (read.kind === 'blockHash') return undefined
   for (let index = layers.length - 1; index >= 0; index--) {

@@ -5,16 +5,16 @@ import type { ExecutedLog } from './engine.js'
 import type { StateLayer, StatePoint } from './state.js'
 import type { Step } from './step.js'
 
-/** What an engine that can follow a block under construction offers beside `Engine`. */
+/** Implemented by engines that can follow a block under construction. */
 export interface PreconfirmationExecutor {
   /**
-   * Begins to execute signed transactions, in order and under full validation, on top of the state with all its layers.
-   * @throws or rejects with ExecutionRejected where a transaction is invalid; the signal's reason
+   * Executes signed transactions in order, with full validation, on the state with all its layers.
+   * @throws or rejects with ExecutionRejected if a transaction is invalid; the signal's reason
    */
   execute(execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<BlockExecutionResult>>
   /**
-   * Begins to run one transaction of the execution out of order, unvalidated, for what it reads: transactions warmed side by
-   * side need few rounds of reads. Its result is thrown away; where it can't run, that is no error.
+   * Runs one transaction out of order and without validation, for its reads: warming transactions in parallel takes few rounds. The result
+   * is discarded, and a failure is no error.
    */
   warm(transaction: Hex, execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>>
 }
@@ -23,13 +23,13 @@ export interface PreconfirmationExecutor {
 export interface BlockExecution {
   rules: ChainRules
   block: BlockEnvironment
-  /** The block's first transactions: its pre-execution system calls run before the transactions. */
+  /** Whether these are the block's first transactions, preceded by its system calls. */
   opening: boolean
-  /** What the system calls change, and what each transaction changes, are layers of their own. */
+  /** Whether the system calls and each transaction get a layer of their own. */
   isSplit?: boolean
-  /** EIP-2718 bytes, signed, or an OP-stack deposit. */
+  /** EIP-2718 bytes of signed transactions or OP-stack deposits. */
   transactions: Hex[]
-  /** What earlier executions of the same block left, in order; empty when opening. */
+  /** Receipts of earlier executions of the same block, in order; empty when opening. */
   earlierReceipts: ExecutedReceipt[]
 }
 
@@ -41,20 +41,20 @@ export interface BlockEnvironment {
   feeRecipient: Address
   prevRandao: Hash
   baseFeePerGas: bigint
-  /** Cancun. */
+  /** From Cancun on. */
   parentBeaconBlockRoot?: Hash
   excessBlobGas?: bigint
-  /** Amsterdam. */
+  /** From Amsterdam on. */
   slotNumber?: bigint
   extraData: Hex
   rules: BlockRules
 }
 
 export interface BlockExecutionResult {
-  /** What these transactions changed, oldest first: one layer, unless it is split. */
+  /** Changes of these transactions, oldest first: one layer unless split. */
   layers: StateLayer[]
   transactions: PreconfirmedTransaction[]
-  /** Of these transactions alone. */
+  /** Of these transactions only. */
   receipts: ExecutedReceipt[]
   /** Of the whole block so far, earlier executions included. */
   gasUsed: bigint
@@ -65,7 +65,7 @@ export interface BlockExecutionResult {
 
 export interface PreconfirmedTransaction {
   hash: Hash
-  /** Recovered from the signature, or a deposit's own. */
+  /** Recovered from the signature, or the deposit's sender. */
   from: Address
   to: Address | null
   nonce: bigint
@@ -82,13 +82,13 @@ export interface ExecutedReceipt {
   logs: ExecutedLog[]
   contractAddress: Address | null
   blobGasUsed?: bigint
-  /** Of a signed transaction on an OP-stack chain. */
+  /** For a signed transaction on an OP-stack chain. */
   rollup?: RollupReceipt
-  /** Consensus encoding (EIP-2718), from which the block's receipts root is made. */
+  /** The consensus encoding (EIP-2718) that the receipts root commits to. */
   encoded: Hex
 }
 
-/** What an OP-stack receipt tells of its transaction's fees, as op-geth's: what the block's fork has. */
+/** op-geth's receipt fields on fees, as far as the block's fork has them. */
 export interface RollupReceipt {
   l1GasPrice: bigint
   l1GasUsed: bigint
@@ -96,20 +96,20 @@ export interface RollupReceipt {
   l1BaseFeeScalar?: bigint
   l1BlobBaseFee?: bigint
   l1BlobBaseFeeScalar?: bigint
-  /** Absent, as the constant, where both are zero. */
+  /** Absent, like the constant, if both are zero. */
   operatorFeeScalar?: bigint
   operatorFeeConstant?: bigint
   daFootprintGasScalar?: bigint
 }
 
-/** A transaction that the block's rules don't allow here. */
+/** A transaction that is invalid at this point of the block. */
 export class ExecutionRejected extends Error {
   override readonly name = 'ExecutionRejected'
   constructor(
     message: string,
     /** Index in `transactions`. */
     readonly transaction: number,
-    /** What it reaches, where that is code that the chain's nodes have of their own (Base's B20), which is not executed here. */
+    /** The address that it reaches, if that is code native to the chain's nodes (Base's B20), which is not executed here. */
     readonly nativePrecompile?: Address,
   ) {
     super(message)

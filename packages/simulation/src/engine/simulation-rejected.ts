@@ -1,17 +1,17 @@
 import type { Address } from '@upfront/protocol'
 import type { Halt } from './halt.js'
 
-/** Why a simulation can't be executed at all, as facts. `presentRejection` words them as geth does. */
+/** Why a simulation can't be executed. `presentRejection` returns geth's message. */
 export type Rejection =
-  /** A call that is no valid transaction; `gas` is what it may use. */
+  /** A call that is no valid transaction; `gas` is its limit. */
   | { kind: 'transaction'; from: Address; gas: bigint; fault: TransactionFault }
   /** A call that asks for more gas than the block has left. */
   | { kind: 'blockGasLimit'; left: bigint; asked: bigint }
-  /** An override that comes after `movePrecompileToAddress` named its address, moves no precompile, or moves one onto another override. */
+  /** An override of an address that `movePrecompileToAddress` named, or a move of a non-precompile or onto another override. */
   | { kind: 'takenByPrecompile' | 'notPrecompile' | 'alreadyOverridden'; address: Address }
-  /** A call that reaches code that the chain's nodes have of their own (Base's B20). */
+  /** A call that reaches code native to the chain's nodes (Base's B20). */
   | { kind: 'nativePrecompile'; address: Address }
-  /** Bytes of a deposit event's data (EIP-6110). */
+  /** Length of a deposit event's data (EIP-6110), which is malformed. */
   | { kind: 'depositLength'; length: number }
   /** The system call to a request queue failed; without `halt` it reverted. */
   | { kind: 'requestQueue'; queue: RequestQueue; halt?: Halt }
@@ -41,17 +41,17 @@ export type TransactionFault =
   | { kind: 'insufficientFunds'; have: bigint; want: bigint }
   | { kind: 'intrinsicGas' | 'floorGas'; want: bigint }
 
-/** What is met while calls are executed, or once all of a block's are. */
+/** Rejections that occur while calls are executed, or after a block's last call. */
 const AFTER_CALLS = { nativePrecompile: true, depositLength: true, requestQueue: true }
 
-/** A call that can't be executed as a transaction, or a block that can't be sealed: the whole request fails, as in geth. */
+/** A call that is no valid transaction, or a block that can't be sealed. As in geth, the whole request fails. */
 export class SimulationRejected extends Error {
   override readonly name = 'SimulationRejected'
   constructor(
     readonly rejection: Rejection,
     /** Index in `plan.blocks`. */
     readonly block: number,
-    /** Index in that block's calls; absent where the block itself or its overrides are at fault. */
+    /** Index in that block's calls; absent if the block itself or its overrides are at fault. */
     readonly call?: number,
   ) {
     super(rejection.kind)

@@ -1,6 +1,6 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 
-/** One value of the state. `blockHash` is the hash of an ancestor (at most 256 back) of the pinned block. */
+/** A read of one value. `blockHash`: of an ancestor at most 256 blocks before the pinned block. */
 export type StateRead =
   | { kind: 'balance'; address: Address }
   | { kind: 'nonce'; address: Address }
@@ -8,7 +8,7 @@ export type StateRead =
   | { kind: 'storage'; address: Address; slot: Hash }
   | { kind: 'blockHash'; number: bigint }
 
-/** What distinguishes a read among those of one state. */
+/** Identifies a read within one state. */
 export function readKey(read: StateRead): string {
   switch (read.kind) {
     case 'balance':
@@ -24,10 +24,10 @@ export function readKey(read: StateRead): string {
   }
 }
 
-/** By kind of read: `balance` and `nonce` bigint; `code` bytes; `storage` and `blockHash` 32 bytes. */
+/** `balance` and `nonce`: bigint; `code`: bytes; `storage` and `blockHash`: 32 bytes. */
 export type StateValue = bigint | Hex
 
-/** A state that plans run on: immutable. */
+/** An immutable state that plans run on. */
 export interface StatePoint {
   /** The pinned block's hash, or a digest of a pending block. Equal keys mean equal values below the layers. */
   readonly key: Hash
@@ -35,9 +35,9 @@ export interface StatePoint {
   readonly layers: readonly StateLayer[]
 }
 
-/** What one executed flashblock changed: never mutated once made, so an engine may keep it by `id`. */
+/** The changes of one executed flashblock. Never mutated, so engines may cache it by `id`. */
 export interface StateLayer {
-  /** Unique for its content in this process. */
+  /** Unique for its content within this process. */
   readonly id: string
   readonly accounts: ReadonlyMap<Address, AccountChange>
 }
@@ -47,7 +47,7 @@ export interface AccountChange {
   balance?: bigint
   nonce?: bigint
   code?: Hex
-  /** The account was destroyed or made anew: slots that `storage` lacks are zero, whatever lies below. */
+  /** The account was destroyed or recreated: slots missing in `storage` are zero, whatever older state says. */
   storageCleared: boolean
   storage: ReadonlyMap<Hash, Hash>
 }

@@ -1,22 +1,22 @@
 import type { Awaitable } from '@upfront/node'
 import type { StateRead, StateValue } from './state.js'
 
-/** How far work has come: it is done, or it can't go on without these values. */
+/** The result of work, or the values it needs to continue. */
 export type Step<T> = { kind: 'done'; outcome: T } | Lacking<T>
 
-/** Work that waits for values of the state. It is resumed or abandoned, once. */
+/** Work that waits for values of state. Either `resume` or `abandon` is called, once. */
 export interface Lacking<T> {
   kind: 'lacking'
-  /** At least one; none that a layer decides or the engine knows. */
+  /** At least one; none that a layer determines or the engine has cached. */
   reads: readonly StateRead[]
-  /** The work needs so many of them, those at the beginning, in any case; that it needs the others is a guess. */
+  /** How many of the reads, counted from the first, are certainly needed; the others are guesses. */
   certain: number
   /**
-   * Goes on. The engine keeps the values.
+   * Continues with the values, which the engine caches.
    * @param values in the order of `reads`
    * @throws or rejects with what beginning the work does
    */
   resume(values: readonly StateValue[]): Awaitable<Step<T>>
-  /** Ends the work: a read failed, or nobody waits for it any more. */
+  /** Ends the work after a failed read, or if no request waits for it. */
   abandon(): void
 }

@@ -3,13 +3,13 @@ import { assetEvents } from '../assets/asset-events.js'
 import type { CallRecord } from '../engine/call-record.js'
 import type { GuardBound } from './guard-contract.js'
 
-/** Parts of a thousand by which an amount may end worse than it was shown: a price moves so far while a transaction waits. */
+/** Tolerance in thousandths for amounts, because prices move while a transaction waits. */
 const SLACK = 10n
 const LARGEST = (1n << 255n) - 1n
 
 /**
- * What an account's balances and allowances may end at, by what a call of its showed: each asset that it moved, a hundredth worse at most, and no
- * more for the contract that it calls, or for whom it approves, than was shown. Tokens by the piece count as how many are held.
+ * The bounds that hold an account to what a call showed: each balance that it moved may end at most 1% worse, and the callee and approved
+ * spenders get no higher allowance than shown. ERC-721 tokens are bounded by their count.
  * @param record with frames
  */
 export function guardBounds(record: CallRecord): GuardBound[] {
@@ -33,7 +33,7 @@ export function guardBounds(record: CallRecord): GuardBound[] {
   for (const approval of approvals) {
     if (approval.owner !== account || approval.kind !== 'erc20') continue
     const { token, spender, amount } = approval
-    // What is more than the contract can count is as good as all there is.
+    // An allowance above the contract's range counts as unlimited and gets no bound.
     if (amount > LARGEST) allowances.delete(token + spender)
     else allow(token, spender, amount)
   }

@@ -5,14 +5,14 @@ import { GUARD_CREATION } from './guard-code.js'
 const DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const SALT = pad('0x', { size: 32 })
 
-/** Where {@link guardDeployment} puts `contracts/OutcomeGuard.sol`: on every chain, whoever sends it. */
+/** Address of `contracts/OutcomeGuard.sol` as deployed by {@link guardDeployment}: the same on every chain. */
 export const OUTCOME_GUARD = getCreate2Address({
   from: DEPLOYER,
   salt: SALT,
   bytecode: GUARD_CREATION,
 }).toLowerCase() as Address
 
-/** The call that deploys it, by https://github.com/Arachnid/deterministic-deployment-proxy. */
+/** The call that deploys it through https://github.com/Arachnid/deterministic-deployment-proxy. */
 export const guardDeployment: { to: Address; data: Hex } = { to: DEPLOYER, data: concatHex([SALT, GUARD_CREATION]) }
 
 export const guardAbi = parseAbi([
@@ -23,15 +23,15 @@ export const guardAbi = parseAbi([
   'error AllowanceAbove(address token, address spender, uint256 most, uint256 found)',
 ])
 
-/** A bound as the contract has it; zero addresses stand for the native currency and for no spender. */
+/** A bound in the contract's encoding. A zero `token` means the native currency, a zero `spender` a bound on the balance. */
 export interface GuardBound {
   token: Address
   spender: Address
-  /** Of a balance: least change, in the token's smallest unit. Of what a spender may spend: the most, if it was not more before. */
+  /** For a balance: the least change, in the token's smallest unit. For an allowance: the maximum, unless it was higher before. */
   least: bigint
 }
 
-/** What the account calls before and after what is guarded. */
+/** Calldata for the guard's calls before and after the guarded call. */
 export function guardCalls(bounds: readonly GuardBound[]): { open: Hex; close: Hex } {
   return {
     open: encodeFunctionData({ abi: guardAbi, functionName: 'open', args: [bounds] }),

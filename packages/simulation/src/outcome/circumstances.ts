@@ -1,22 +1,25 @@
 import { type DecidingFact, REACHED } from '../engine/call-record.js'
 
-/** Other circumstances that could well come. */
+/** Other circumstances that may well occur. */
 export interface Circumstances {
-  /** In words. */
+  /** Description. */
   under: string
-  /** Whether a fact is another one then. */
+  /** Whether the fact changes under them. */
   concerns(fact: DecidingFact): boolean
-  /** `surroundings`: what a simulation has otherwise than a block; `gas`: less of it, so that a failure says nothing. */
+  /**
+   * `surroundings`: fields in which simulations differ from real blocks; `gas`: less gas, so a failure proves nothing; `course`: time
+   * passing.
+   */
   of: 'surroundings' | 'gas' | 'course'
 }
 
-/** How much later a call is tried. */
+/** How much later a call is tried, in seconds. */
 export const SECONDS_LATER = 60
 
-/** All but naming whom a transfer goes to. */
+/** All bits except the recipient's. */
 const DECIDES = ~REACHED.recipient
 
-/** Whether what the fact is decides anything. */
+/** Whether the fact's value decides anything. */
 export function decides({ reached }: DecidingFact): boolean {
   return (reached & DECIDES) !== 0
 }

@@ -1,30 +1,30 @@
 import { type Address, type SimulatedCall, toQuantity } from '@upfront/protocol'
 import { type Asset, type AssetApproval, type AssetTransfer, approvalIn, transfersByLogs } from '../assets/events.js'
 
-/** What of a call's outcome counts: whether it failed, and what it moved and approved. */
+/** The compared part of a call's outcome: whether it failed, and what it moved and approved. */
 export interface Effects {
   failed: boolean
-  /** In order: what is the same but for its amount has the same `what`. */
+  /** In order. Entries that differ only in amount have the same `what`. */
   moved: { what: string; amount: bigint }[]
 }
 
-/** How one outcome differs from another. */
+/** The difference between two outcomes. */
 export interface Difference {
-  /** In words. */
+  /** Description. */
   effect: string
-  /** Not in amounts alone. */
+  /** Whether more than amounts differ. */
   isStructural: boolean
 }
 
-/** Where transfers of the native currency are told: where they are traced (ERC-7528), and by the protocol itself (EIP-7708). */
+/** Emitters of native transfer logs: traced transfers (ERC-7528), and the protocol itself (EIP-7708). */
 const NATIVE = new Set<Address>([
   '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
   '0xfffffffffffffffffffffffffffffffffffffffe',
 ])
 
 /**
- * Of a call whose native transfers stand among its logs.
- * @param feeRecipient of the call's block: whoever it is, what it gets is the same to others
+ * Effects of a call whose logs include native transfers.
+ * @param feeRecipient of the call's block, named by role so that another recipient is no difference
  */
 export function effectsOf(
   { status, logs }: Pick<SimulatedCall, 'status' | 'logs'>,
@@ -46,7 +46,7 @@ function nativeByLog(transfer: AssetTransfer): AssetTransfer {
   return asset.type === 'erc20' && NATIVE.has(asset.address) ? { ...transfer, asset: { type: 'native' } } : transfer
 }
 
-/** Undefined where they are the same. */
+/** Undefined if they are equal. */
 export function differenceOf(before: Effects, after: Effects): Difference | undefined {
   if (before.failed !== after.failed) return { effect: after.failed ? 'fails' : 'succeeds', isStructural: true }
   const was = summed(before)
@@ -61,7 +61,7 @@ export function differenceOf(before: Effects, after: Effects): Difference | unde
   return undefined
 }
 
-/** By what it is, in the order in which it came first. Nothing moved is nothing. */
+/** Total amounts by `what`, in order of first occurrence, without zero amounts. */
 function summed({ moved }: Effects): Map<string, bigint> {
   const sums = new Map<string, bigint>()
   for (const { what, amount } of moved) if (amount !== 0n) sums.set(what, (sums.get(what) ?? 0n) + amount)

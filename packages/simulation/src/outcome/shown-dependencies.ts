@@ -2,42 +2,42 @@ import { type Address, type Hash, type Hex, toQuantity } from '@upfront/protocol
 import { type CallRecord, type DecidingFact, type Dependencies, type FactKind, REACHED } from '../engine/call-record.js'
 import type { StateLayer } from '../engine/state.js'
 
-/** A fact by its place: of the state, of the block or of the transaction. */
+/** Identifies a fact of the state, block or transaction. */
 export interface ShownFact {
   kind: FactKind
-  /** Of a slot, a balance or a code. */
+  /** Set for a slot, a balance or a code. */
   address?: Address
   slot?: Hash
-  /** Of the block whose hash it is. */
+  /** Set for a block hash: the block's number. */
   number?: Hex
 }
 
 export type Reached = keyof typeof REACHED
 
-/** What decided a call's outcome. */
+/** The facts that decided a call's outcome. */
 export interface ShownDependencies {
   facts: ShownDependency[]
-  /** There was more to follow than is followed: others may have decided too. */
+  /** The engine's limits were reached: other facts may have decided too. */
   isPartial: boolean
 }
 
 export interface ShownDependency {
   fact: ShownFact
-  /** As the call found it first: of a code its size, its hash, or whom it delegates to. */
+  /** The value when first found; for code its size, its hash or the account it delegates to. */
   value: Hex
-  /** Where it went. */
+  /** What the value reached. */
   reached: Reached[]
-  /** How many of the last blocks that were carried here, a hundred at most, changed it; absent where none is held, and where the answer is sold. */
+  /** How often the last carried blocks (at most 100) changed it. Absent if none is cached, and for sold answers. */
   changed?: { times: number; blocks: number }
-  /** The block under construction has changed it. */
+  /** The block under construction changed it. */
   isPending?: true
-  /** How many waiting transactions, of those that were tried before the calls, change it. */
+  /** How many of the tried waiting transactions change it. */
   waiting?: number
 }
 
 /**
- * @param layers of the block under construction; without them nothing is said of what is not of one block
- * @param waiting transactions that were tried before the calls
+ * @param layers of the block under construction; without them `changed` and `isPending` are left out
+ * @param waiting outcomes after waiting transactions
  */
 export function shownDependencies(
   { facts, isPartial }: Dependencies,
@@ -59,7 +59,7 @@ export function shownDependencies(
   return { facts: shown, isPartial }
 }
 
-/** The place of a fact alone. */
+/** The fact without its value. */
 export function factOf({ kind, address, slot, number }: DecidingFact): ShownFact {
   return {
     kind,
@@ -69,12 +69,12 @@ export function factOf({ kind, address, slot, number }: DecidingFact): ShownFact
   }
 }
 
-/** Tells facts of the state apart. */
+/** Key of a fact of the state. */
 export function stateKey({ kind, address, slot }: Pick<ShownFact, 'kind' | 'address' | 'slot'>): string {
   return `${kind} ${address} ${slot}`
 }
 
-/** What of the state a recorded call changes. */
+/** The state facts that a recorded call changes. */
 export function changedFacts({ accounts }: Pick<CallRecord, 'accounts'>): ShownFact[] {
   return accounts.flatMap(({ address, before, after, slots }): ShownFact[] => [
     ...(before.balance === after.balance ? [] : [{ kind: 'balance' as const, address }]),

@@ -4,36 +4,36 @@ import { type Circumstances, decides } from './circumstances.js'
 import type { Difference } from './effects.js'
 import { factOf, type Reached, type ShownFact } from './shown-dependencies.js'
 
-/** Whether a call would do the same under other circumstances. */
+/** Whether a call would have the same outcome under other circumstances. */
 export interface Outcome {
-  /** `watched`: it hangs on what only a simulation has. */
+  /** `watched`: the outcome depends on something that only a simulation has. */
   verdict: 'holds' | 'changes' | 'watched'
   because: Because[]
-  /** Circumstances that were not tried, as they take too much, in words. */
+  /** Descriptions of circumstances that were too costly to try. */
   leftOut?: string[]
 }
 
 export interface Because {
-  /** Absent where more decides than is followed. */
+  /** Absent if the engine's limits were reached. */
   fact?: ShownFact
   /** The circumstances that were tried. */
   under: string
-  /** What came of it otherwise; where it came to the same, what it decides. */
+  /** The different outcome; if there is none, what the fact decides. */
   effect: string
 }
 
-/** What a call did otherwise under circumstances that were tried. */
+/** A difference found under tried circumstances. */
 export interface Tried {
   condition: Circumstances
   difference: Difference
 }
 
-/** Of these no simulation knows what a block will have. What hangs on one is known of none. */
+/** Facts whose value in a future block can't be known. A call that depends on one is `watched`. */
 const UNKNOWABLE = new Set(['prevRandao', 'blockHash', 'coinbase', 'gasLimit', 'blobBaseFee'])
-/** What tells a simulation by who signs nothing. */
+/** What ORIGIN may reach without revealing that nobody signed the simulation. */
 const BY_NOBODY = ~(REACHED.recipient | REACHED.amount | REACHED.slot)
 
-/** @param tried what came out otherwise, each circumstance by itself */
+/** @param tried circumstances with a different outcome, each tried separately */
 export function verdictOf({ dependencies }: CallRecord, tried: readonly Tried[]): Outcome {
   const { facts = [], isPartial = false } = dependencies ?? {}
   const watched: Because[] = facts.filter(isTrap).map((fact) => because(fact, tried))
@@ -52,7 +52,7 @@ export function verdictOf({ dependencies }: CallRecord, tried: readonly Tried[])
   return { verdict, because: [...watched, ...changes] }
 }
 
-/** Contracts that keep hashes of the last blocks (EIP-2935) and roots of the last beacon blocks (EIP-4788). */
+/** The history contracts for block hashes (EIP-2935) and beacon roots (EIP-4788). */
 const HISTORIES = new Set<string>([
   '0x0000f90827f1c53a10cb7a02335b175320002935',
   '0x000f3df6d732807ef1319fb7b8bb8522d0beac02',
@@ -62,14 +62,14 @@ export function isOfHistory(address: Address | undefined): boolean {
   return address !== undefined && HISTORIES.has(address)
 }
 
-/** A fact that must not decide anything, whatever else it is: history counts where it is missing. */
+/** Whether the fact alone makes a call `watched`. A history contract's slot does only if it is zero. */
 function isTrap(fact: DecidingFact): boolean {
   if (fact.kind === 'slot') return fact.value === 0n && isOfHistory(fact.address)
   if (fact.kind === 'origin') return fact.value === 0n && (fact.reached & BY_NOBODY) !== 0
   return UNKNOWABLE.has(fact.kind) && decides(fact)
 }
 
-/** An amount may follow gas and its price, as a refund does; anything else may not. */
+/** Whether the call recognizes a simulation. A changed amount alone does not show that: refunds follow gas and its price. */
 function behavesOtherwise({ of }: Circumstances, difference: Difference, facts: readonly DecidingFact[]): boolean {
   if (of === 'course') return false
   if (facts.every(({ reached }) => (reached & ~REACHED.amount & ~REACHED.recipient) === 0)) return false

@@ -2,27 +2,27 @@ import type { BlockHeader } from '@upfront/protocol'
 import { type BlockRules, type ChainRules, OP_FORKS, type OpFork } from '../plan/chain-rules.js'
 import { DEFAULT_OP_BASE_FEE } from './chain-rules.js'
 
-/** How a block's base fee follows from its parent. */
+/** EIP-1559 parameters. */
 export interface BaseFeeParameters {
   elasticity: bigint
   denominator: bigint
-  /** Wei; 0 where the chain has no floor (OP-stack chains have one from Jovian on). */
+  /** Minimum base fee in wei; 0 on chains without one (OP-stack chains have it from Jovian on). */
   minimum: bigint
 }
 
 const ETHEREUM: BaseFeeParameters = { elasticity: 2n, denominator: 8n, minimum: 0n }
 const INITIAL_BASE_FEE = 1_000_000_000n
 
-/** Whether an OP-stack block has `fork` behind it. */
+/** Whether OP-stack rules include `fork`. */
 export function isOpForkActive(rules: BlockRules | undefined, fork: OpFork): boolean {
   return rules?.opFork !== undefined && OP_FORKS.indexOf(rules.opFork) >= OP_FORKS.indexOf(fork)
 }
 
 /**
- * Parameters for a block simulated on `base`. On OP-stack chains from Holocene on they stand in the parent's extraData
- * (https://specs.optimism.io/protocol/holocene/exec-engine.html, jovian/exec-engine.html); simulated blocks carry none, so
- * those of `base` hold for all of them.
- * @param rules of the block whose fee is asked for
+ * Parameters for a block simulated on `base`. On OP-stack chains from Holocene on they are in the parent's extraData
+ * (https://specs.optimism.io/protocol/holocene/exec-engine.html, jovian/exec-engine.html); simulated blocks have none, so all of them use
+ * those of `base`.
+ * @param rules of the block whose base fee is computed
  */
 export function baseFeeParameters(
   chain: ChainRules,
@@ -40,7 +40,7 @@ export function baseFeeParameters(
   return isOpForkActive(baseRules, 'holocene') ? (fromExtraData(base.extraData) ?? configured) : configured
 }
 
-/** EIP-1559, and on OP-stack chains from Jovian on by the greater of gas used and DA footprint. Wei per gas. */
+/** The next base fee in wei per gas by EIP-1559; on OP-stack chains from Jovian on, by the greater of gas used and DA footprint. */
 export function nextBaseFee(
   parent: Pick<BlockHeader, 'baseFeePerGas' | 'gasLimit' | 'gasUsed' | 'blobGasUsed'>,
   parentRules: BlockRules,

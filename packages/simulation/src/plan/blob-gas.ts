@@ -3,14 +3,14 @@ import { type BlockRules, FORK_RULES } from './chain-rules.js'
 
 export const GAS_PER_BLOB = 131_072n
 
-/** EIP-7918. */
+/** EIP-7918's BLOB_BASE_COST. */
 const BLOB_BASE_COST = 8_192n
 const HIGHEST_FEE = (1n << 256n) - 1n
 
 /**
- * Excess blob gas of the block after `parent` (EIP-4844, EIP-7918 from Osaka on). On OP-stack chains, and where the block
- * has no blob parameters, it is 0.
- * @param rules of the block that is asked for, not of its parent
+ * Excess blob gas of the block after `parent` (EIP-4844; from Osaka on EIP-7918). 0 on OP-stack chains, and if the rules have no blob
+ * parameters.
+ * @param rules of the block, not of its parent
  */
 export function nextExcessBlobGas(
   parent: Pick<BlockHeader, 'excessBlobGas' | 'blobGasUsed' | 'baseFeePerGas'>,
@@ -31,9 +31,9 @@ export function nextExcessBlobGas(
   return total - targetGas
 }
 
-/** Wei per blob gas, EIP-4844's `fake_exponential(1, excess, fraction)`, at most 2^256 - 1. */
+/** Blob base fee in wei per blob gas: EIP-4844's `fake_exponential(1, excess, fraction)`, at most 2^256 - 1. */
 export function blobBaseFee(excessBlobGas: bigint, baseFeeUpdateFraction: bigint): bigint {
-  // e^178 is beyond 2^256: such an excess comes from no real chain, and the sum below would take for ever.
+  // e^178 exceeds 2^256. No real chain has such an excess, and the sum below would run for ever.
   if (excessBlobGas / baseFeeUpdateFraction > 178n) return HIGHEST_FEE
   let sum = 0n
   let term = baseFeeUpdateFraction

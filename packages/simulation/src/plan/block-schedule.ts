@@ -1,26 +1,25 @@
-/** When a chain makes its blocks. */
+/** When a chain's blocks are due. */
 export interface BlockSchedule {
-  /** Seconds between blocks that name no time of their own. */
+  /** Seconds between blocks without a given time. */
   blockTime: bigint
-  /** Set where several blocks share a second from some block on (Base's Denim). */
+  /** Set if several blocks share a second from some block on (Base's Denim). */
   subsecond?: SubsecondBlocks
 }
 
 /**
- * Base's Denim: from block `number` on a block comes every `milliseconds`, and a header's time is the second it falls in. Before that
- * each block comes `blockTime` after the one before it, without exception.
- * https://docs.base.org/base-chain/specs/upgrades/denim/overview
+ * Base's Denim: from block `number` on, a block is due every `milliseconds`, and its timestamp is rounded down to seconds. Earlier blocks
+ * are exactly `blockTime` apart. https://docs.base.org/base-chain/specs/upgrades/denim/overview
  */
 export interface SubsecondBlocks {
-  /** When the fork becomes active, seconds: equal times of neighbouring blocks are allowed from then on. */
+  /** Activation time in seconds. From then on, consecutive blocks may have equal timestamps. */
   since: bigint
-  /** The first block of the fork, and its time in seconds. */
+  /** The fork's first block, and its time in seconds. */
   number: bigint
   timestamp: bigint
   milliseconds: bigint
 }
 
-/** The schedule of a chain on which Denim becomes active at `since`, every block before it `blockTime` after the last. */
+/** The schedule of a chain that activates Denim at `since`, with earlier blocks exactly `blockTime` apart. */
 export function denimSchedule(genesisTime: bigint, since: bigint, blockTime = 2n): BlockSchedule {
   const number = (since - genesisTime + blockTime - 1n) / blockTime
   return {
@@ -30,8 +29,8 @@ export function denimSchedule(genesisTime: bigint, since: bigint, blockTime = 2n
 }
 
 /**
- * The time of a block that names none: that of the chain's schedule where it comes after the one before; else, where blocks may share
- * a second, the same again; else one block time later. Seconds.
+ * Timestamp, in seconds, of a block without a given one: the schedule's, if later than the previous block's; else the previous one if
+ * blocks may share a second; else one block time later.
  */
 export function nextTime({ blockTime, subsecond }: BlockSchedule, number: bigint, previous: bigint): bigint {
   if (subsecond === undefined) return previous + blockTime
@@ -40,7 +39,7 @@ export function nextTime({ blockTime, subsecond }: BlockSchedule, number: bigint
   return previous >= subsecond.since ? previous : previous + blockTime
 }
 
-/** Whether a block may have the same time as the one before it. */
+/** Whether a block may have its parent's timestamp. */
 export function mayShareSecond({ subsecond }: BlockSchedule, timestamp: bigint): boolean {
   return subsecond !== undefined && timestamp >= subsecond.since
 }

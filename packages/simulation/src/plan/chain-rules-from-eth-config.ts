@@ -4,7 +4,7 @@ import { decodeBlobParameters } from './chain-rules-from-genesis.js'
 
 type Fields = Record<string, unknown>
 
-/** What forks up to Amsterdam list, by the names of EIP-7910; a fork that lists more is not known here. */
+/** EIP-7910's names of precompiles and system contracts up to Amsterdam. A fork that lists others is unknown. */
 const KNOWN_NAMES = new Set([
   ...['ECREC', 'SHA256', 'RIPEMD160', 'ID', 'MODEXP', 'BN254_ADD', 'BN254_MUL', 'BN254_PAIRING', 'BLAKE2F'],
   ...['KZG_POINT_EVALUATION', 'BLS12_G1ADD', 'BLS12_G1MSM', 'BLS12_G2ADD', 'BLS12_G2MSM', 'BLS12_PAIRING_CHECK'],
@@ -14,11 +14,11 @@ const KNOWN_NAMES = new Set([
 ])
 
 /**
- * Rules from a node's answer to `eth_config` (EIP-7910): its `current`, `next` and `last` forks. An entry doesn't name its
- * fork; the precompiles and system contracts that it lists tell it apart. Blocks before `current` are left untold.
- * geth --dev (1.17.8) lists Amsterdam's contracts while it executes Osaka: the head's header decides.
- * @param headHasAccessList whether the head's header has a `blockAccessListHash`, as all have from Amsterdam on
- * @throws DecodeError where the answer is malformed, or tells of a fork before Cancun, which can't be told apart
+ * Rules from `eth_config` (EIP-7910): its `current`, `next` and `last` forks. An entry does not name its fork; it is told by the
+ * precompiles and system contracts it lists. Blocks before `current` stay without rules. geth --dev (1.17.8) lists Amsterdam's contracts
+ * while it executes Osaka, so the head's header decides between these.
+ * @param headHasAccessList whether the head's header has a `blockAccessListHash`, as from Amsterdam on
+ * @throws DecodeError if the answer is malformed, or has a fork before Cancun, which can't be identified
  */
 export function chainRulesFromEthConfig(json: unknown, headHasAccessList = true): ChainRules {
   const root = new Place(undefined, 'eth_config')
@@ -56,7 +56,7 @@ export function chainRulesFromEthConfig(json: unknown, headHasAccessList = true)
   return rules
 }
 
-/** Names in a fork's entry that no fork known here lists; shortened, as they come from outside. */
+/** Names in a fork's entry that no known fork lists, shortened because they are untrusted. */
 function unknownNames({ precompiles, systemContracts }: Fields, place: Place): string[] {
   const names = [
     ...Object.keys(objectOf(precompiles ?? {}, new Place(place, 'precompiles'))),
@@ -69,9 +69,9 @@ function unknownNames({ precompiles, systemContracts }: Fields, place: Place): s
 }
 
 /**
- * What an OP-stack node's `eth_config` adds to rules that were inferred: it names no fork, and Fjord's precompiles are Osaka's, so it
- * tells when the current fork began and when the next one comes, not which they are.
- * @throws DecodeError where the answer is malformed
+ * Adds to inferred rules what an OP-stack node's `eth_config` reveals: when the current fork began and the next one comes, but not which
+ * they are, because Fjord's precompiles are Osaka's.
+ * @throws DecodeError if the answer is malformed
  */
 export function withOpEthConfig(inferred: ChainRules, json: unknown): ChainRules {
   const root = new Place(undefined, 'eth_config')

@@ -11,7 +11,7 @@ import {
   type OpFork,
 } from './chain-rules.js'
 
-/** Times of a geth or op-geth chain configuration, by the fork that they activate. */
+/** Fields of a geth or op-geth chain configuration, with the fork they activate. */
 const ETHEREUM_TIMES: [field: string, fork: EthereumFork][] = [
   ['shanghaiTime', 'shanghai'],
   ['cancunTime', 'cancun'],
@@ -36,15 +36,14 @@ const OP_TIMES: [field: string, fork: OpFork][] = [
 ]
 const BLOB_TIMES = ['cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5', 'amsterdam'] as const
 
-/** Forks that geth and op-reth know of and that change execution in ways not implemented here. */
+/** Activation times known to geth and op-reth of forks whose execution is not implemented here. */
 const UNSUPPORTED_TIMES = ['bogotaTime', 'ubtTime', 'verkleTime', 'interopTime', 'lagoonTime', 'zenithTime'] as const
 
 type Config = Record<string, unknown>
 
 /**
- * Rules from a genesis file (its `config`) or a bare chain configuration, as geth, reth, op-geth and `debug_chainConfig`
- * write it.
- * @throws DecodeError with the place of what is wrong; a chain without a Merge has no rules here
+ * Rules from a genesis file (its `config`) or a bare chain configuration, in the format of geth, reth, op-geth and `debug_chainConfig`.
+ * @throws DecodeError with the place of the fault; also for a chain without a Merge
  */
 export function chainRulesFromGenesis(json: unknown, source: ChainRules['source'] = 'genesis-file'): ChainRules {
   const config = configOf(json)
@@ -101,7 +100,7 @@ function ethereumForks(config: Config): ForkActivation[] {
   return forks
 }
 
-/** The first block under proof of stake, as far as the configuration tells. */
+/** The first proof-of-stake block, if the configuration tells it. */
 function mergeBlock(config: Config): bigint | undefined {
   const netsplit = numberAt(config, 'mergeNetsplitBlock')
   if (netsplit !== undefined) return netsplit
@@ -115,7 +114,7 @@ function opForks(config: Config): ForkActivation[] {
   return [{ fork: 'bedrock', block: bedrock }, ...timedForks(config, OP_TIMES)]
 }
 
-/** `genesisTime` is ours, for configurations without a genesis block. */
+/** `genesisTime` is our own extension, for configurations without a genesis block. */
 function opSchedule(config: Config, json: unknown): BlockSchedule {
   const blockTime = numberAt(config, 'blockTime') ?? DEFAULT_BLOCK_TIME.optimism
   const since = numberAt(config, 'denimTime')
@@ -152,7 +151,7 @@ function blobParametersAt(schedule: Config, name: string): BlobParameters | unde
   return entry && decodeBlobParameters(entry, new Place(new Place(ROOT, 'blobSchedule'), name))
 }
 
-/** EIP-7840's `{target, max, baseFeeUpdateFraction}`, in blobs. */
+/** EIP-7840's `{target, max, baseFeeUpdateFraction}`; target and max in blobs. */
 export function decodeBlobParameters(entry: Config, place: Place): BlobParameters {
   const target = required(entry, 'target', place)
   const max = required(entry, 'max', place)

@@ -1,13 +1,13 @@
 import type { Address } from '@upfront/protocol'
 import type { BlockSchedule } from './block-schedule.js'
 
-/** Ethereum's execution forks from the Merge on, oldest first. Blob-parameter-only forks change `BlobParameters` alone. */
+/** Ethereum's execution forks since the Merge, oldest first. Blob-parameter-only forks change `BlobParameters` alone. */
 export const ETHEREUM_FORKS = ['paris', 'shanghai', 'cancun', 'prague', 'osaka', 'amsterdam'] as const
 export type EthereumFork = (typeof ETHEREUM_FORKS)[number]
 
 /**
- * OP-stack hard forks, oldest first. A chain has `karst` or, where it is Base's, `azul` and what follows: all of these bring Osaka's
- * EVM, and Base's keep Jovian's limit on the input of pairings.
+ * OP-stack forks, oldest first. A chain has either `karst`, or Base's `azul` and later. All of these include Osaka's EVM; Base's keep
+ * Jovian's limit on pairing inputs.
  */
 export const OP_FORKS = [
   'bedrock',
@@ -27,72 +27,72 @@ export const OP_FORKS = [
 ] as const
 export type OpFork = (typeof OP_FORKS)[number]
 
-/** EIP-7840 (target and max in blobs, not gas). */
+/** EIP-7840; target and max in blobs, not gas. */
 export interface BlobParameters {
   target: number
   max: number
   baseFeeUpdateFraction: bigint
 }
 
-/** EIP-1559 parameters of an OP-stack chain before its headers carry them (Holocene). */
+/** EIP-1559 parameters of an OP-stack chain before Holocene, when headers did not carry them. */
 export interface OpBaseFeeParameters {
   elasticity: bigint
   denominator: bigint
   denominatorCanyon: bigint
 }
 
-/** The rules of one chain, as activation times. Resolve a block's own with `rulesAt`. */
+/** One chain's rules by activation time. `rulesAt` returns a block's own. */
 export interface ChainRules {
   chainId: bigint
   stack: 'ethereum' | 'optimism'
-  /** Where these rules came from, for the log and `/health`. */
+  /** Source of the rules, for the log and `/health`. */
   source: 'genesis-file' | 'known-chain' | 'eth_config' | 'debug_chainConfig' | 'inferred'
-  /** Forks with their activation time in seconds; `paris` and `bedrock` by block number where the chain was older. */
+  /** Forks by activation time in seconds; `paris` and `bedrock` by block number if the chain is older. */
   forks: ForkActivation[]
-  /** EIP-7840 schedule by activation time, ascending: the last that is active counts. Empty on OP-stack chains. */
+  /** EIP-7840 schedule, ascending; the last active entry applies. Empty on OP-stack chains. */
   blobSchedule: { timestamp: bigint; parameters: BlobParameters }[]
   schedule: BlockSchedule
-  /** EIP-6110 deposit contract, where the chain has one. */
+  /** EIP-6110's deposit contract, if the chain has one. */
   depositContract?: Address
   opBaseFee?: OpBaseFeeParameters
-  /** Set where a fork may be active that these rules do not have; `caveats` say why. */
+  /** A fork may be active that these rules lack; `caveats` say why. */
   isUncertain?: true
-  /** What of this chain is known to be simulated otherwise than its nodes do it, for the log and `/health`. */
+  /** Known differences from the chain's nodes, for the log and `/health`. */
   caveats?: string[]
-  /** The first fork of this chain that is not known here: blocks from then on are refused, never simulated by older rules. */
+  /** The chain's first fork that is not implemented here. Blocks from then on are refused, never simulated by older rules. */
   unsupportedFrom?: { fork: string; timestamp: bigint }
 }
 
 export type ForkActivation = { fork: EthereumFork | OpFork } & ({ timestamp: bigint } | { block: bigint })
 
-/** What applies to one block. An OP-stack block has the Ethereum fork that its own fork brings along. */
+/** The rules of one block. An OP-stack block has the Ethereum fork that its own fork includes. */
 export interface BlockRules {
   fork: EthereumFork
   opFork?: OpFork
-  /** From Cancun on, on Ethereum. */
+  /** From Cancun on, on Ethereum only. */
   blob?: BlobParameters
 }
 
 /** Seconds between blocks. */
 export const DEFAULT_BLOCK_TIME = { ethereum: 12n, optimism: 2n } as const
 
-/** OP mainnet's, which almost every OP-stack chain has. */
+/** OP mainnet's, used by almost every OP-stack chain. */
 export const DEFAULT_OP_BASE_FEE: OpBaseFeeParameters = { elasticity: 6n, denominator: 50n, denominatorCanyon: 250n }
 
 const CANCUN: BlobParameters = { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n }
 const PRAGUE: BlobParameters = { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n }
 
-/** EIP-4844 and EIP-7691. Osaka changes none; what a BPO fork brings is the chain's own configuration. */
+/** EIP-4844 and EIP-7691. Osaka keeps them; BPO forks are in the chain's own configuration. */
 export const DEFAULT_BLOB_PARAMETERS: Readonly<Partial<Record<string, BlobParameters>>> = {
   cancun: CANCUN,
   prague: PRAGUE,
 }
 
-/** What a fork bounds and prices, for all that is not left to the engines. */
+/** A fork's limits and prices, apart from those inside the engines. */
 export interface ForkRules {
-  /** Most gas that a transaction may ask for (EIP-7825); none from Amsterdam on, where what it executes is bounded alone. */
+  /** Gas limit of a transaction (EIP-7825). None from Amsterdam on, which bounds only execution gas. */
   transactionGas?: bigint
-  /** Whether a high base fee keeps the price of blobs from falling (EIP-7918). */
+  /** Whether the blob base fee has a floor that follows the base fee (EIP-7918). */
   reservesBlobPrice: boolean
 }
 

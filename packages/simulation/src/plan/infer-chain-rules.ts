@@ -10,10 +10,10 @@ import {
 } from './chain-rules.js'
 import { ethereumForkOf, isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
 
-/** Collects the fees of every OP-stack chain. */
+/** Fee recipient of every OP-stack chain. */
 const SEQUENCER_FEE_VAULT = '0x4200000000000000000000000000000000000011'
 
-/** Init code that returns CLZ(1), for `eth_call`: it gives 255 where Osaka is active, and is invalid before. */
+/** Init code that returns CLZ(1), for `eth_call`: 255 if Osaka is active, else an invalid opcode. */
 export const OSAKA_PROBE = '0x60011e60005260206000f3'
 export const OSAKA_PROBE_ANSWER = `0x${'ff'.padStart(64, '0')}`
 
@@ -21,8 +21,8 @@ const CAVEAT =
   'the rules are inferred from the head: forks that leave no trace in a header are not known, blob schedules above all'
 
 /**
- * The oldest rules that a head header fits, when nothing else is known of a chain; OP-stack chains are known by their fee
- * recipient. Osaka, and Karst on the OP stack, leave no trace in a header.
+ * The oldest rules that fit a head header, for unknown chains. An OP-stack chain is recognized by its fee recipient. Osaka, and Karst on
+ * the OP stack, leave no trace in a header.
  * @param runsOsaka whether the node's EVM answered `OSAKA_PROBE` at its head
  */
 export function inferChainRules(header: BlockHeader, chainId: bigint, runsOsaka = false): ChainRules {
@@ -52,8 +52,8 @@ export function inferChainRules(header: BlockHeader, chainId: bigint, runsOsaka 
 }
 
 /**
- * The rules of a block that is older than all that a node told of its chain (`eth_config` tells of no fork before the current one), as
- * its header shows them; undefined before the Merge.
+ * Rules of a block older than all known forks (`eth_config` lacks forks before the current one), inferred from its header; undefined before
+ * the Merge.
  */
 export function impliedRules(header: BlockHeader, { stack }: Pick<ChainRules, 'stack'>): BlockRules | undefined {
   if (header.difficulty !== 0n) return undefined
@@ -66,14 +66,14 @@ export function impliedRules(header: BlockHeader, { stack }: Pick<ChainRules, 's
   return blob === undefined ? { fork } : { fork, blob }
 }
 
-/** The rules of a real block: as the chain's tell, or else as its header shows them. */
+/** The rules of a real block: from the chain's rules, else inferred from its header. */
 export function rulesOf(header: BlockHeader, chain: ChainRules): BlockRules {
   return rulesAt(chain, header.number, header.timestamp) ?? impliedRules(header, chain) ?? rulesOfHeader(header)
 }
 
 /**
- * Whether a block is known to be older than the fork that `inferChainRules` found at the head: its header lacks what that brought. What
- * Osaka and Karst brought shows in no header.
+ * Whether a block's header shows that it is older than the fork that `inferChainRules` found at the head. Osaka and Karst don't show in
+ * headers.
  */
 export function isOlderThanInferred(header: BlockHeader, rules: ChainRules): boolean {
   const head = rulesAt(rules, header.number, header.timestamp)
@@ -84,7 +84,7 @@ export function isOlderThanInferred(header: BlockHeader, rules: ChainRules): boo
   return !isForkActive(shown.fork, head.fork === 'osaka' ? 'prague' : head.fork)
 }
 
-/** Jovian's extraData has version 1, Holocene's version 0; Fjord and Granite look like Ecotone. */
+/** Jovian's extraData has version 1, Holocene's version 0. Fjord and Granite can't be told from Ecotone. */
 function opForkOf(header: BlockHeader): OpFork {
   if (header.extraData.length === 36 && header.extraData.startsWith('0x01')) return 'jovian'
   if (header.requestsHash !== undefined) return 'isthmus'

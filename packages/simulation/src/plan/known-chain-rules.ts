@@ -32,7 +32,7 @@ const OP_SEPOLIA_TIMES = {
 
 const OP_BASE_FEE = { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 }
 
-/** Of the superchain registry's chains: their forks come at the same times. A chain that began later has them all behind it. */
+/** The superchain registry's chains activate forks at the same times. For a younger chain, all earlier ones are active from genesis. */
 const OP_MAINNET = { bedrockBlock: 0, ...OP_MAINNET_TIMES, karstTime: 1_783_526_401, optimism: OP_BASE_FEE }
 const OP_SEPOLIA = { bedrockBlock: 0, ...OP_SEPOLIA_TIMES, karstTime: 1_781_712_001, optimism: OP_BASE_FEE }
 
@@ -143,7 +143,7 @@ const BASE_CAVEAT =
   "Base's native precompiles (B20 tokens and their registries, from Beryl on) are not simulated: a call that reaches one is refused"
 const CAVEATS: Readonly<Record<number, string[]>> = { 8453: [BASE_CAVEAT], 84532: [BASE_CAVEAT] }
 
-/** The rules of a chain whose configuration is kept here; undefined for any other. */
+/** The built-in rules of a chain; undefined for an unknown chain. */
 export function knownChainRules(chainId: bigint): ChainRules | undefined {
   const config = CONFIGS.find((known) => BigInt(known.chainId) === chainId)
   if (config === undefined) return undefined

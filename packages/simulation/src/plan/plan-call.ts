@@ -2,9 +2,8 @@ import { type Call, ZERO_ADDRESS } from '@upfront/protocol'
 import type { PlannedCall } from './simulation-plan.js'
 
 /**
- * A call as the transaction that geth would make of it. Its type follows from the fields that are there: a gas price makes
- * it legacy whatever else is given, then authorizations type 4, blobs type 3, anything else type 2. Access list, blobs and
- * authorizations take effect all the same.
+ * A call as the transaction that geth would make of it. The type follows from the fields: a gas price makes it type 0 regardless of others,
+ * then authorizations type 4, blobs type 3, anything else type 2. Access list, blobs and authorizations take effect with any type.
  */
 export function planCall(call: Call): PlannedCall {
   const planned: PlannedCall = {
@@ -38,7 +37,7 @@ function typeOf(call: Call): PlannedCall['type'] {
   return call.blobVersionedHashes === undefined ? 2 : 3
 }
 
-/** Why geth makes no transaction of a call, in its words and order (`CallDefaults`); it has no codes of their own for these. */
+/** The reason, in geth's words and order (`CallDefaults`), why a call makes no transaction; undefined if it does. */
 export function contradictionOf(call: Call, chainId: bigint): string | undefined {
   if (call.gasPrice !== undefined && (call.maxFeePerGas !== undefined || call.maxPriorityFeePerGas !== undefined))
     return 'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified'

@@ -25,13 +25,13 @@ const HIGHEST_TIMESTAMP = (1n << 64n) - 1n
 const EMPTY: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
 
 /**
- * The request as blocks on `base`: gaps filled, numbers and times rising (times strictly, save where blocks share a second),
- * geth's defaults in all that does not depend on running state. Fee recipient and gas limit are handed down from block to block; prevRandao and the beacon root
- * are zero where not given.
- * @param opening the block after `base`, where it is under construction
- * @param recording what engines write down of each call
- * @throws RpcError with the place: -38020 and -38021 where blocks are out of order, -38026 over a limit, -32000 where the
- * rules of a block are not known, or the first call is no transaction (a later one is the plan's `fault`)
+ * Turns the request into blocks on `base`: fills gaps, checks that numbers and times rise (times may be equal only if blocks share a
+ * second), and applies geth's defaults as far as they don't depend on running state. Fee recipient and gas limit are inherited from the
+ * previous block; prevRandao and the beacon root default to zero.
+ * @param opening the block after `base`, if it is under construction
+ * @param recording what engines record of each call
+ * @throws RpcError with the place: -38020 and -38021 for blocks out of order, -38026 over a limit, -32000 if the rules of a block are
+ * unknown or the first call is no transaction (a later one is the plan's `fault`)
  */
 export function planSimulation(
   request: SimulationRequest,
@@ -60,7 +60,7 @@ export function planSimulation(
   const follow = ({ stateOverrides, blockOverrides: given }: BlockStateCall, requestIndex?: number) => {
     const opens = known !== undefined && blocks.length === 0
     const overrides = opens ? { ...known, ...given } : given
-    // A real block's time stands as it is: a development chain may give two blocks the same.
+    // A real block keeps its time: development chains may give two blocks the same.
     const isKnownTime = opens && given.timestamp === undefined && known.timestamp !== undefined
     const before = isKnownTime ? { ...parent, timestamp: parent.timestamp - 1n } : parent
     const block = planBlock(overrides, stateOverrides, requestIndex, before, context)
@@ -91,7 +91,7 @@ export function planSimulation(
   return plan
 }
 
-/** Plans the calls of all blocks up to the first that can't be one; the plan ends there. */
+/** Plans the calls of all blocks, up to and including the first invalid one. */
 function addCalls(plan: SimulationPlan, { blockStateCalls }: SimulationRequest): void {
   for (const [at, block] of plan.blocks.entries()) {
     const index = block.requestIndex
@@ -113,18 +113,18 @@ function addCalls(plan: SimulationPlan, { blockStateCalls }: SimulationRequest):
   }
 }
 
-/** EIP-7825 on OP-stack chains, whose blocks hold no such transaction. geth lets simulated calls have more, validated or not. */
+/** EIP-7825 for validated calls on OP-stack chains, whose blocks hold no such transaction. geth allows simulated calls more. */
 function capFault({ gas = 0n }: Call, { rules }: PlannedBlock): string | undefined {
   const cap = rules.opFork && FORK_RULES[rules.fork].transactionGas
   return cap === undefined || gas <= cap ? undefined : `transaction gas limit too high (cap: ${cap}, tx: ${gas})`
 }
 
-/** What is left of a contradictory call: whether the block has the gas that it asks for is looked at before the contradiction. */
+/** A contradictory call reduced to its gas: geth checks the block's remaining gas before it reports the contradiction. */
 function gasOf({ from, gas }: Call): Call {
   return { to: ZERO_ADDRESS, ...(from !== undefined && { from }), ...(gas !== undefined && { gas }) }
 }
 
-/** @throws RpcError the fault itself, where nothing before it can fail */
+/** @throws RpcError the fault itself, if nothing before it can fail */
 function endPlan(plan: SimulationPlan, length: number, fault: NonNullable<SimulationPlan['fault']>): void {
   plan.blocks.length = length
   const calls = plan.blocks.flatMap((block) => block.calls)
@@ -133,14 +133,14 @@ function endPlan(plan: SimulationPlan, length: number, fault: NonNullable<Simula
   plan.fault = fault
 }
 
-/** A node may stamp its block under construction with a clock that is behind its head: such a time is left aside. */
+/** Drops the time of a node's block under construction if its clock is behind the head. */
 function openingAfter(base: BlockHeader, opening: OpeningBlock): OpeningBlock {
   if (opening.timestamp === undefined || opening.timestamp >= base.timestamp) return opening
   const { timestamp: _behind, ...rest } = opening
   return rest
 }
 
-/** What all blocks of a plan have in common. */
+/** Shared by all blocks of a plan. */
 export interface PlanContext {
   request: Pick<SimulationRequest, 'validation'>
   base: BlockHeader

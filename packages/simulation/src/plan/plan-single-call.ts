@@ -10,9 +10,9 @@ import type { SimulationPlan } from './simulation-plan.js'
 const HIGHEST_NUMBER = (1n << 64n) - 1n
 
 /**
- * One call in the block after `base`, as `eth_call` runs it. Overrides take their effect as they are: a number or a time need not follow
- * those of `base`, and no block is put between.
- * @throws RpcError -32000 where the call is no transaction or the rules are not known, -32602 for a number beyond 2^64
+ * One call in the block after `base`, as `eth_call` runs it. Block overrides are applied unchecked: a number or time need not follow
+ * `base`, and no gaps are filled.
+ * @throws RpcError -32000 if the call is no transaction or the rules are unknown, -32602 for a number beyond 2^64
  */
 export function planSingleCall(
   { call, stateOverrides, blockOverrides }: CallRequest,

@@ -12,7 +12,7 @@ function baseOf(blockOverrides: object, of = block) {
   return { number: blocks[0]?.number, base }
 }
 
-// BLOCKHASH takes hashes from `base` downwards.
+// BLOCKHASH knows `base` and its ancestors.
 describe('planTracedCall', () => {
   it('knows no hash of the block that the call is in, and those of its ancestors', () => {
     const unnamed = { number: 100n, hash: ZERO_HASH, parentHash: block.parentHash }

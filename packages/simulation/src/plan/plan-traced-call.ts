@@ -7,17 +7,17 @@ import type { Recording } from './recording.js'
 import { rulesAt } from './rules-at.js'
 import type { SimulationPlan } from './simulation-plan.js'
 
-/** The block that a call is traced in: sealed, or under construction on `base`. */
+/** The block in which a call is traced: sealed, or under construction on `base`. */
 export interface TracedBlock {
   base: BlockHeader
   opening?: OpeningBlock | undefined
 }
 
 /**
- * A call as geth's `debug_traceCall` and `eth_createAccessList` run it: inside the block, on the state after all of its transactions.
- * An override that numbers a sealed block one higher makes it the next one, whose parent BLOCKHASH knows; with any other number it knows
- * hashes from the block's parent downwards.
- * @throws RpcError -32000 where the call is no transaction, or the rules are not known
+ * A call as geth's `debug_traceCall` and `eth_createAccessList` run it: inside the block, on the state after its transactions. If an
+ * override sets the number of a sealed block plus one, the call runs in the next block, and BLOCKHASH knows the sealed one; otherwise it
+ * knows hashes from the block's parent on.
+ * @throws RpcError -32000 if the call is no transaction, or the rules are unknown
  */
 export function planTracedCall(
   request: CallRequest,
@@ -35,9 +35,9 @@ export function planTracedCall(
   const plan = planSingleCall(bounded, parent, rules, limits, opening, recording)
   for (const planned of plan.blocks) {
     planned.isExecuted = true
-    // geth, so that a call that offers no price can pay the base fee.
+    // As in geth, so that a call without a price can pay the base fee.
     if (!isPriced(call)) planned.baseFeePerGas = 0n
-    // A node's own block under construction does not say its base fee: it follows from its parent.
+    // A node's own pending block does not state its base fee: derive it from the parent.
     else if (opening.baseFeePerGas === undefined && request.blockOverrides.baseFeePerGas === undefined)
       delete planned.baseFeePerGas
     if (call.blobVersionedHashes !== undefined && (call.maxFeePerBlobGas ?? 0n) === 0n) planned.blobBaseFee = 0n

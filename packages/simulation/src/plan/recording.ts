@@ -1,36 +1,36 @@
 import type { Address, Hex } from '@upfront/protocol'
 
-/** What engines write down of each call, for tracers. */
+/** What engines record of each call, for tracers. */
 export interface Recording {
   frames: boolean
-  /** What was read and changed. */
+  /** Accounts and slots that were read or changed. */
   state: boolean
-  /** Of that, code is left out: it may be long. */
+  /** Leaves code out of the state, because it may be long. */
   withoutCode?: boolean
-  /** Without `state`, the accounts alone that a frame sends native currency to or from, without code and slots. Only with frames. */
+  /** Without `state`: only accounts that a frame sends native currency to or from, without code and slots. Requires frames. */
   balances?: boolean
-  /** Each instruction; none where absent. */
+  /** Each instruction; absent for none. */
   steps?: StepOptions | undefined
-  /** What the instructions of each frame use (ERC-7562). Only with frames. */
+  /** What the instructions of each frame use (ERC-7562). Requires frames. */
   uses?: boolean
-  /** What decides the outcome. */
+  /** The facts that decide the outcome. */
   depends?: boolean
-  /** A digest of what came of each call. */
+  /** A digest of each call's effects. */
   effects?: boolean
-  /** Nothing else is wanted: the answer has no blocks. */
+  /** Only the records are wanted: the answer has no blocks. */
   alone?: boolean
-  /** With what decides it: whether it comes to the same so many seconds later, in the same block else. */
+  /** With `depends`: also find out whether the outcome is the same this many seconds later, all else equal. */
   later?: number
 }
 
-/** What is written down of each instruction beside its name and price. */
+/** What is recorded of each instruction in addition to its name and cost. */
 export interface StepOptions {
   stack: boolean
   memory: boolean
-  /** Of SLOAD and SSTORE: what they named of their contract so far. */
+  /** For SLOAD and SSTORE: the slots of their contract accessed so far. */
   storage: boolean
   returnData: boolean
-  /** Bytes of JSON after which no more steps are written down; 0: none. */
+  /** Bytes of JSON after which recording stops; 0 for no limit. */
   limit: number
 }
 
@@ -39,10 +39,10 @@ export function isRecorded({ frames, state, steps, depends, effects }: Recording
   return frames || state || steps !== undefined || depends === true || effects === true
 }
 
-/** Shared: engines know it by identity. */
+/** Compared by identity in engines. */
 export const NO_RECORDING: Recording = { frames: false, state: false }
 
-/** A question to a contract, asked before and after one call, or after it alone. What answering it changes is dropped. */
+/** A question to a contract, asked before and after one call, or only after it. Its state changes are discarded. */
 export interface Probe {
   /** Index in the plan's blocks. */
   block: number

@@ -10,7 +10,7 @@ import {
   type OpFork,
 } from './chain-rules.js'
 
-/** The Ethereum fork that each OP-stack fork brings along. */
+/** The Ethereum fork that each OP-stack fork includes. */
 const ETHEREUM_FORK_OF: Record<OpFork, EthereumFork> = {
   bedrock: 'paris',
   regolith: 'paris',
@@ -32,17 +32,17 @@ export function ethereumForkOf(fork: OpFork): EthereumFork {
   return ETHEREUM_FORK_OF[fork]
 }
 
-/** What was found last for a chain, and for which blocks it holds. */
+/** The last result for a chain, and the range of blocks it is valid for. */
 interface Found {
   rules: BlockRules | undefined
   from: { number: bigint; timestamp: bigint }
-  /** The next changes, where any are known. */
+  /** The next changes, if any are known. */
   before: { number: bigint | undefined; timestamp: bigint | undefined }
 }
 
 const found = new WeakMap<ChainRules, Found>()
 
-/** The rules of one block; undefined where it comes before all that `rules` tell of (before the Merge, say). */
+/** The rules of one block; undefined if it is older than all known forks, such as before the Merge. */
 export function rulesAt(rules: ChainRules, number: bigint, timestamp: bigint): BlockRules | undefined {
   const last = found.get(rules)
   if (last !== undefined && holds(last, number, timestamp)) return last.rules
@@ -86,7 +86,7 @@ function find(rules: ChainRules, number: bigint, timestamp: bigint): BlockRules 
   return blob === undefined ? { fork } : { fork, blob }
 }
 
-/** What a block's header alone tells of its rules: the oldest that fit its fields. */
+/** The oldest rules that fit the fields of a block's header. */
 export function rulesOfHeader(header: BlockHeader): BlockRules {
   if (header.blockAccessListHash !== undefined) return { fork: 'amsterdam' }
   if (header.requestsHash !== undefined) return { fork: 'prague' }

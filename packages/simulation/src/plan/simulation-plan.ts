@@ -13,7 +13,7 @@ import type { BaseFeeParameters } from './base-fee.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
 import type { Probe, Recording } from './recording.js'
 
-/** All that an engine needs to know, save the state: gaps filled, numbers and times ordered, limits and static defaults applied. */
+/** Everything that an engine needs except state: gaps filled, numbers and times checked, limits and static defaults applied. */
 export interface SimulationPlan {
   rules: ChainRules
   /** The real block that the first simulated one follows. */
@@ -22,61 +22,61 @@ export interface SimulationPlan {
   baseRules: BlockRules
   blocks: PlannedBlock[]
   /**
-   * What is wrong with the request after all that `blocks` hold: the last call, or the block that would follow. Thrown once `blocks` were
-   * executed, as geth names a fault of theirs first.
+   * The request's fault after all of `blocks`: in the last call, or in the block that would follow. Thrown once `blocks` are executed,
+   * because geth reports faults in them first.
    */
   fault?: { error: RpcError; isOfLastCall: boolean }
   validation: boolean
   traceTransfers: boolean
-  /** The answer lists what was touched; absent: it counts alone. */
+  /** Whether the answer lists what was touched; by default it only counts. */
   listTouched?: boolean
-  /** Of the outcome the calls alone are wanted, without logs, and what of the state they come of: the last block is not sealed. */
+  /** Only the calls' outcomes are wanted, without logs, and the state they depend on. The last block is not sealed. */
   isTrial?: boolean
-  /** Gas for all calls together: a call gets at most what is left of it. */
+  /** Gas for all calls together. A call gets at most what is left. */
   gasBudget: bigint
   /**
-   * OP-stack chains from Jovian on: the DA footprint's scalar that the attributes deposit of `base` set. Absent: what L1Block
-   * holds in the pinned state, which is the same on a node that has that state.
+   * OP-stack chains from Jovian on: the DA footprint scalar set by `base`'s attributes deposit. If absent, L1Block's value in the pinned
+   * state is used, which is the same on a node that has that state.
    */
   daFootprintScalar?: bigint
-  /** Blocks show their transactions whole, not by hash alone. */
+  /** Whether blocks contain full transactions instead of hashes. */
   returnFullTransactions: boolean
-  /** Most bytes of the answer's JSON: its pieces and the return data of failed calls, as hex. */
+  /** Limit of the answer's JSON: its pieces, and the return data of failed calls as hex. */
   answerBytes: number
-  /** What is written down of each call. */
+  /** What is recorded of each call. */
   recording: Recording
-  /** Only where calls are recorded. In order of their calls. */
+  /** Only if calls are recorded. In the order of their calls. */
   probes?: Probe[]
 }
 
 export interface PlannedBlock {
-  /** Index in the request's `blockStateCalls`; absent where a gap was filled. */
+  /** Index in the request's `blockStateCalls`; absent for a block that fills a gap. */
   requestIndex?: number
   number: bigint
   timestamp: bigint
   gasLimit: bigint
   feeRecipient: Address
   prevRandao: Hash
-  /** Absent: `nextBaseFee` of the parent with `baseFeeParameters`, when validating. Without validation the planner sets 0. */
+  /** If absent, with validation: `nextBaseFee` of the parent by `baseFeeParameters`. Without validation the planner sets 0. */
   baseFeePerGas?: bigint
   baseFeeParameters: BaseFeeParameters
-  /** Absent: from the block's excess blob gas. Seen by BLOBBASEFEE; never in the header. */
+  /** Value of BLOBBASEFEE, never in the header. If absent: from the block's excess blob gas. */
   blobBaseFee?: bigint
-  /** Cancun. */
+  /** From Cancun on. */
   parentBeaconBlockRoot?: Hash
   withdrawals: Withdrawal[]
-  /** Empty, as in geth and op-geth: what an OP-stack parent's carries is in `baseFeeParameters`. */
+  /** Empty, as in geth and op-geth. An OP-stack parent's parameters are in `baseFeeParameters`. */
   extraData: Hex
   rules: BlockRules
-  /** Its transactions and system calls have run: calls run after them, and its gas limit bounds none of them. */
+  /** The block's transactions and system calls have already run: calls run after them, not bounded by its gas limit. */
   isExecuted?: boolean
   stateOverrides: StateOverride[]
   calls: PlannedCall[]
 }
 
 /**
- * A call with geth's defaults in all that does not depend on running state. `type` is that of the transaction whose hash
- * the answer carries; access list, blobs and authorizations take effect whatever the type.
+ * A call with geth's defaults as far as they don't depend on running state. `type` is that of the transaction whose hash the answer has;
+ * access list, blobs and authorizations take effect with any type.
  */
 export interface PlannedCall {
   type: 0 | 1 | 2 | 3 | 4
@@ -84,13 +84,13 @@ export interface PlannedCall {
   to: Address | null
   input: Hex
   value: bigint
-  /** Absent: the sender's nonce in the running state. */
+  /** If absent: the sender's nonce in the running state. */
   nonce?: bigint
-  /** Absent: what the block has left. */
+  /** If absent: the block's remaining gas. */
   gas?: bigint
   /** Set for type 0 and 1. */
   gasPrice?: bigint
-  /** What GASPRICE says, wei per unit of gas; absent: what is paid. */
+  /** Value of GASPRICE in wei per gas, if different from the price paid. */
   shownGasPrice?: bigint
   /** Set for types 2 to 4. */
   maxFeePerGas?: bigint
@@ -99,14 +99,14 @@ export interface PlannedCall {
   accessList: AccessListEntry[]
   blobVersionedHashes?: Hash[]
   authorizationList?: Authorization[]
-  /** Where it is a transaction that stands in a block. */
+  /** Set if the call is a transaction of a real block. */
   sealed?: SealedCall
 }
 
-/** What a transaction of a block has beside a call. */
+/** A block's transaction, in addition to its call. */
 export interface SealedCall {
   /** EIP-2718 bytes. */
   raw: Hex
-  /** Of an OP-stack deposit, in wei, 0 where it mints nothing. No other transaction has it. */
+  /** Wei that an OP-stack deposit mints, 0 if none. Absent for other transactions. */
   mint?: bigint
 }

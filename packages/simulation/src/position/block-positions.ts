@@ -11,20 +11,20 @@ import type { ChainRules } from '../plan/chain-rules.js'
 import type { PendingBlock } from '../present/present-pending-block.js'
 import { BlockPrefix, type PrefixSite } from './block-prefix.js'
 
-/** Of all blocks that are kept, about 400 bytes each. */
+/** Limit of state values over all cached blocks, about 400 bytes each. */
 const MOST_VALUES = 64_000
 
-/** What a character of a transaction's input takes, in values. */
+/** Weight of a character of a transaction's input, in values. */
 const VALUES_A_CHARACTER = 1 / 400
 
-/** What was executed of a block here. */
+/** The executed part of a block. */
 export interface OpenedPrefix {
-  /** The block's hash, or that of the block as its builder makes it. */
+  /** The block's hash, or its builder's identifier. */
   key: string
   prefix: BlockPrefix
 }
 
-/** A sealed block, with what was executed of it here. */
+/** A sealed block with its executed part. */
 export interface OpenedBlock extends OpenedPrefix {
   header: BlockHeader
   parent: BlockHeader
@@ -32,13 +32,13 @@ export interface OpenedBlock extends OpenedPrefix {
   transactions: readonly SealedTransaction[]
 }
 
-/** Blocks that were executed transaction by transaction, so that the next question at one of them is answered at once. */
+/** Caches blocks that were executed transaction by transaction, for later requests on them. */
 export class BlockPositions {
   readonly #prefixes = new LRUCache<string, BlockPrefix>({ max: 256, maxSize: MOST_VALUES })
-  /** Of sealed ones, as long as their prefixes are kept. */
+  /** For sealed blocks, as long as their prefixes are cached. */
   readonly #opened = new WeakMap<BlockPrefix, OpenedBlock>()
 
-  /** A sealed block that is kept. */
+  /** A cached sealed block. */
   known(hash: Hash, rules: ChainRules): OpenedBlock | undefined {
     const prefix = this.#prefixes.get(hash)
     const opened = prefix && this.#opened.get(prefix)
@@ -46,13 +46,13 @@ export class BlockPositions {
   }
 
   /**
-   * A sealed block that is to be executed, kept from now on.
-   * @param placed what a fork puts into the state before its transactions (`placedByFork`)
-   * @throws RpcError -32000 where its rules are not known here, or what the node says of it can't be read
+   * Caches a sealed block, to be executed on demand.
+   * @param placed what a fork puts into the state before the transactions, see `placedByFork`
+   * @throws RpcError -32000 if its rules are unknown, or the node's block can't be decoded
    */
   open(block: SealedBlock, parent: BlockHeader, rules: ChainRules, placed?: StateLayer): OpenedBlock {
     const { header } = block
-    // Somebody may have opened it meanwhile.
+    // Another request may have opened it since.
     const known = this.known(header.hash, rules)
     if (known !== undefined) return known
     const decoded = decode(block, parent, rules, placed !== undefined)
@@ -63,7 +63,7 @@ export class BlockPositions {
       below: pinnedState(pinned, placed && [placed]),
       transactions: async ({ driver, executor, cancellation, budget }) =>
         driver.run(() => executor.encode(decoded, cancellation), pinnedState(pinned), { budget, cancellation }),
-      // The receipts have the gas. What a header of Amsterdam says of it, parts of a block do not add up to.
+      // Receipts include the gas used. The header's gas used is no sum over transactions from Amsterdam on.
       differenceOf: ({ receiptsRoot }) =>
         receiptsRoot === header.receiptsRoot
           ? undefined
@@ -75,7 +75,7 @@ export class BlockPositions {
     return opened
   }
 
-  /** The transactions of a block under construction as far as they were executed. @param key of the block as its builder makes it */
+  /** The executed part of a block under construction. @param key the builder's identifier of the block */
   unsealed(key: string, block: PendingBlock, below: PinnedState, rules: ChainRules): BlockPrefix {
     const { environment } = block
     const raw = block.transactions.map((transaction) => transaction.raw)
@@ -90,8 +90,8 @@ export class BlockPositions {
   }
 
   /**
-   * `BlockPrefix.after`, kept within bounds.
-   * @param key the block's hash, or that of the block as its builder makes it
+   * `BlockPrefix.after`, with the cache kept within bounds.
+   * @param key the block's hash, or its builder's identifier
    * @throws what `BlockPrefix.after` does
    */
   async after(key: string, prefix: BlockPrefix, count: number, site: PrefixSite): Promise<PinnedState> {

@@ -16,28 +16,28 @@ import type { StateLayer } from '../engine/state.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { mergedLayers } from './merged-layers.js'
 
-/** What executing transactions of a block takes. */
+/** What executing a block's transactions needs. */
 export interface PrefixSite extends DriveLimits {
   driver: Pick<Driver, 'run'>
   executor: PreconfirmationExecutor & BlockEncoder
-  /** Told of the gas of what was executed; of what had been before, nothing. */
+  /** Called with the gas of newly executed transactions. */
   onExecuted?(gas: bigint): void
 }
 
 export interface PrefixOptions {
   rules: ChainRules
   environment: BlockEnvironment
-  /** The state that the block's system calls and transactions run on. */
+  /** The state before the block's system calls and transactions. */
   below: PinnedState
-  /** The block's transactions, EIP-2718 bytes, asked for when the first one is executed. */
+  /** Returns the block's transactions as EIP-2718 bytes. Called when the first one is executed. */
   transactions: (site: PrefixSite) => Promise<readonly Hex[]>
-  /** Of the whole block, once it was executed: why that is not what was to come of it. */
+  /** Checks the fully executed block; returns a description of the difference from the header, if any. */
   differenceOf?: (executed: BlockExecutionResult) => string | undefined
 }
 
 /**
- * The first transactions of a block, executed on what lies below it as far as somebody has asked, with the state after each: a layer for
- * the system calls that open the block, and one for each transaction.
+ * The first transactions of a block, executed on demand, with the state after each: one layer for the opening system calls, and one per
+ * transaction.
  */
 export class BlockPrefix {
   readonly transactions: PreconfirmedTransaction[] = []
@@ -53,17 +53,17 @@ export class BlockPrefix {
     this.#options = options
   }
 
-  /** About how many values of state its layers hold. */
+  /** Approximate number of state values in its layers. */
   get weight(): number {
     return this.#weight
   }
 
-  /** How many logs these transactions, which were executed, wrote. */
+  /** Number of logs of the first `transactions` transactions, which must be executed. */
   logsBefore(transactions: number): number {
     return this.receipts.slice(0, transactions).reduce((sum, { logs }) => sum + logs.length, 0)
   }
 
-  /** Whether none of its transactions from one position to another, all of which were executed, changed any of these. */
+  /** Whether no transaction between two positions, all executed, changed any of these accounts and slots. */
   isSame({ accounts, slots }: TouchedList, from: number, to: number): boolean {
     return !this.#layers.slice(from + 1, to + 1).some(({ accounts: changed }) => {
       const isOther = (address: Address) => {
@@ -78,14 +78,14 @@ export class BlockPrefix {
     })
   }
 
-  /** The block has these transactions now, of which the first are those that were executed. */
+  /** Replaces the block's transactions by a longer list that begins with the executed ones. */
   extendTo(raw: readonly Hex[]): void {
     this.#raw = raw
   }
 
   /**
-   * The state after the opening system calls and the first `count` transactions, which the block must have. What was not executed yet is.
-   * @throws RpcError -32000 where the block can't be executed here; what `Driver.run` does
+   * The state after the opening system calls and the first `count` transactions, which must exist. Executes those still missing.
+   * @throws RpcError -32000 if the block can't be executed here; what `Driver.run` does
    */
   async after(count: number, site: PrefixSite): Promise<PinnedState> {
     while (this.#layers.length <= count) {
@@ -96,7 +96,7 @@ export class BlockPrefix {
         })
         await this.#underWay
       } else {
-        // Whoever began it may give up, or ask for less.
+        // The request that started it may be aborted, or need fewer transactions.
         await unlessAborted(
           this.#underWay.catch(() => undefined),
           site.cancellation.signal,
@@ -136,7 +136,7 @@ export class BlockPrefix {
     site.onExecuted?.(executed.receipts.reduce((sum, { gasUsed }) => sum + gasUsed, 0n))
   }
 
-  /** The first layers as few: those of 13 are of 8, of 4 and of 1. */
+  /** Merges the first layers by powers of two: 13 layers become merged ones of 8, 4 and 1. */
   #layersUpTo(length: number): StateLayer[] {
     const layers: StateLayer[] = []
     let from = 0

@@ -3,7 +3,7 @@ import type { AccountChange, StateLayer } from '../engine/state.js'
 
 let count = 0
 
-/** What these layers come to together. @param layers oldest first */
+/** One layer with the combined changes. @param layers oldest first */
 export function mergedLayers(layers: readonly StateLayer[]): StateLayer {
   const accounts = new Map<Address, AccountChange>()
   for (const layer of layers)

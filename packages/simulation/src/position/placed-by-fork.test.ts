@@ -22,7 +22,7 @@ const header = (timestamp: bigint): BlockHeader => {
 }
 const first = header(100n)
 
-/** A node that has this code, and what it was asked. */
+/** A node with this code at the address, and the calls it received. */
 function nodeWith(code: Hex) {
   const asked: StateRead[] = []
   const read = async (reads: StateRead[]) => {

@@ -4,8 +4,8 @@ import type { StateLayer, StateRead, StateValue } from '../engine/state.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 
 /**
- * What nodes of the OP stack put into the state before the first transaction of the block that has Canyon's own time: `EnsureCreate2Deployer` of
- * op-geth.
+ * op-geth's `EnsureCreate2Deployer`: OP-stack nodes put this into the state before the first transaction of the block whose time is
+ * Canyon's.
  */
 const CREATE2_DEPLOYER: { address: Address; codeHash: Hash } = {
   address: '0x13b0d85ccb8bf860b6b79af3029fca081ae9bef2',
@@ -13,9 +13,9 @@ const CREATE2_DEPLOYER: { address: Address; codeHash: Hash } = {
 }
 
 /**
- * The code that a fork places before the transactions of its first block; undefined for all other blocks, and where the code that the node has there
- * is not the known one.
- * @param read asks the node for values of the state after the block
+ * The code that a fork places before the transactions of its first block; undefined for all other blocks, and if the node has other code
+ * there.
+ * @param read reads the node's values of the state after the block
  * @throws or rejects with what `read` does
  */
 export async function placedByFork(

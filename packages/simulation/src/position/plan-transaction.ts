@@ -9,15 +9,15 @@ import type { Recording } from '../plan/recording.js'
 import { rulesAt } from '../plan/rules-at.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 
-/** A block that transactions are run in again. */
+/** A block in which transactions are run again. */
 export interface TransactionBlock {
   header: BlockHeader
   parent: BlockHeader
 }
 
 /**
- * A transaction as its block ran it, on the state after those before it.
- * @throws RpcError -32000 where the rules of the block are not known
+ * A transaction as its block ran it, on the state after the preceding ones.
+ * @throws RpcError -32000 if the block's rules are unknown
  */
 export function planTransaction(
   sealed: SealedTransaction,
@@ -51,7 +51,7 @@ export function planTransaction(
   }
 }
 
-/** The parent as simulated blocks follow it: those have its slot number plus one, though slots between it and the block may be empty. */
+/** The parent, with its slot number set to the block's minus one: a simulated block increments it, though real slots may be empty. */
 export function parentOf({ slotNumber }: BlockHeader, parent: BlockHeader): BlockHeader {
   return slotNumber === undefined ? parent : { ...parent, slotNumber: slotNumber - 1n }
 }

@@ -2,7 +2,7 @@ import { type Dialect, type JsonText, joinJson, type SimulatedBlock } from '@upf
 import type { Answer } from '../engine/engine.js'
 import { presentFailure } from './present-failure.js'
 
-/** The answer as JSON text, its errors in the words of the dialect, up to each of its cuts and after the last. */
+/** The answer as JSON text with error messages in the dialect, one part per split. */
 export function answerParts({ pieces, failures }: Pick<Answer, 'pieces' | 'failures'>, dialect: Dialect): JsonText[] {
   return pieces.map((piece, index) => {
     const failure = failures[index]
@@ -11,7 +11,7 @@ export function answerParts({ pieces, failures }: Pick<Answer, 'pieces' | 'failu
   })
 }
 
-/** The answer parsed: for small ones, of which single values are wanted. */
+/** The parsed answer. For small answers. */
 export function answerBlocks(answer: Pick<Answer, 'pieces' | 'failures'>, dialect: Dialect): SimulatedBlock[] {
   return JSON.parse(joinJson(answerParts(answer, dialect)).toString()) as SimulatedBlock[]
 }

@@ -4,7 +4,7 @@ import { blobBaseFee, GAS_PER_BLOB, nextExcessBlobGas } from '../plan/blob-gas.j
 import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
 import { rulesOf } from '../plan/infer-chain-rules.js'
 
-/** What one transaction paid its block's fee recipient. */
+/** A transaction's priority fee as paid to the fee recipient. */
 export interface PaidTip {
   gasUsed: bigint
   /** Wei per gas. */
@@ -12,9 +12,9 @@ export interface PaidTip {
 }
 
 /**
- * `eth_feeHistory` of an Ethereum chain as geth makes it (`eth/gasprice/feehistory.go`).
+ * `eth_feeHistory` of an Ethereum chain, as in geth (`eth/gasprice/feehistory.go`).
  * @param headers oldest first, at least one, each the child of the one before
- * @param tips of each block's transactions; absent where no percentiles are asked for
+ * @param tips of each block's transactions; absent if no percentiles are asked for
  */
 export function presentFeeHistory(
   headers: readonly BlockHeader[],
@@ -39,7 +39,7 @@ export function presentFeeHistory(
   }
 }
 
-/** `eth_blobBaseFee` with this block as the head: what a blob cost in it, in wei per blob gas. */
+/** `eth_blobBaseFee` at this block, in wei per blob gas. */
 export function blobFeeIn(header: BlockHeader, chain: ChainRules): bigint {
   return blobFeeOf(header.excessBlobGas, rulesOf(header, chain))
 }
@@ -56,7 +56,7 @@ function blobFeeAfter(header: BlockHeader, rules: BlockRules): bigint {
   return header.excessBlobGas === undefined ? 0n : blobFeeOf(nextExcessBlobGas(header, rules), rules)
 }
 
-/** The tip of the transaction at which so many percent of the block's gas are used, the transactions ordered by tip. */
+/** For each percentile: the tip of the transaction at that part of the block's gas, transactions ordered by tip. */
 function rewards(tips: readonly PaidTip[], gasUsed: bigint, percentiles: readonly number[]): string[] {
   const ordered = tips.toSorted((a, b) => (a.tip < b.tip ? -1 : Number(a.tip > b.tip)))
   let at = 0

@@ -2,7 +2,7 @@ import type { Halt, PrecompileFault } from '../engine/halt.js'
 
 const OUT_OF_GAS = 'out of gas'
 
-/** core/vm/errors.go. Where geth gives a reason for which gas was short, only those are given that depend on no price. */
+/** core/vm/errors.go. geth's reasons for running out of gas are included only if they do not depend on a price. */
 const MESSAGES = {
   outOfGas: OUT_OF_GAS,
   reentrancySentry: `${OUT_OF_GAS}: not enough gas for reentrancy sentry`,
@@ -19,7 +19,7 @@ const MESSAGES = {
   precompileFailed: 'precompile failed',
 }
 
-/** core/vm/contracts.go and the libraries that it calls. */
+/** core/vm/contracts.go and its libraries. */
 const PRECOMPILE_MESSAGES: Record<PrecompileFault, string> = {
   outOfGas: OUT_OF_GAS,
   inputLength: 'invalid input length',
@@ -43,7 +43,7 @@ export function isOutOfGas(halt: Halt): boolean {
   return haltMessage(halt).startsWith(OUT_OF_GAS)
 }
 
-/** Why a call halted, in geth's words. */
+/** geth's message for a halt. */
 export function haltMessage(halt: Halt): string {
   switch (halt.kind) {
     case 'codeTooLarge':

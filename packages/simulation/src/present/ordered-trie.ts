@@ -9,8 +9,8 @@ const HASH_LENGTH = 32
 const EMPTY = new Uint8Array(0)
 
 /**
- * Root of the Merkle-Patricia trie from RLP-encoded index to value, as headers commit to transactions, receipts and
- * withdrawals. Built from the sorted keys in one pass, which is much faster than a general trie.
+ * Root of the Merkle-Patricia trie from RLP-encoded index to value, as headers commit to transactions, receipts and withdrawals. Built in
+ * one pass over the sorted keys, which is much faster than a general trie.
  */
 export function orderedTrieRoot(values: readonly Uint8Array[]): Hash {
   const leaves = values.map((value, index) => ({
@@ -38,7 +38,7 @@ function node(leaves: Leaf[], depth: number): RlpItem {
   return [...children, EMPTY]
 }
 
-/** Nodes shorter than a hash are included, others are referred to by their hash. */
+/** Nodes shorter than 32 bytes are embedded; others are referenced by hash. */
 function reference(item: RlpItem): RlpItem {
   const encoded = toRlp(item, 'bytes')
   return encoded.length < HASH_LENGTH ? item : keccak256(encoded, 'bytes')

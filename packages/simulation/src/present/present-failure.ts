@@ -6,10 +6,10 @@ import { decodeRevertReason, revertWords } from './revert-reason.js'
 const REVERTED = 'execution reverted'
 const GAS_CAPPED = " (gas limit was capped by the RPC server's global gas cap)"
 
-/** Data of a custom error that a message shows; all of it is in the `ethereum` dialect's `data`. */
+/** Hex characters of a custom error's data shown in a message. The `ethereum` dialect's `data` has all of it. */
 const SHOWN_DATA = 2 + 2 * 1024
 
-/** A failed call's `error`. */
+/** The `error` of a failed call. */
 export function presentFailure(call: FailedCall, dialect: Dialect): NonNullable<SimulatedCall['error']> {
   const { failure } = call
   if (failure.kind === 'halt') {
@@ -20,7 +20,7 @@ export function presentFailure(call: FailedCall, dialect: Dialect): NonNullable<
   return { code: ErrorCode.reverted, message: gethMessage(call.returnData), data: call.returnData }
 }
 
-/** `execution reverted: not the owner`, `execution reverted: custom error 0x3cc50b45`. */
+/** Such as `execution reverted: not the owner` or `execution reverted: custom error 0x3cc50b45`. */
 function describeRevert(data: Hex): string {
   const reason = decodeRevertReason(data)
   switch (reason.kind) {
@@ -37,7 +37,7 @@ function describeRevert(data: Hex): string {
   }
 }
 
-/** As geth words a revert. */
+/** geth's message for a revert. */
 export function gethMessage(data: Hex): string {
   const words = revertWords(data)
   return words === undefined ? REVERTED : `${REVERTED}: ${words}`

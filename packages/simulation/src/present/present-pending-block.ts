@@ -12,9 +12,9 @@ const EMPTY_ROOT: Hash = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc00162
 const NO_REQUESTS: Hash = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const DEPOSIT_TYPE = '0x7e'
 
-/** A block under construction, as far as it has been executed. */
+/** A block under construction, as far as it is executed. */
 export interface PendingBlock {
-  /** The sequencer's own hash of the block so far. */
+  /** The sequencer's hash of the block so far. */
   hash: Hash
   environment: BlockEnvironment
   transactions: readonly PreconfirmedTransaction[]
@@ -24,13 +24,13 @@ export interface PendingBlock {
   blobGasUsed: bigint
   receiptsRoot: Hash
   logsBloom: Hex
-  /** As the sequencer says. */
+  /** From the sequencer. */
   withdrawalsRoot?: Hash
 }
 
 /**
- * `eth_getBlockByNumber("pending")`: the block under construction with the transactions so far. `hash` is the sequencer's own
- * of the block so far, the same in every answer of this snapshot. The state root, known only once a block is sealed, is zero.
+ * `eth_getBlockByNumber("pending")`: the block under construction with its transactions so far. `hash` is the sequencer's hash of the block
+ * so far, the same in every answer of this snapshot. The state root is zero: it is unknown until sealing.
  */
 export function presentPendingBlock(block: PendingBlock, fullTransactions: boolean) {
   const { environment } = block
@@ -55,14 +55,14 @@ export function presentPendingBlock(block: PendingBlock, fullTransactions: boole
     size: toQuantity(block.transactions.reduce((size, { raw }) => size + (raw.length - 2) / 2, 600)),
     uncles: [],
     withdrawals: [],
-    // From Isthmus on that of the message passer's storage, which only the sequencer knows before the block is sealed.
+    // From Isthmus on, it is the message passer's storage root, which only the sequencer knows before sealing.
     withdrawalsRoot: block.withdrawalsRoot ?? (isOpForkActive(environment.rules, 'isthmus') ? ZERO_HASH : EMPTY_ROOT),
     ...(environment.excessBlobGas !== undefined && {
       blobGasUsed: toQuantity(block.blobGasUsed),
       excessBlobGas: toQuantity(environment.excessBlobGas),
     }),
     ...(environment.parentBeaconBlockRoot && { parentBeaconBlockRoot: environment.parentBeaconBlockRoot }),
-    // An OP-stack block has none.
+    // OP-stack blocks have no requests.
     ...(isForkActive(environment.rules.fork, 'prague') && { requestsHash: NO_REQUESTS }),
     transactions: block.transactions.map((transaction, i) =>
       fullTransactions ? transactionToRpc(block, transaction, i) : transaction.hash,
@@ -72,7 +72,7 @@ export function presentPendingBlock(block: PendingBlock, fullTransactions: boole
 
 const rootOf = new WeakMap<PendingBlock, Hash>()
 
-/** Blocks are never mutated: the root is computed when a block is first shown. */
+/** Blocks are immutable: the root is computed once, when the block is first shown. */
 function transactionsRoot(block: PendingBlock): Hash {
   const known = rootOf.get(block)
   if (known !== undefined) return known
@@ -81,25 +81,25 @@ function transactionsRoot(block: PendingBlock): Hash {
   return root
 }
 
-/** `eth_getTransactionByBlock…AndIndex`; undefined where the block has fewer transactions. */
+/** `eth_getTransactionByBlock…AndIndex`; undefined if the block has fewer transactions. */
 export function presentPendingTransactionAt(block: PendingBlock, index: bigint) {
   const transaction = block.transactions[Number(index)]
   return transaction && transactionToRpc(block, transaction, Number(index))
 }
 
-/** `eth_getTransactionByHash` of a pre-confirmed transaction; undefined where no block has one with this hash. */
+/** `eth_getTransactionByHash` for a pre-confirmed transaction; undefined if no block has it. */
 export function presentPendingTransaction(blocks: readonly PendingBlock[], hash: Hash) {
   const found = find(blocks, hash)
   return found && transactionToRpc(found.block, found.transaction, found.index)
 }
 
-/** `eth_getTransactionReceipt` of a pre-confirmed transaction; undefined where no block has one with this hash. */
+/** `eth_getTransactionReceipt` for a pre-confirmed transaction; undefined if no block has it. */
 export function presentPendingReceipt(blocks: readonly PendingBlock[], hash: Hash) {
   const found = find(blocks, hash)
   return found && receiptToRpc(found, logsBefore(found.block, found.index))
 }
 
-/** `eth_getBlockReceipts` of a block under construction. */
+/** `eth_getBlockReceipts` for a block under construction. */
 export function presentPendingReceipts(block: PendingBlock) {
   let before = 0
   return block.transactions.flatMap((transaction, index) => {
@@ -142,7 +142,7 @@ function logsBefore({ receipts }: PendingBlock, index: number): number {
   return receipts.slice(0, index).reduce((count, { logs }) => count + logs.length, 0)
 }
 
-/** All logs of a pre-confirmed block, as `eth_getLogs` has them. */
+/** All logs of a pre-confirmed block, in the format of `eth_getLogs`. */
 export function pendingLogs(block: PendingBlock): PendingLog[] {
   let before = 0
   return block.receipts.flatMap(({ logs }, index) => {
@@ -187,8 +187,8 @@ function find(blocks: readonly PendingBlock[], hash: Hash): Found | undefined {
 }
 
 /**
- * The consensus encoding is the type's byte, save for type 0, before the list of status, cumulative gas, bloom and logs, and from Canyon
- * on the nonce of a deposit's sender and a version.
+ * Decodes the consensus encoding: the type byte (absent for type 0), then a list of status, cumulative gas, bloom and logs; for deposits
+ * from Canyon on also the sender's nonce and a version.
  */
 function encodedFields(receipt: ExecutedReceipt) {
   const list = receipt.type === 0 ? receipt.encoded : (`0x${receipt.encoded.slice(4)}` as const)
@@ -218,7 +218,7 @@ function transactionToRpc(block: PendingBlock, transaction: PreconfirmedTransact
 
 const TYPES = { legacy: '0x0', eip2930: '0x1', eip1559: '0x2', eip4844: '0x3', eip7702: '0x4' } as const
 
-/** What any type of transaction may have, in viem's words. */
+/** The fields of all transaction types, in viem's names. */
 interface SignedFields {
   type?: keyof typeof TYPES | undefined
   chainId?: number | undefined
@@ -295,7 +295,7 @@ function signedFields(raw: Hex) {
   }
 }
 
-/** `eth_getLogs` on pre-confirmed blocks: the logs that the filter's addresses and topics let through. */
+/** `eth_getLogs` on pre-confirmed blocks: the logs that match the filter's addresses and topics. */
 export function presentPendingLogs(blocks: readonly PendingBlock[], filter: LogFilter): PendingLog[] {
   return blocks.flatMap((block) => pendingLogs(block).filter((log) => logMatches(log, filter)))
 }

@@ -5,14 +5,14 @@ import { haltMessage } from './halt-message.js'
 
 const DEPOSIT_BYTES = 576
 
-/** What geth puts around the words of a transaction's fault. @param gas that the transaction may use */
+/** Wraps a transaction fault's message as the method's geth implementation does. @param gas limit of the transaction */
 export type Wording = (words: string, gas: bigint) => string
 
 const IN_CALL: Wording = (words, gas) => `err: ${words} (supplied gas ${gas})`
 
 /**
- * A rejection's error code and geth's words (core/state_transition.go, internal/ethapi).
- * @param wording of the method; by default of `eth_simulateV1` and `eth_call`
+ * A rejection's error code, and geth's message (core/state_transition.go, internal/ethapi).
+ * @param wording of the method; by default that of `eth_simulateV1` and `eth_call`
  */
 export function presentRejection(
   rejection: Rejection,
@@ -34,7 +34,7 @@ export function presentRejection(
   }
 }
 
-/** Where geth has a code of its own for it. */
+/** Faults with an error code of their own in geth. */
 const CODES: { [K in TransactionFault['kind']]?: ErrorCode } = {
   nonceTooHigh: ErrorCode.nonceTooHigh,
   nonceTooLow: ErrorCode.nonceTooLow,

@@ -1,6 +1,6 @@
 import type { Hex } from '@upfront/protocol'
 
-/** What the data of a revert says. */
+/** Decoded revert data. */
 export type RevertReason =
   | { kind: 'none' }
   /** Solidity's `Error(string)`. */
@@ -8,7 +8,7 @@ export type RevertReason =
   /** Solidity's `Panic(uint256)`. */
   | { kind: 'panic'; code: bigint; meaning: string }
   | { kind: 'custom'; selector: Hex; data: Hex }
-  /** Fewer than four bytes: no selector. */
+  /** Fewer than four bytes, so no selector. */
   | { kind: 'bytes'; data: Hex }
 
 const ERROR_SELECTOR = '0x08c379a0'
@@ -30,7 +30,7 @@ const PANIC_MEANINGS = new Map<bigint, string>([
   [0x51n, 'uninitialized function'],
 ])
 
-/** @param data what a call reverted with, lower-case hex */
+/** @param data the revert data, lower-case hex */
 export function decodeRevertReason(data: Hex): RevertReason {
   if (data === '0x') return { kind: 'none' }
   if (data.length < SELECTOR_LENGTH) return { kind: 'bytes', data }
@@ -41,7 +41,7 @@ export function decodeRevertReason(data: Hex): RevertReason {
   return known ?? { kind: 'custom', selector, data: `0x${body}` }
 }
 
-/** The reason of `Error(string)`, or what a `Panic(uint256)` means; undefined for anything else. */
+/** The reason of `Error(string)`, or the meaning of `Panic(uint256)`; undefined for other data. */
 export function revertWords(data: Hex): string | undefined {
   const said = decodeRevertReason(data)
   if (said.kind === 'error') return said.reason
@@ -66,7 +66,7 @@ function decodePanic(body: string): RevertReason | undefined {
   return { kind: 'panic', code, meaning: PANIC_MEANINGS.get(code) ?? `unknown panic code: 0x${code.toString(16)}` }
 }
 
-/** A length or offset of the ABI, in bytes; undefined where it points beyond any body. */
+/** An ABI length or offset in bytes; undefined if it is beyond the data. */
 function wordAt(body: string, at: number): number | undefined {
   if (at + WORD > body.length) return undefined
   const value = BigInt(`0x${body.slice(at, at + WORD)}`)

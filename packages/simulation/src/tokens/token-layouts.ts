@@ -3,14 +3,14 @@ import { LRUCache } from 'lru-cache'
 
 const MOST = 2_000
 
-/** In which field of its slot contracts keep an amount, by their code: only a hint, as each amount that is set is read back. */
+/** Remembers, by code, which field of a slot holds an amount. Only a hint: each amount set is verified by reading it back. */
 export class TokenLayouts extends LRUCache<string, SlotField> {
   constructor() {
     super({ max: MOST })
   }
 }
 
-/** Where a number stands in a slot: its lowest bit, and how many it has. */
+/** A bit field of a slot: its lowest bit and its number of bits. */
 export interface SlotField {
   shift: number
   width: number
@@ -19,21 +19,21 @@ export interface SlotField {
 const BITS = 256
 export const ONES = (1n << 256n) - 1n
 
-/** The slot with the number in its field, all other bits as they are. */
+/** The slot's value with the field replaced, other bits unchanged. */
 export function placed(before: bigint, { shift, width }: SlotField, value: bigint): bigint {
   const mask = ((1n << BigInt(width)) - 1n) << BigInt(shift)
   return (before & (ONES ^ mask)) | (value << BigInt(shift))
 }
 
 /**
- * What to write into a slot to learn where in it a number stands: nothing, all bits, and for each bit of a position those bits whose
- * position has it.
+ * Values to write into a slot to locate the field that a view returns: no bits, all bits, and for each bit of a bit position, all bits
+ * whose position has it set.
  */
 export const FIELD_PROBES: readonly bigint[] = [0n, ONES, ...Array.from({ length: 8 }, (_, bit) => positionsWith(bit))]
 
 /**
- * The field, where a view gives the number in it as it stands.
- * @param answers to `FIELD_PROBES`, in their order; undefined where the view fails
+ * The field, if the view returns it unscaled.
+ * @param answers to `FIELD_PROBES`, in their order; undefined if the view fails
  */
 export function fieldOf([none, all, ...byPosition]: readonly (bigint | undefined)[]): SlotField | undefined {
   if (none !== 0n || all === undefined || all === 0n || (all & (all + 1n)) !== 0n) return undefined

@@ -1,7 +1,7 @@
 import type { AccessListEntry, Address } from '@upfront/protocol'
 import type { CallRecord } from '../engine/call-record.js'
 
-/** What the call accessed (EIP-2930), as `eth_createAccessList` names it: in ascending order. */
+/** The call's access list (EIP-2930) as in `eth_createAccessList`, sorted. */
 export function accessListOf({ accounts }: CallRecord): AccessListEntry[] {
   return accounts
     .map(({ address, isAccessed, slots }) => ({

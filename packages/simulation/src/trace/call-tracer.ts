@@ -3,7 +3,7 @@ import { type CallRecord, type Frame, type FrameKind, hasFailed, lastingFrames }
 import { haltMessage } from '../present/halt-message.js'
 import { revertWords } from '../present/revert-reason.js'
 
-/** A frame as geth's callTracer writes it (eth/tracers/native/call.go): empty fields are left out. */
+/** A frame in geth's callTracer format (eth/tracers/native/call.go). Empty fields are left out. */
 export interface CallFrame {
   from: Address
   gas: Hex
@@ -23,14 +23,14 @@ export interface CallLog {
   address: Address
   topics: Hash[]
   data: Hex
-  /** Among the call's logs as they stood then: those of frames that had reverted are not counted. */
+  /** Index among the call's logs at that time; logs of frames reverted before do not count. */
   index: Hex
-  /** How many frames its own had opened before it. */
+  /** How many inner frames its frame had opened before it. */
   position: Hex
 }
 
 /**
- * The frames of a call as a tree.
+ * A call's frames as a tree.
  * @param firstLog index of the call's first log
  */
 export function callTrace(
@@ -43,7 +43,7 @@ export function callTrace(
   const trace = presentFrame({ ...top, gas, gasUsed })
   if (!onlyTopCall) nest(trace, frames)
   if (withLog) addLogs(trace, frames, firstLog)
-  // geth counts the frames that it keeps.
+  // geth's position counts only frames that it keeps.
   if (onlyTopCall) for (const log of trace.logs ?? []) log.position = '0x0'
   return trace
 }
@@ -86,12 +86,12 @@ function nest(trace: CallFrame, frames: readonly Frame[]): void {
   }
 }
 
-/** How many logs of a call its receipt has, without those of traced transfers. */
+/** Number of logs in the call's receipt, without traced transfers. */
 export function countLogs({ frames }: CallRecord): number {
   return lastingFrames(frames).reduce((count, { logs }) => count + logs.length, 0)
 }
 
-/** Logs of frames that failed, or that are below one that did, are left out; their indices are given away again. */
+/** Leaves out logs of failed frames and of frames inside them; their indices are used again. */
 function addLogs(trace: CallFrame, frames: readonly Frame[], firstLog: number): void {
   let next = firstLog
   let at = 0

@@ -5,7 +5,7 @@ import type { Decoded } from '../decode/abi-values.js'
 import { inTokenUnits } from '../decode/error-words.js'
 import type { CallFrame, CallLog } from './call-tracer.js'
 
-/** A frame of the callTracer, and what is known of it. */
+/** A callTracer frame with its decoded call and error. */
 export interface DecodedFrame extends CallFrame {
   decoded?: { call?: Decoded; error?: Decoded }
   calls?: DecodedFrame[]
@@ -13,9 +13,9 @@ export interface DecodedFrame extends CallFrame {
 }
 
 /**
- * Adds to frames and their logs, in place, what the decoder says of them.
- * @param token whose error the call's is
- * @throws RpcError -32005 where the decoder's budget does not last
+ * Adds decoded calls, errors and logs to frames, in place.
+ * @param token the failed token of the call, for its error
+ * @throws RpcError -32005 if the decoder's budget is exceeded
  */
 export function* decodeFrames(top: DecodedFrame, decoder: AbiDecoder, token: FailedToken | undefined): Parts {
   const open = [top]

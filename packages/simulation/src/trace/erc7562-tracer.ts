@@ -3,7 +3,7 @@ import type { CallRecord, Frame, FrameUses } from '../engine/call-record.js'
 import { isOutOfGas } from '../present/halt-message.js'
 import { type CallFrame, callTrace } from './call-tracer.js'
 
-/** A frame as geth's erc7562Tracer writes it (eth/tracers/native/erc7562.go), for bundlers of user operations. */
+/** A frame in geth's erc7562Tracer format (eth/tracers/native/erc7562.go), for ERC-4337 bundlers. */
 export interface Erc7562Frame extends Omit<CallFrame, 'calls'> {
   accessedSlots: {
     reads: Record<Hash, Hash[]>
@@ -15,13 +15,13 @@ export interface Erc7562Frame extends Omit<CallFrame, 'calls'> {
   usedOpcodes: Record<Hex, number>
   contractSize: Record<Address, { contractSize: number; opcode: number }>
   outOfGas: boolean
-  /** Of the outermost frame: what the call hashed. */
+  /** Only in the outermost frame: inputs of KECCAK256. */
   keccak?: Hex[]
   calls?: Erc7562Frame[]
 }
 
 const GAS = 0x5a
-/** PUSH0 to SWAP16, POP, and what computes and compares. */
+/** PUSH0 to SWAP16, POP, arithmetic and comparisons. */
 const IGNORED = [
   ...Array.from({ length: 0xa0 - 0x5f }, (_, index) => 0x5f + index),
   ...[0x50, 0x01, 0x03, 0x02, 0x04, 0x14, 0x10, 0x11, 0x12, 0x13, 0x1b, 0x1c, 0x16, 0x17, 0x19, 0x15],
@@ -37,7 +37,7 @@ const NO_USES: FrameUses = {
 }
 
 /**
- * The frames of a call as a tree, each with what its instructions used.
+ * A call's frames as a tree, each with what its instructions used.
  * @param firstLog index of the call's first log
  */
 export function erc7562Trace(
@@ -73,7 +73,7 @@ function usesOf(frame: Frame, ignored: ReadonlySet<number>): Omit<Erc7562Frame, 
     contractSize: Object.fromEntries(
       named.map(({ address, codeSize, opcode }) => [address, { contractSize: codeSize, opcode }]),
     ),
-    // geth looks at it where a frame returns to another one.
+    // geth sets it only for inner frames.
     outOfGas: frame.depth > 0 && ranOut(frame),
   }
 }

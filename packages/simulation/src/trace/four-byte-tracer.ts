@@ -2,7 +2,7 @@ import type { CallRecord } from '../engine/call-record.js'
 
 const CALLS = ['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL']
 
-/** How often contracts were called by which selector with how many bytes of arguments, as geth's 4byteTracer counts. */
+/** Counts calls by selector and length of arguments, like geth's 4byteTracer. */
 export function fourByteTrace({ frames }: CallRecord): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { kind, input, isPrecompile } of frames) {

@@ -16,62 +16,62 @@ import { presentTrace, recordingFor } from './present-trace.js'
 import type { ShownGuard } from './shown-guard.js'
 import { type StateDiff, stateDiff } from './state-diff.js'
 
-/** What `upfront_simulate` shows of a call beside its outcome. */
+/** What `upfront_simulate` shows of a call in addition to its outcome. */
 export interface ShownCall {
-  /** As its tracer has it. */
+  /** In the format of the requested tracer. */
   trace?: unknown
   stateDiff?: StateDiff
   accessList?: AccessListEntry[]
   assetChanges?: AssetChanges
-  /** Absent where it was not found in time. */
+  /** Absent if it was not found in time. */
   gasLimit?: Hex
-  /** Why there is no `gasLimit`, in words, where the node did not answer. */
+  /** The reason why `gasLimit` is missing, if the node did not answer. */
   gasLimitLeftOut?: string
   decoded?: DecodedCall
-  /** Absent where the chain has none. */
+  /** Absent on chains without such fees. */
   rollupFees?: RollupFees
-  /** Of a user operation. */
+  /** If the call is a user operation. */
   userOperation?: ShownOperation
-  /** Of a Safe's transaction. */
+  /** If the call is a Safe transaction. */
   safeTransaction?: ShownSafeTransaction
   depends?: ShownDependencies
   outcome?: Outcome
-  /** Absent where the call failed. */
+  /** Absent if the call failed. */
   guard?: ShownGuard
 }
 
 /** A call as `upfront_simulate` shows it. */
 export interface InspectedCall extends SimulatedCall, ShownCall {}
 
-/** What a call pays, or would, to an OP-stack chain beside gas, in wei. */
+/** Fees that a call pays, or would pay, to an OP-stack chain in addition to gas, in wei. */
 export interface RollupFees {
   l1Fee: Hex
   operatorFee: Hex
-  /** Other bytes stand for the signature's, and for those of a price that is not named: real ones may compress otherwise. */
+  /** Dummy bytes replace the signature and missing prices. Real ones may compress differently. */
   isEstimate: true
 }
 
-/** What an ABI, or what is known without one, says of a call; logs are in the order of the call's. */
+/** A call decoded by an ABI or built-in signatures; `logs` in the order of the call's logs. */
 export interface DecodedCall {
   call?: Decoded
   error?: Decoded
-  /** Null: not known. */
+  /** Null if unknown. */
   logs: (Decoded | null)[]
 }
 
 export interface InspectedBlock extends SimulatedBlock {
   calls: InspectedCall[]
-  /** Of the first block: the request as a link to the page. */
+  /** Only in the first block: the request as a link to the page. */
   link?: string
   stateDiff?: StateDiff
 }
 
-/** Whether the engine writes the trace, which is never parsed here: `CallRecord.steps`. */
+/** Whether the engine writes the trace as text (`CallRecord.steps`), which is not parsed here. */
 export function isWritten({ trace }: Inspection): boolean {
   return trace?.name === 'structLogger'
 }
 
-/** What an engine has to write down for an inspection. */
+/** What an engine has to record for an inspection. */
 export function recordingOf({
   trace,
   stateDiff,
@@ -108,9 +108,9 @@ export function recordingOf({
 }
 
 /**
- * Adds to what is shown of calls what an ABI says of them.
- * @param calls as they came out @param records of all calls, in order, with frames @param tokens whose errors theirs are
- * @throws RpcError -32005 where the decoder's budget does not last
+ * Adds decoded calls, errors and logs to what is shown.
+ * @param calls the results @param records of all calls, in order, with frames @param tokens failed tokens, by call
+ * @throws RpcError -32005 if the decoder's budget is exceeded
  */
 export function* addDecoded(
   shown: readonly ShownCall[],
@@ -135,9 +135,9 @@ export function* addDecoded(
 }
 
 /**
- * What an inspection asks for of each call, as far as the records have it.
- * @param blocks of which the calls are @param records of all calls, in order
- * @param asked about what the calls moved; the records have the answers
+ * What an inspection shows of each call, as far as it follows from the records.
+ * @param blocks the request's blocks @param records of all calls, in order
+ * @param asked questions about what the calls moved; the records have the answers
  */
 export function inspectedCalls(
   blocks: readonly { calls: readonly unknown[] }[],

@@ -7,7 +7,7 @@ import { fourByteTrace } from './four-byte-tracer.js'
 import { prestate } from './prestate-tracer.js'
 import { stepOptionsOf } from './struct-logger.js'
 
-/** What an engine has to write down for a tracer. */
+/** What an engine has to record for a tracer. */
 export function recordingFor(tracer: Tracer): Recording {
   switch (tracer.name) {
     case 'prestateTracer':
@@ -21,7 +21,7 @@ export function recordingFor(tracer: Tracer): Recording {
   }
 }
 
-/** What a tracer says of a call; struct logs are the engine's: `structLogJson`. @param firstLog index of the call's first log */
+/** A tracer's output for a call. Struct logs are written by `structLogJson`. @param firstLog index of the call's first log */
 export function presentTrace(
   record: CallRecord,
   tracer: Exclude<Tracer, { name: 'structLogger' }>,

@@ -1,7 +1,7 @@
 import { type Address, type Hash, type Hex, type PrestateTracerConfig, toQuantity, ZERO_HASH } from '@upfront/protocol'
 import type { AccountFacts, CallRecord, RecordedAccount } from '../engine/call-record.js'
 
-/** An account as geth's prestateTracer writes it (eth/tracers/native/prestate.go): empty fields are left out. */
+/** An account in geth's prestateTracer format (eth/tracers/native/prestate.go). Empty fields are left out. */
 export interface PrestateAccount {
   balance?: Hex
   code?: Hex
@@ -14,7 +14,7 @@ export type Prestate = Record<Address, PrestateAccount>
 
 const NO_CODE: Hash = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 
-/** What the call read, as it was before, keys in ascending order; with `diffMode` what it changed, before and after. */
+/** The state that the call read, as before the call, with sorted keys; with `diffMode` the changed state before and after. */
 export function prestate(
   { accounts }: CallRecord,
   config: PrestateTracerConfig = {},
@@ -49,7 +49,7 @@ function difference(read: RecordedAccount[], config: PrestateTracerConfig): { po
   return { post, pre }
 }
 
-/** geth leaves out what was empty before the call; whether it has slots can't be seen there. */
+/** geth leaves out accounts that were empty before the call, without checking their storage. */
 function isEmpty({ balance, nonce, code }: AccountFacts): boolean {
   return balance === 0n && nonce === 0n && (code === undefined || code === '0x')
 }
@@ -74,14 +74,14 @@ function presentBefore(
   }
 }
 
-/** What is new after the call; undefined where nothing is. */
+/** The account's changed fields; undefined if there are none. */
 function presentAfter(
   { before, after, slots }: RecordedAccount,
   { disableCode, disableStorage }: PrestateTracerConfig,
 ): PrestateAccount | undefined {
   const changed = slots.filter((slot) => slot.isRead && !disableStorage && slot.before !== slot.after)
   const kept = changed.filter((slot) => slot.after !== ZERO_HASH)
-  // geth has no code hash for an account that is not there, and compares it with that of no code.
+  // geth gives a missing account a zero code hash and compares that with the empty code's hash.
   const codeHash = after.exists ? after.codeHash : ZERO_HASH
   const codeHashBefore = before.code === undefined || before.code === '0x' ? NO_CODE : before.codeHash
   const newCode = after.code !== undefined && after.code !== before.code && !disableCode

@@ -1,25 +1,25 @@
 import type { Address, Hex } from '@upfront/protocol'
 
-/** What has the chain hold a call to what it showed: see `contracts/OutcomeGuard.sol`. */
+/** Calls that hold a call on chain to what it showed, see `contracts/OutcomeGuard.sol`. */
 export interface ShownGuard {
   contract: Address
-  /** Whether the chain has the contract there. */
+  /** Whether the contract is deployed on the chain. */
   isDeployed: boolean
-  /** What the account itself calls before, in the same transaction. */
+  /** Called by the account itself before the call, in the same transaction. */
   before: { to: Address; data: Hex }
-  /** What it calls after; it reverts all where a bound does not hold. */
+  /** Called after it; reverts the transaction if a bound is violated. */
   after: { to: Address; data: Hex }
   bounds: ShownBound[]
-  /** That both calls take, calldata included: at most, as what they look at costs less once it was looked at. */
+  /** Upper limit of the gas for both calls, calldata included: they cost less on warm accounts and slots. */
   gas: Hex
 }
 
-/** In the token's smallest unit; of the native currency where no token is named. */
+/** In the token's smallest unit; the native currency if no token is named. */
 export interface ShownBound {
   token?: Address
-  /** Of a balance: by how much it has to have changed at least, negative with a sign. */
+  /** For a balance: its least change, signed. */
   least?: string
   spender?: Address
-  /** Of what the spender may spend: how much at most, if it was not more before. */
+  /** For the spender's allowance: its maximum, unless it was higher before. */
   most?: Hex
 }

@@ -7,7 +7,7 @@ export interface Change<T> {
   to: T
 }
 
-/** What changed of an account; what did not is absent. */
+/** The changed fields of an account. */
 export interface AccountDiff {
   balance?: Change<Hex>
   nonce?: Change<Hex>
@@ -18,8 +18,8 @@ export interface AccountDiff {
 export type StateDiff = Record<Address, AccountDiff>
 
 /**
- * What calls that follow one another changed, fees included: each value before the first of them and after the last. What came to
- * be as it was before is left out; keys are in ascending order. A block's system calls and withdrawals are no calls.
+ * What consecutive calls changed, fees included: each value before the first call and after the last. Unchanged values are left out; keys
+ * are sorted. System calls and withdrawals are not included.
  */
 export function stateDiff(records: readonly CallRecord[]): StateDiff {
   const diff: StateDiff = {}

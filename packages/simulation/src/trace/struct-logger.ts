@@ -19,8 +19,8 @@ export function stepOptionsOf({
 }
 
 /**
- * Each instruction of a call as geth's struct logger shows it (eth/tracers/logger/logger.go):
- * `{ gas, failed, returnValue, structLogs }` as JSON, in parts. The engine wrote the long one.
+ * A call's instructions in geth's struct logger format (eth/tracers/logger/logger.go): `{ gas, failed, returnValue, structLogs }` as JSON,
+ * in parts. The engine wrote `structLogs`.
  */
 export function structLogJson({ steps = '', frames, gasUsed }: CallRecord): JsonText[] {
   const [top] = frames
