@@ -18,7 +18,7 @@ const simulation = () =>
     cancellation: { signal: new AbortController().signal },
   }) as unknown as Simulation
 
-/** Runs with the calls put before the request's; each call uses the same gas. */
+/** Calls `afterWaiting`. `runs` has, for each run, the gas limits of the calls put before the request's. */
 async function tried(
   waiting: { given?: typeof given; seen?: Call[] },
   run: (simulation: Simulation) => void = () => undefined,
