@@ -5,15 +5,15 @@ import { type PlainHead, readPlainHead } from './read-head.js'
 import { ReceivedBytes } from './received-bytes.js'
 import { writeResponse } from './write-response.js'
 
-/** Node's default limit. */
+/** Node's default limit for a request's head. */
 const MAX_HEAD_BYTES = 16_384
-/** Longer heads are parsed again each time. */
+/** Longer heads are not remembered: they are parsed each time. */
 const MAX_REMEMBERED_HEAD_BYTES = 2_048
-/** Bytes read from a connection while a request on it is being served. */
+/** Bytes that are read ahead from a connection while a request on it is served; then reading pauses. */
 const MAX_AHEAD_BYTES = 65_536
-/** Of a request that is read on only in turns of the event loop of its own. */
+/** Once more than this of a body has arrived, its reads take turns: one long body per turn of the event loop. */
 const LONG_BYTES = 65_536
-/** For the rest of a body that is refused, so that its client gets to read why. */
+/** Time for the rest of a refused body to arrive, so that the client can read the refusal. */
 export const REST_OF_BODY_MS = 1_000
 
 /** The front that a connection belongs to. */
@@ -30,23 +30,23 @@ interface ReadHead {
   head: PlainHead
 }
 
-/** One connection, for as long as only plain requests arrive on it. They are served one after another. */
+/** A connection that has brought only plain requests so far. Its requests are served one after another. */
 export class Connection {
   readonly #received = new ReceivedBytes()
-  /** Parsing goes on once so many bytes have arrived. */
+  /** Bytes that must have arrived before parsing continues. */
   #needed = 1
   #bodyTimer: NodeJS.Timeout | undefined
-  /** Of the request whose body is still arriving. */
+  /** The head of the request whose body is still arriving. */
   #arriving: PlainHead | undefined
-  /** Bytes still to come of a body that is refused. */
+  /** Bytes still to come of a refused body. */
   #refused = 0
-  /** A request is being served, or the next one waits for its turn. */
+  /** A request is being served, or the next one is scheduled. */
   #isBusy = false
-  /** Asked for when a request comes in several pieces. */
+  /** Set once a request arrives in several pieces. */
   #memory: MemoryShare | undefined
-  /** Bytes taken of it. */
+  /** Bytes taken from `#memory`. */
   #counted = 0
-  /** Clients send the same head again and again. */
+  /** The last head parsed: clients send the same head again and again. */
   #lastHead: ReadHead | undefined
   readonly #owner: ConnectionOwner
 
@@ -60,7 +60,7 @@ export class Connection {
     socket.on('error', ignore).on('close', this.#onClose)
   }
 
-  /** A whole request is here and not answered. */
+  /** Whether a complete request has arrived and is not answered yet. */
   get isBusy(): boolean {
     return this.#isBusy
   }
@@ -86,13 +86,13 @@ export class Connection {
     }
   }
 
-  /** As Node does: a client that ends its side gets no answer that is not ready yet. */
+  /** Like Node: a client that ends its side before the answer is ready gets none. */
   readonly #onEnd = () => {
     if (this.#isBusy || this.#received.length === 0) this.socket.end()
     else this.#refuse('HPE_INVALID_EOF_STATE', 400)
   }
 
-  /** Work on a request ends by itself; an idle connection or a client that does not read its answer does not. */
+  /** Requests have their own deadline; only an idle connection, or one whose client does not read its answer, is closed here. */
   readonly #onTimeout = () => {
     if (!this.#isBusy || this.socket.writableLength > 0) this.socket.destroy()
   }
@@ -105,7 +105,7 @@ export class Connection {
 
   readonly #onLate = () => this.#refuse('ERR_HTTP_REQUEST_TIMEOUT', 408)
 
-  /** Serves the first request that has arrived, if all of it has. */
+  /** Serves the first request, if it has arrived completely. */
   #next(): void {
     const received = this.#received.join()
     const read = this.#readHead(received)
@@ -149,7 +149,7 @@ export class Connection {
     return read
   }
 
-  /** Counts what has arrived of a request that waits for its rest, and refuses it where there is no memory: false then. */
+  /** Counts the bytes held for an incomplete request. @returns false if there is no memory for them: the request is refused */
   #count(head: PlainHead): boolean {
     try {
       this.#memory ??= this.#owner.options.memoryOf(this.socket)
@@ -162,7 +162,7 @@ export class Connection {
     return true
   }
 
-  /** Thousands may be refused at once: they are answered here, as Node's way takes ten times as long. */
+  /** Answers here rather than through Node, which takes ten times as long: thousands may be refused at once. */
   #refuseBody(head: PlainHead, error: unknown): void {
     clearTimeout(this.#bodyTimer)
     this.#bodyTimer = setTimeout(() => this.socket.destroy(), REST_OF_BODY_MS)
@@ -178,7 +178,7 @@ export class Connection {
     })
   }
 
-  /** @returns what is not of the body that is refused */
+  /** @returns the bytes after the refused body */
   #skip(arrived: Buffer): Buffer {
     const skipped = Math.min(arrived.length, this.#refused)
     this.#refused -= skipped
@@ -219,7 +219,7 @@ export class Connection {
       this.#isBusy = false
       return
     }
-    // Other connections take their turn first. Paused, so that the client's end is not seen before its requests.
+    // Other connections take their turn first. The socket is paused so that its end is not seen before the requests that preceded it.
     this.socket.pause()
     setImmediate(() => {
       this.#isBusy = false
@@ -229,7 +229,7 @@ export class Connection {
     })
   }
 
-  /** What Node's server does with a request that it can't take. */
+  /** Handles a broken request as Node's server does: emits `clientError`, or answers with `status`. */
   #refuse(code: string, status: number): void {
     this.#leave()
     const { socket } = this
@@ -244,7 +244,7 @@ export class Connection {
     this.#owner.handOver(this.socket, this.#received.join())
   }
 
-  /** Keeps ignoring errors: without a listener one would end the process. */
+  /** Removes all listeners except the one for errors: without it, an error would end the process. */
   #leave(): void {
     clearTimeout(this.#bodyTimer)
     this.#uncount()

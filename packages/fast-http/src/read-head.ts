@@ -1,8 +1,8 @@
-/** What the head of a plain request says. */
+/** The parts of a plain request's head that matter here. */
 export interface PlainHead {
-  /** Bytes of the body, at least one. */
+  /** Length of the body in bytes, at least 1. */
   contentLength: number
-  /** The caller's `x-request-id`, not checked. */
+  /** The caller's `x-request-id`, unchecked. */
   requestId: string | undefined
   /** The client asks to close the connection after the answer. */
   close: boolean
@@ -11,22 +11,22 @@ export interface PlainHead {
 const START = 'POST / HTTP/1.1\r\n'
 const END = '\r\n\r\n'
 const MAX_HEADERS = 64
-/** RFC 9110, 5.1 and 5.5, without tabs and bytes above ASCII: those are left to Node. */
+/** Header names and values by RFC 9110, 5.1 and 5.5, without tabs and non-ASCII bytes: requests with those are left to Node. */
 const NAME = /^[!#$%&'*+.^_`|~\w-]+$/
 const VALUE = /^[\x20-\x7e]*$/
 const LENGTH = /^[1-9]\d{0,8}$/
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i
 
-/** Headers that change what a request is or who may read its answer. llhttp reads `proxy-connection` as `connection`. */
+/** Headers that change what a request means or who may read its answer. llhttp reads `proxy-connection` as `connection`. */
 const NOT_PLAIN = new Set(['content-encoding', 'expect', 'origin', 'proxy-connection', 'transfer-encoding', 'upgrade'])
-/** Headers that are read here. None may come twice. */
+/** Headers that are read here. A request that repeats one is left to Node. */
 const READ = new Set(['connection', 'content-length', 'content-type', 'host', 'x-request-id'])
 
 /**
  * Reads the head of a `POST /` with a JSON body of known length.
  * @param text up to and including the empty line
- * @param leave names of headers: requests with one of them are left to Node
- * @returns undefined for every other request, valid or not: Node's parser decides about those
+ * @param leave names of headers; requests with one of them are left to Node
+ * @returns undefined for every other request, valid or not: Node's parser decides about it
  */
 export function readPlainHead(text: string, leave: readonly string[] = []): PlainHead | undefined {
   if (!text.startsWith(START) || !text.endsWith(END)) return undefined

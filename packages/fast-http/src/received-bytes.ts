@@ -1,24 +1,23 @@
 const NOTHING = Buffer.alloc(0)
 const SMALLEST_BUFFER = 1_024
-/** Copying more takes milliseconds: what is known to come gets its room once a quarter of it is here. */
+/** Copying more takes milliseconds: a buffer that long gets its final size at once, if a quarter of the bytes has arrived. */
 const LONG_COPY = 1_048_576
 
 /**
- * Bytes that arrive piece by piece. The first piece is kept as it came, which is all there is of most bodies; with the next, all are
- * copied into one buffer that doubles: pieces of a byte would take a hundred times their size each, and joining them again and again
- * the square of their number.
+ * Bytes that arrive in pieces. The first piece is kept without copying: most bodies have no other. Later pieces are copied into a buffer
+ * that doubles: one-byte pieces would take a hundred times their size if kept, and quadratic time if joined each time.
  */
 export class ReceivedBytes {
   #buffer: Buffer = NOTHING
   #length = 0
-  /** Bytes that will arrive, where that is known: no buffer is made longer for them. */
+  /** Total bytes expected, if known: the buffer never grows beyond them. */
   most = Number.POSITIVE_INFINITY
 
   get length(): number {
     return this.#length
   }
 
-  /** Bytes of memory that they take. */
+  /** Bytes of memory allocated. */
   get held(): number {
     return this.#buffer.length
   }
@@ -34,7 +33,7 @@ export class ReceivedBytes {
     this.#length = length
   }
 
-  /** All of it in one piece, good until the next `add`. */
+  /** All bytes in one buffer, valid until the next `add`. */
   join(): Buffer {
     return this.#buffer.length === this.#length ? this.#buffer : this.#buffer.subarray(0, this.#length)
   }

@@ -3,18 +3,18 @@ import type { Socket } from 'node:net'
 import { Connection, type ConnectionOwner } from './connection.js'
 import type { FrontOptions } from './front-options.js'
 
-/** The connections that a front still reads itself; the server knows of all others. */
+/** The connections that the front still reads itself. The server knows all others. */
 export interface Front {
-  /** Closes those on which no request is under way. */
+  /** Closes connections on which no request is under way. */
   closeIdle(): void
   closeAll(): void
-  /** Whether no request is under way on a connection; undefined where Node has it. */
+  /** Whether no request is under way on the connection; undefined if Node has it. */
   isIdle(socket: Socket): boolean | undefined
 }
 
 /**
- * Reads requests of the plainest kind, `POST /` with a JSON body of known length, from the server's connections without Node's
- * HTTP parser. Where anything else arrives, valid or not, the connection and all bytes read so far are handed to Node for good.
+ * Reads plain requests (`POST /` with a JSON body of known length) from the server's connections without Node's HTTP parser. If anything
+ * else arrives, valid or not, the connection and all bytes read so far are handed to Node for good.
  * Call it before the server listens.
  */
 export function standBefore(server: Server, options: FrontOptions): Front {

@@ -1,26 +1,26 @@
 import type { Writable } from 'node:stream'
 
-/** Of one write. */
+/** Largest single write. */
 const SLICE_BYTES = 256 * 1024
 
-/** Parts one after another, longer ones in slices of at most 256 KiB. */
+/** Yields the parts in order, those over 256 KiB in slices. */
 export function* inSlices(parts: readonly (string | Buffer)[]): Generator<string | Buffer> {
   for (const part of parts) {
     if (part.length <= SLICE_BYTES) {
       yield part
       continue
     }
-    // A string can't be cut anywhere.
+    // A string can't be cut at every byte.
     const bytes = typeof part === 'string' ? Buffer.from(part) : part
     for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES)
   }
 }
 
 /**
- * Writes parts in slices, the next once the stream has room, so that neither the stream nor the event loop has a long one to take at once.
- * @param stream what is written to, or what stands below it
- * @param write is given each slice, and whether it is the last
- * @param onDone called once all is written and the stream has room again, before this returns where it has; or once it is closed
+ * Writes parts in slices, each once the stream has room, so that neither the stream nor the event loop takes a long one at once.
+ * @param stream the stream written to, or the one below it
+ * @param write writes one slice; `isLast` for the last
+ * @param onDone called once all is written and the stream has room again (synchronously, if it has room now), or once it is closed
  */
 export function writeInSlices(
   stream: Writable,
@@ -33,7 +33,7 @@ export function writeInSlices(
   let waits = false
   const go = () => {
     if (waits) stream.off('drain', go).off('close', go)
-    // Short parts leave together.
+    // Sends short parts together.
     if (parts.length > 1) stream.cork()
     while (!slice.done && !stream.destroyed && !stream.writableNeedDrain) {
       const { value } = slice

@@ -3,17 +3,17 @@ import type { Socket } from 'node:net'
 import { writeInSlices } from './write-in-slices.js'
 
 export interface ResponseOptions {
-  /** Without content-length, date and connection: name, value, name, value … */
+  /** Name, value, name, value …; without content-length, date and connection. */
   headers: readonly string[]
-  /** Parts, sent one after another; none where the answer has no body. */
+  /** Parts, sent in order; empty for an answer without a body. */
   body: readonly (string | Buffer)[]
-  /** Seconds that the connection stays open; undefined where this answer is its last. */
+  /** Seconds that the connection stays open; undefined closes it after this answer. */
   keepAliveSeconds: number | undefined
-  /** Called once it is written and the socket has room again, or can't be written. */
+  /** Called once the answer is written and the socket has room again, or once it can't be written. */
   onWritten: () => void
 }
 
-/** Writes a whole response, with the headers that Node's server would give it. */
+/** Writes a complete response, with the headers that Node's server would add. */
 export function writeResponse(socket: Socket, status: number, options: ResponseOptions): void {
   const { headers, body, keepAliveSeconds, onWritten } = options
   let [bytes, characters] = [0, 0]
@@ -27,7 +27,7 @@ export function writeResponse(socket: Socket, status: number, options: ResponseO
   head += `date: ${httpDate()}\r\nconnection: `
   head +=
     keepAliveSeconds === undefined ? 'close\r\n\r\n' : `keep-alive\r\nkeep-alive: timeout=${keepAliveSeconds}\r\n\r\n`
-  // ASCII is the same in both, and Node writes latin1 faster.
+  // For ASCII both encodings give the same bytes, and Node writes latin1 faster.
   const encoding = bytes === characters ? 'latin1' : 'utf8'
   const [only] = body
   const parts = body.length === 1 && typeof only === 'string' ? [head + only] : [head, ...body]

@@ -1,29 +1,29 @@
-/** By name: what a number is by default, and at least and at most. */
+/** The default, minimum and maximum of each number, by name. */
 export type NumberFields<Field extends string = string> = Readonly<
   Record<Field, readonly [usual: number, least: number, most?: number]>
 >
 
-/** The numbers as they are where nothing else is said. */
+/** The default of each field. */
 export function usualNumbers<Field extends string>(fields: NumberFields<Field>): Record<Field, number> {
   const all: NumberFields = fields
   return Object.fromEntries(Object.entries(all).map(([field, [usual]]) => [field, usual])) as Record<Field, number>
 }
 
-/** A setting that is a JSON object. It may hold a key: no error quotes it. @throws Error that says `shape` */
+/** Parses a setting that is a JSON object. It may hold a key, so errors never quote it. @throws Error with `shape` as its message */
 export function settingObject(text: string, shape: string): Record<string, unknown> {
   try {
     const given: unknown = JSON.parse(text)
     if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Record<string, unknown>
   } catch {
-    // The parser's message would quote the text.
+    // Ignored: the parser's message would quote the text.
   }
   throw new Error(shape)
 }
 
 /**
- * A setting that is a JSON object of the numbers that are not to be as usual.
+ * Parses a setting that is a JSON object of numbers; fields left out keep their defaults.
  * @param setting its name, for errors
- * @throws Error with a line for each field that is wrong
+ * @throws Error with one line per wrong field
  */
 export function decodeNumbers<Field extends string>(
   setting: string,

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common'
 import { Transform } from 'class-transformer'
 import { IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator'
 
-/** Reads decimal digits as a number; anything else stays text, for `@IsInt()` to refuse. `words` stand for numbers. */
+/** Reads decimal digits as a number; other text is kept for `@IsInt()` to refuse. `words` maps words to numbers. */
 export function WholeNumber(words: Readonly<Record<string, number>> = {}): PropertyDecorator {
   return Transform(({ value }) => {
     if (typeof value !== 'string') return value
@@ -19,7 +19,7 @@ export function List(): PropertyDecorator {
   })
 }
 
-/** A TCP port to listen on; 0 takes a free one. */
+/** A TCP port to listen on; 0 picks a free one. */
 export function IsPort(): PropertyDecorator {
   return applyDecorators(WholeNumber(), IsInt(), Min(0), Max(65_535))
 }
@@ -36,7 +36,7 @@ export function IsLogLevel(): PropertyDecorator {
   return IsIn(LOG_LEVELS)
 }
 
-/** Never repeats the URL in its message: it may hold a key. */
+/** An http(s) URL. The message never repeats it: it may hold a key. */
 export function IsHttpUrl(): PropertyDecorator {
   return ValidateBy({
     name: 'isHttpUrl',
@@ -48,14 +48,14 @@ export function isHttpUrl(value: unknown): boolean {
   return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 }
 
-/** What a decoder refused. */
+/** The reason why a decoder refused a value. */
 class Refused {
   constructor(readonly reason: string) {}
 }
 
 /**
- * Reads the text of a variable with `decode`, whose errors' messages become the variable's problems: one for each line. A line
- * that begins with the variable's name is shown as it is.
+ * Decodes a variable with `decode`. Each line of its error's message becomes a problem of the variable; a line that begins with the
+ * variable's name is shown unchanged.
  */
 export function Decoded(decode: (text: string) => unknown): PropertyDecorator {
   const transform = Transform(({ value }) => {

@@ -4,7 +4,7 @@ import { type ValidationError, validateSync } from 'class-validator'
 
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** Names every variable that is wrong or missing, one line each. */
+/** Lists every variable that is wrong or missing, one per line. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError'
   constructor(readonly problems: readonly string[]) {
@@ -13,19 +13,19 @@ export class EnvironmentError extends Error {
 }
 
 export interface ReadingOptions {
-  /** Variables whose values no error repeats. */
+  /** Variables whose values are never shown in errors. */
   secrets?: readonly string[]
-  /** What the caller found wrong itself. */
+  /** Problems that the caller found itself. */
   problems?: readonly string[]
-  /** Variables that were settings once, and what took the place of each. */
+  /** Settings that were removed, each with the text that says what replaces it. */
   gone?: Readonly<Record<string, string>>
-  /** Variables that are fields of `LIMITS` now: the field of each. They are read still, with a warning. */
+  /** Settings that became fields of `LIMITS`: the field of each. They are still read, with a warning. */
   moved?: Readonly<Record<string, string>>
 }
 
 /**
- * The settings that `variables` hold, as an instance of a class whose fields are named as the variables and carry
- * class-validator's rules. An empty variable counts as unset.
+ * Reads `variables` into an instance of a class whose fields are named like the variables and carry class-validator's rules. An empty
+ * variable counts as unset.
  * @throws EnvironmentError
  * @example
  * class Environment {
@@ -50,12 +50,12 @@ export function readEnvironment<T extends object>(
   return environment
 }
 
-/** Puts the variables that moved into `LIMITS`; what `LIMITS` says itself goes first. */
+/** Moves the old variables into `LIMITS`; a field that `LIMITS` sets itself wins. */
 function withMoved(given: Record<string, unknown>, moved: Readonly<Record<string, string>>): Record<string, unknown> {
   const old = Object.keys(given).filter((name) => Object.hasOwn(moved, name))
   if (old.length === 0) return given
   const limits = parsed(given.LIMITS ?? '{}')
-  // What is no object is refused where LIMITS is decoded.
+  // If it is no object, the decoder of LIMITS refuses it.
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits)) return given
   for (const name of old)
     process.emitWarning(`${name} is ${moved[name]} of LIMITS now`, {

@@ -1,15 +1,15 @@
 import { Controller, Get, Res } from '@nestjs/common'
 import type { FastifyReply } from 'fastify'
 
-/** Says whether a service can do its work now. Each service provides its own. */
+/** Reports whether a service can do its work now. Each service provides its own. */
 export abstract class Readiness {
-  /** Further fields are shown as they are: JSON, no secrets. */
+  /** Further fields are shown unchanged: they must be JSON and hold no secrets. */
   abstract report(): Promise<{ ready: boolean }>
 }
 
 /**
- * `/health` and `/health/ready`: 200 while the service can do its work, else 503, with the report. `/health/live`: 200 while
- * the process answers, for a supervisor that restarts it.
+ * `/health` and `/health/ready`: 200 while the service can do its work, otherwise 503, with the report. `/health/live`: 200 while the
+ * process answers, for supervisors that restart it.
  */
 @Controller('health')
 export class HealthController {

@@ -4,20 +4,21 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify'
 export interface ListenOptions {
   port: number
   host: string
-  /** The environment variables that set them, for errors to name. */
+  /** The environment variables that set host and port, named in errors. */
   variables: { port: string; host: string }
 }
 
 /**
- * Connections that wait to be accepted; the system may have a lower limit. With Node's 511, a client that opens a thousand at once makes
- * others' wait for seconds: TCP tries again after one second and after three.
+ * Connections that may wait to be accepted; the system may cap it. With Node's 511, a client that opens a thousand connections at once
+ * delays others by seconds: TCP retries after one second and again after three.
  */
 const BACKLOG = 4_096
 
 /**
- * Starts a Nest application's lifecycle and listens. Answers its URL, with the real port where 0 was asked for.
- * @throws what a lifecycle hook throws, or an Error that names the variable where the address is not free; the application
- * is closed then
+ * Starts a Nest application and listens.
+ * @returns its URL, with the actual port if 0 was requested
+ * @throws whatever a lifecycle hook throws, or an Error that names the variable to change if the address can't be used; the application is
+ * closed first
  */
 export async function listen(app: NestFastifyApplication, options: ListenOptions): Promise<string> {
   try {

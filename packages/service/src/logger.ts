@@ -6,7 +6,7 @@ export type { Logger } from 'pino'
 /** Injection token of the process's logger. */
 export const LOGGER = Symbol('LOGGER')
 
-/** Fields that may hold what must never be logged, at the top and one level down. */
+/** Fields that may hold secrets; removed at the top level and one level down. */
 const SECRET_FIELDS = [
   'authorization',
   'privateKey',
@@ -19,15 +19,15 @@ const SECRET_FIELDS = [
 
 export interface LoggerOptions {
   level: string
-  /** In every line. */
+  /** Fields of every line. */
   base?: Record<string, string>
-  /** More fields for each line, of what is being done then. */
+  /** Returns further fields for the line being written, from the current context. */
   mixin?: (() => object) | undefined
-  /** Standard output where absent. */
+  /** Standard output by default. */
   destination?: DestinationStream
 }
 
-/** JSON lines. Fields that may hold a secret are left out, should one ever be passed in. */
+/** Logs JSON lines. Fields that may hold a secret are removed. */
 export function createLogger({ level, base, mixin, destination = pino.destination(1) }: LoggerOptions): Logger {
   const nested = SECRET_FIELDS.map((field) => (field.startsWith('[') ? `*${field}` : `*.${field}`))
   return pino(
@@ -42,7 +42,7 @@ export function createLogger({ level, base, mixin, destination = pino.destinatio
   )
 }
 
-/** Nest's own messages: warnings and errors as they are, its start-up messages at debug. */
+/** Adapts the logger for Nest: warnings and errors keep their level, start-up messages become debug. */
 export function nestLogger(logger: Logger): LoggerService {
   return {
     log: (message: unknown) => logger.debug(entryOf(message)),
@@ -54,7 +54,7 @@ export function nestLogger(logger: Logger): LoggerService {
   }
 }
 
-/** Libraries log text, fields or errors. */
+/** Log fields of a message: libraries pass text, fields or errors. */
 function entryOf(message: unknown): object {
   if (message instanceof Error) return { msg: errorText(message) }
   if (typeof message !== 'object' || message === null) return { msg: String(message) }
@@ -62,7 +62,7 @@ function entryOf(message: unknown): object {
   return msg === undefined ? fields : { ...fields, msg }
 }
 
-/** The first line of an error's message. A failed query's parameters, signatures among them, stay out of it. */
+/** The first line of an error's message, without the parameters of a failed query: they may hold signatures. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   if (error.cause instanceof Error && error.message.startsWith('Failed query')) return errorText(error.cause)

@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common'
 import { Metrics } from './metrics.js'
 
-/** `/metrics`, in Prometheus' text format. */
+/** `/metrics` in Prometheus' text format. */
 @Controller('metrics')
 export class MetricsController {
   constructor(private readonly metrics: Metrics) {}

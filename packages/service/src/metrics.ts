@@ -5,7 +5,7 @@ import { Timings } from './timings.js'
 
 const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
-/** What `/metrics` shows, in one registry: the process's own figures and what a service adds. */
+/** The registry behind `/metrics`: the process's default metrics and those that a service adds. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry()
@@ -14,14 +14,14 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry })
   }
 
-  /** What `/metrics` answers. */
+  /** The answer of `/metrics`. */
   text(): Promise<string> {
     return this.registry.metrics()
   }
 
   /**
-   * A value that is read when `/metrics` is.
-   * @param aggregator what of several processes' values is shown
+   * Registers a value that is read on each scrape.
+   * @param aggregator how the values of several processes are combined
    */
   gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'max' = 'sum'): void {
     const registers = [this.registry]
@@ -36,7 +36,7 @@ export class Metrics {
     })
   }
 
-  /** A count that another part keeps, read when `/metrics` is. */
+  /** Registers a count that is kept elsewhere and read on each scrape. */
   counter(name: string, help: string, read: () => number): void {
     const registers = [this.registry]
     new Counter({
@@ -51,8 +51,8 @@ export class Metrics {
   }
 
   /**
-   * Counts by labels, kept as plain numbers.
-   * @param from labels of series that are there from the beginning, as 0
+   * Registers a counter by labels, kept as plain numbers between scrapes.
+   * @param from labels of series that start at 0
    */
   tally(name: string, help: string, labelNames: string[] = [], from: string[][] = []): Tally {
     const tally = new Tally()
@@ -71,7 +71,7 @@ export class Metrics {
     return tally
   }
 
-  /** How long things took, by labels. */
+  /** Registers a histogram of durations, by labels. */
   timings(name: string, help: string, labelNames: string[], buckets = LATENCY_BUCKETS_SECONDS): Timings {
     const timings = new Timings((labels) => histogram.labels(...labels))
     const histogram = new Histogram({

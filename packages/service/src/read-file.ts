@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The text of a file that a setting names. @throws Error that says why it can't be read, without its path */
+/** Reads the text file that a setting names. @throws Error that gives the reason, without the path */
 export function readTextFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')
@@ -9,7 +9,7 @@ export function readTextFile(path: string): string {
   }
 }
 
-/** The JSON of a file that a setting names. @throws Error that quotes nothing of it */
+/** Reads the JSON file that a setting names. @throws Error that quotes none of its content */
 export function readJsonFile(path: string): unknown {
   const text = readTextFile(path)
   try {

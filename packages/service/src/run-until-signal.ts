@@ -4,9 +4,9 @@ import { errorText, type Logger } from './logger.js'
 import { misspelt, settingsHelp } from './settings-help.js'
 
 /**
- * The whole of a service's main file: starts it, and closes it at SIGINT or SIGTERM; a second signal ends the process at once.
- * What keeps it from starting goes to standard error, each bad variable on a line of its own, and so do variables that look like a
- * misspelt setting. `--help` lists the settings and ends.
+ * The body of a service's main file: starts the service and closes it on SIGINT or SIGTERM; a second signal exits at once. Writes to
+ * standard error why it can't start, one bad variable per line, and warns of variables that look like misspelt settings. `--help`
+ * lists the settings and exits.
  */
 export async function runUntilSignal(
   settings: ClassConstructor<object>,
@@ -19,7 +19,7 @@ export async function runUntilSignal(
   for (const warning of misspelt(settings, process.env)) process.stderr.write(`${warning}\n`)
   try {
     const { logger, close } = await start()
-    // A promise that nobody waits for any more must not end all other work.
+    // An unhandled rejection must not end other requests.
     process.on('unhandledRejection', (error) => logger.error({ reason: errorText(error) }, 'unhandled rejection'))
     let ending = false
     const end = () => {

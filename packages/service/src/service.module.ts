@@ -2,14 +2,14 @@ import { type DynamicModule, Module } from '@nestjs/common'
 import { ConfigModule, ConfigService } from '@nestjs/config'
 import { LOGGER, type Logger } from './logger.js'
 
-/** What Nest's ConfigService knows the settings under. */
+/** The key of the settings in Nest's ConfigService. */
 const SETTINGS = 'settings'
 
-/** Gives a service's settings, by their class, and the process's logger, under {@link LOGGER}, to whoever imports it. */
+/** Provides a service's settings, by their class, and the process's logger, under {@link LOGGER}. */
 @Module({})
 export class ServiceModule {
   static forRoot(settings: object, logger: Logger): DynamicModule {
-    // One object under one name: ConfigModule would write texts and numbers of its own level into process.env.
+    // One object under one key: otherwise ConfigModule would write top-level strings and numbers into process.env.
     const validate = () => ({ [SETTINGS]: settings })
     const useFactory = (config: ConfigService) => config.getOrThrow<object>(SETTINGS)
     return {

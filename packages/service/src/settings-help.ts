@@ -3,16 +3,16 @@ import { getMetadataStorage } from 'class-validator'
 import { distance } from 'fastest-levenshtein'
 import type { Variables } from './environment.js'
 
-/** Two letters away from a setting's name, a variable is likely meant for it. */
+/** A variable within this edit distance of a setting's name is probably a misspelling of it. */
 const MOST_LETTERS = 2
 
-/** Who needs a setting. */
+/** The heading under which `--help` lists a setting. */
 export type SettingGroup = 'needed' | 'usual' | 'rare'
 
 const HEADINGS: Readonly<Record<SettingGroup, string>> = { needed: 'Needed', usual: 'Usual', rare: 'Rarely set' }
 const GROUPS = new WeakMap<object, Map<string, SettingGroup>>()
 
-/** Says under which heading `--help` lists a setting; those without are rarely set. */
+/** Sets the heading under which `--help` lists a setting; the default is `rare`. */
 export function Listed(group: SettingGroup): PropertyDecorator {
   return (settings, name) => {
     const groups = GROUPS.get(settings) ?? new Map<string, SettingGroup>()
@@ -28,7 +28,7 @@ function namesOf(settings: ClassConstructor<object>): string[] {
   return [...new Set([...validated, ...Object.keys(new settings())])]
 }
 
-/** For `--help`: every variable with its default, one a line, those first that are needed. */
+/** The text of `--help`: every variable with its default, one per line, required ones first. */
 export function settingsHelp(settings: ClassConstructor<object>): string {
   const defaults = new settings() as Record<string, unknown>
   const names = namesOf(settings)
@@ -55,7 +55,7 @@ function page(blocks: readonly string[]): string {
   ].join('\n\n')
 }
 
-/** Says of each variable that is no setting, but written much like one, which it may be meant for. */
+/** Warns about each variable that is no setting but is spelt almost like one, and names that one. */
 export function misspelt(settings: ClassConstructor<object>, variables: Variables): string[] {
   const names = namesOf(settings)
   return Object.keys(variables).flatMap((variable) => {

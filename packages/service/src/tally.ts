@@ -1,9 +1,9 @@
-/** How often each combination of labels came. Those come from closed sets: never what a client sent. */
+/** Counts by combination of labels. Labels must come from closed sets, never from what a client sends. */
 export class Tally {
   #count = 0
   readonly #byLabel = new Map<string, Tally>()
 
-  /** As many labels each time. */
+  /** Adds one. Each tally always takes the same number of labels. */
   add(...labels: readonly string[]): void {
     this.#of(labels).#count += 1
   }

@@ -1,6 +1,6 @@
 import type { Histogram } from 'prom-client'
 
-/** Durations that one series has not passed on yet. */
+/** Durations of one series that are not in its histogram yet. */
 interface WaitingTimes {
   histogram: Histogram.Internal<string>
   seconds: number[]
@@ -9,8 +9,8 @@ interface WaitingTimes {
 const MOST_WAITING = 1_000
 
 /**
- * Durations by labels, which come from closed sets. They are passed on to prom-client a thousand at a time: one in each request,
- * it takes microseconds.
+ * Durations by labels from closed sets. They are passed to prom-client a thousand at a time: one call per request would take
+ * microseconds each.
  */
 export class Timings {
   readonly #series = new Map<string, WaitingTimes>()
@@ -31,7 +31,7 @@ export class Timings {
     if (times.seconds.length === MOST_WAITING) passOn(times)
   }
 
-  /** Passes on all that waits. */
+  /** Passes all collected durations to their histograms. */
   pass(): void {
     for (const times of this.#series.values()) passOn(times)
   }

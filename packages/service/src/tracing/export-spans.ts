@@ -16,20 +16,20 @@ import type { Variables } from '../environment.js'
 import { spanRequests } from './span-requests.js'
 import { spanWork } from './span-work.js'
 
-/** Tracing that is on. */
+/** Active tracing of a service. */
 export interface Tracing {
-  /** `trace_id` and `span_id` of what is being done, for a log line. */
+  /** `trace_id` and `span_id` of the active span, for a log line. */
   logFields(): object
   /**
-   * Makes a span of each request; a caller's `traceparent` is continued. To be called before other hooks are added.
-   * @param trusts whether a caller decides if its trace is sampled; else `OTEL_TRACES_SAMPLER` does
+   * Makes a span for each request, continuing the caller's `traceparent`. Call it before other hooks are added.
+   * @param trusts whether the caller's sampling decision is followed; otherwise `OTEL_TRACES_SAMPLER` decides
    */
   serve(server: FastifyInstance, trusts: (request: FastifyRequest) => boolean): void
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>
 }
 
-/** {@link Tracing} by OpenTelemetry's own SDK. Once in a process: its context and propagation are global. */
+/** {@link Tracing} with OpenTelemetry's SDK. At most once per process: context and propagation are global. */
 export function exportSpans(service: string): Tracing {
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({ 'service.name': service }),
@@ -40,7 +40,7 @@ export function exportSpans(service: string): Tracing {
   const tracer = provider.getTracer('upfront')
   const outgoing = new UndiciInstrumentation({
     requireParentforSpans: true,
-    // Paths and queries of nodes' URLs often hold keys.
+    // Paths and queries of nodes' URLs often hold API keys.
     startSpanHook: ({ origin }) => ({ 'url.full': origin, 'url.path': '', 'url.query': '' }),
   })
   outgoing.setTracerProvider(provider)
@@ -59,7 +59,7 @@ export function exportSpans(service: string): Tracing {
   }
 }
 
-/** As `OTEL_TRACES_SAMPLER` says; a remote parent, which may be anybody's, decides nothing. */
+/** The sampler that `OTEL_TRACES_SAMPLER` names. A remote parent's decision is ignored: anyone can send one. */
 function sampler({ OTEL_TRACES_SAMPLER: name = '', OTEL_TRACES_SAMPLER_ARG: ratio }: Variables): Sampler {
   const root = name.endsWith('always_off')
     ? new AlwaysOffSampler()

@@ -10,13 +10,12 @@ import {
 } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** Paths that monitoring polls: not traced. */
+/** Paths polled by monitoring are not traced. */
 const NOT_TRACED = /^\/(health|metrics)/
 
 /**
- * A span for each request, and its context for all that is done for it. Of the caller's headers its trace is continued, and nothing else is
- * passed on.
- * @param trusts whether a caller decides if its trace is sampled
+ * Makes a span for each request and runs the request in its context. Only the trace is taken over from the caller's headers.
+ * @param trusts whether the caller's sampling decision is followed
  */
 export function spanRequests(
   server: FastifyInstance,
@@ -30,7 +29,7 @@ export function spanRequests(
     const from = contextOf(request, trusts(request))
     const attributes = { 'http.request.method': request.method, 'http.route': route, 'request.id': request.id }
     const span = tracer.startSpan(`${request.method} ${route}`, { kind: SpanKind.SERVER, attributes }, from)
-    // Answers that are held back or sent by hand pass no hook of Fastify.
+    // Not Fastify's `onResponse`: answers that are held back or sent by hand never reach it.
     reply.raw.once('close', () => {
       const { statusCode } = reply.raw
       span.setAttribute('http.response.status_code', statusCode)
@@ -41,13 +40,13 @@ export function spanRequests(
     contexts.set(request, inside)
     context.with(inside, done)
   })
-  // Receiving a body leaves the context.
+  // The context is lost while a body is received.
   server.addHook('preHandler', (request, _, done) => context.with(contexts.get(request) ?? ROOT_CONTEXT, done))
 }
 
 function contextOf({ headers: { traceparent, tracestate } }: FastifyRequest, isTrusted: boolean): Context {
   const from = propagation.extract(ROOT_CONTEXT, { traceparent, tracestate })
   const caller = trace.getSpanContext(from)
-  // The sampler takes no decision from a remote parent.
+  // As a local parent: the sampler ignores the decision of a remote one.
   return caller === undefined || !isTrusted ? from : trace.setSpanContext(from, { ...caller, isRemote: false })
 }

@@ -3,10 +3,10 @@ import { type Context, context, type Span, SpanStatusCode, type Tracer, trace } 
 import { TRACED_WORK, type TracedWork } from '@upfront/node'
 import { errorText } from '../logger.js'
 
-/** Traces that later work may follow; the oldest are forgotten. */
+/** Traces that later work may continue; the oldest are dropped. */
 const MOST_BEGUN = 10_000
 
-/** A span for each {@link TracedWork}. @returns what ends that */
+/** Makes a span for each {@link TracedWork}. @returns a function that stops it */
 export function spanWork(tracer: Tracer): () => void {
   const begun = new Map<string, Context>()
   const wrap = (message: unknown) => {
@@ -28,7 +28,7 @@ export function spanWork(tracer: Tracer): () => void {
   return () => void unsubscribe(TRACED_WORK, wrap)
 }
 
-/** What `run` returns; where that is a promise, the span ends with it. */
+/** Runs `run` and returns its value. If that is a promise, the span ends when it settles. */
 function ended(span: Span, run: () => unknown): unknown {
   const fail = (error: unknown) => {
     span.setStatus({ code: SpanStatusCode.ERROR, message: errorText(error) })

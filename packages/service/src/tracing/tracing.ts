@@ -2,9 +2,9 @@ import type { Variables } from '../environment.js'
 import type { Tracing } from './export-spans.js'
 
 /**
- * Sends spans to `OTEL_EXPORTER_OTLP_ENDPOINT` (OTLP, JSON over HTTP), and `traceparent` with every HTTP request. Without it nothing
- * of OpenTelemetry is loaded. Its other `OTEL_` variables are read by OpenTelemetry itself.
- * @param service its name, unless `OTEL_SERVICE_NAME` gives another
+ * Starts tracing if `OTEL_EXPORTER_OTLP_ENDPOINT` is set: spans go there (OTLP, JSON over HTTP), and every outgoing HTTP request carries
+ * `traceparent`. Otherwise OpenTelemetry is not even loaded. OpenTelemetry reads its other `OTEL_` variables itself.
+ * @param service its name, unless `OTEL_SERVICE_NAME` is set
  */
 export async function startTracing(service: string, variables: Variables = process.env): Promise<Tracing | undefined> {
   if (!variables.OTEL_EXPORTER_OTLP_ENDPOINT) return undefined
