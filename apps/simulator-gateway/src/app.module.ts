@@ -21,7 +21,7 @@ import { Telemetry } from './telemetry/telemetry.js'
 import { TruthModule } from './truth/truth.module.js'
 import { WebSockets } from './web-socket/web-sockets.js'
 
-/** What every room uses: settings, and what the process says of itself. */
+/** Settings, logger, metrics and telemetry, which all modules use. */
 @Module({
   providers: [
     { provide: Metrics, useFactory: () => (cluster.isWorker ? new WorkersMetrics() : new Metrics()) },
@@ -36,7 +36,7 @@ class ProcessModule {
   }
 }
 
-/** The ways in that are always there: `POST /`, WebSockets, `/mcp`, and what operators look at. */
+/** The entrances that are always open: `POST /`, WebSockets, `/mcp`, health and metrics. */
 @Module({
   controllers: [RpcController, McpController, HealthController, MetricsController],
   providers: [
@@ -53,7 +53,7 @@ class ProcessModule {
 })
 class EntranceModule {}
 
-/** The gateway: its entrances → rpc → simulate, and the paid routes where `BILLING_URL` is set. */
+/** The gateway: entrances → rpc → simulate; paid routes if `BILLING_URL` is set. */
 @Module({})
 export class AppModule {
   static forRoot(environment: Environment, logger: Logger): DynamicModule {

@@ -8,20 +8,20 @@ import { FIXED } from './environment/fixed.js'
 import { answerBrokenRequest } from './http/refusals.js'
 import { STATE_HEADER } from './pending/answer-state.js'
 
-/** A connection on which nothing moves, in neither direction. */
+/** Idle connections are closed after this long without traffic in either direction. */
 const SILENT_CONNECTION_MS = 60_000
 
 export interface Gateway {
-  /** Where it listens, with the real port where 0 was asked for. */
+  /** The URL it listens on, with the actual port if 0 was requested. */
   url: string
-  /** The line that says so, with the engine. */
+  /** The start-up message: URL and engine. */
   greeting: string
   logger: Logger
-  /** Takes no new connections, finishes what is in flight (`SHUTDOWN_TIMEOUT_MS` at most), then ends all it started. */
+  /** Stops accepting connections, finishes requests in flight (at most `SHUTDOWN_TIMEOUT_MS`), then stops everything it started. */
   close(): Promise<void>
 }
 
-/** The HTTP adapter with the time limits of `environment`. */
+/** The HTTP adapter with its time-outs and trusted proxies. */
 export function createAdapter(environment: Environment): FastifyAdapter {
   const { LIMITS, TRUSTED_PROXIES } = environment
   return new FastifyAdapter({
@@ -30,7 +30,7 @@ export function createAdapter(environment: Environment): FastifyAdapter {
     genReqId: requestId,
     requestTimeout: FIXED.bodyMs,
     connectionTimeout: Math.max(SILENT_CONNECTION_MS, 2 * LIMITS.timeoutMs),
-    // Node takes the time-outs only as it makes the server.
+    // Node reads time-outs only when it creates the server.
     http: {
       requestTimeout: FIXED.bodyMs,
       headersTimeout: FIXED.bodyMs,
@@ -42,12 +42,12 @@ export function createAdapter(environment: Environment): FastifyAdapter {
   })
 }
 
-/** @throws Error naming `GATEWAY_PORT` where the port is taken */
+/** @throws Error that names `GATEWAY_PORT` if the port is in use */
 export async function startGateway(environment: Environment): Promise<Gateway> {
   const tracing = await startTracing('upfront-gateway')
   const logger = createLogger({ level: environment.LOG_LEVEL, mixin: tracing?.logFields })
   const adapter = createAdapter(environment)
-  // Of a proxy that is trusted.
+  // Trusts only requests that came through a trusted proxy.
   tracing?.serve(adapter.getInstance(), ({ ips = [] }) => ips.length > 1)
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
     bodyParser: false,

@@ -18,9 +18,8 @@ export interface Workers {
 }
 
 /**
- * Starts as many processes as `GATEWAY_WORKERS` says, which share the port, the free budgets and `/metrics`. One that ends is
- * started again.
- * @throws Error where one ends before it listens; it has said why on standard error
+ * Starts `GATEWAY_WORKERS` processes that share the port, the free budgets and `/metrics`. A worker that exits is restarted.
+ * @throws Error if one exits before it listens; it has written the reason to standard error
  */
 export async function startWorkers(environment: Environment): Promise<Workers> {
   const logger = createLogger({ level: environment.LOG_LEVEL })
@@ -29,7 +28,7 @@ export async function startWorkers(environment: Environment): Promise<Workers> {
   new RateLimiterClusterMaster()
   const workers = new Map<number, Worker>()
 
-  /** In the place of one that ended, where one did. */
+  /** Starts the worker, or a replacement of it. */
   const start = async (place: number): Promise<string> => {
     const worker = cluster.fork({ GATEWAY_WORKER: String(place) })
     workers.set(place, worker)
@@ -59,7 +58,7 @@ export async function startWorkers(environment: Environment): Promise<Workers> {
     if (worker?.isConnected()) worker.send(message)
   }
   const answer = async (worker: Worker, id: number) => {
-    // A worker that ends meanwhile does not answer.
+    // If a worker exits in the meantime, it gives no answer.
     const text = await metrics.clusterMetrics().catch(() => '')
     if (worker.isConnected()) worker.send({ kind: 'metrics', id, text } satisfies ToWorker)
   }
@@ -88,7 +87,7 @@ function greetingOf(worker: Worker): Promise<string> {
   })
 }
 
-/** One of the workers, with its share of the limits. The first process ends it by SIGTERM; Ctrl-C reaches both, and it waits for that. */
+/** Runs a worker with its share of the limits. The primary stops it by SIGTERM; SIGINT is ignored, because Ctrl-C reaches both. */
 export async function runWorker(start: (environment: Environment) => Promise<Gateway>): Promise<void> {
   process.on('SIGINT', () => undefined)
   try {

@@ -12,9 +12,9 @@ import { Tokens } from './tokens.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set where the request has a key or a token. */
+    /** Set if the request carries a valid key or token. */
     caller: Caller | undefined
-    /** When its token expires, seconds since 1970. */
+    /** When the caller's token expires, in seconds since 1970. */
     callerUntil: number | undefined
   }
 }
@@ -24,25 +24,25 @@ export const CALLER_HEADERS = ['authorization', 'x-api-key'] as const
 
 const MOST_REMEMBERED = 10_000
 
-/** HTTP 401: a key that nobody gave out, or a token that is not good. */
+/** HTTP 401: an unknown key, or an invalid token. */
 class Unauthorized extends RpcError {
   constructor(message: string) {
     super(ErrorCode.invalidRequest, message, undefined, 401)
   }
 }
 
-/** As the free budgets count them. */
+/** The caller that the free budgets count. */
 export function callerOf(request: FastifyRequest): Caller {
   return request.caller ?? request.ip ?? ''
 }
 
-/** Knows callers by API key (`API_KEYS_FILE`) and by token (`JWT_JWKS_URL`); who shows neither is known by address. */
+/** Identifies callers by API key (`API_KEYS_FILE`) or token (`JWT_JWKS_URL`); everyone else is identified by address. */
 @Injectable()
 export class Callers {
-  /** By SHA-256 of the key. */
+  /** By the key's SHA-256. */
   private readonly holders = new Map<string, Caller>()
   private readonly tokens: Tokens | undefined
-  /** By subject: those whose tokens were good lately. */
+  /** Recent token holders, by issuer and subject. */
   private readonly subjects = new LRUCache<string, Caller>({ max: MOST_REMEMBERED })
 
   constructor(
@@ -61,14 +61,14 @@ export class Callers {
       this.tokens = new Tokens({ jwksUrl, issuer: environment.JWT_ISSUER, audience: environment.JWT_AUDIENCE })
   }
 
-  /** Whether keys or tokens are looked at at all. */
+  /** Whether keys or tokens are configured. */
   get areKnown(): boolean {
     return this.holders.size > 0 || this.tokens !== undefined
   }
 
   /**
-   * Undefined where the request shows neither.
-   * @throws Unauthorized; RateLimited where an address tries too many
+   * The holder of the request's key or token; undefined if it carries neither.
+   * @throws Unauthorized if the key or token is not valid; RateLimited if the address tries too many
    */
   async of(request: FastifyRequest): Promise<Caller | undefined> {
     const { headers, ip } = request

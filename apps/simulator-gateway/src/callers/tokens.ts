@@ -7,7 +7,7 @@ export interface TokenRules {
   audience?: string | undefined
 }
 
-/** Tokens (JWT) that somebody else issues, checked with the keys that they publish. */
+/** Verifies JWTs of an external issuer with the keys that it publishes. */
 export class Tokens {
   readonly #keys: ReturnType<typeof createRemoteJWKSet>
   readonly #rules: TokenRules
@@ -18,8 +18,8 @@ export class Tokens {
   }
 
   /**
-   * The claims of a good token; undefined for a bad one.
-   * @throws RpcError (HTTP 503) where the keys can't be fetched
+   * The claims of a valid token; undefined if it is not valid.
+   * @throws RpcError (HTTP 503) if the issuer's keys can't be fetched
    */
   async claimsOf(token: string): Promise<JWTPayload | undefined> {
     const { issuer, audience } = this.#rules
@@ -38,5 +38,5 @@ export class Tokens {
   }
 }
 
-/** The key set did not come, or is none. */
+/** Errors of fetching the key set: it did not arrive, or is not one. */
 const UNREACHABLE = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])

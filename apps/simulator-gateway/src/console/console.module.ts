@@ -6,17 +6,17 @@ import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { SellerController } from './seller.controller.js'
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame; requests go to this gateway alone. */
+/** No external or inline content, no framing; requests only to this gateway. */
 const SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** The worker that checks bills compiles the engine's module; nothing else may. */
+/** For the worker that checks bills: it alone may compile WebAssembly (the engine's module). */
 const CHECKER_POLICY = SECURITY_POLICY.replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
 
-/** Each has an address of its own; all are one page. */
+/** Views of the one page; each has its own path. */
 const VIEWS = ['live', 'pay', 'seller', 'check']
 
-/** Serves the page of `apps/console`, as its build left it. */
+/** Serves the built page of `apps/console`. */
 @Injectable()
 class ConsoleFiles implements OnModuleInit {
   constructor(private readonly adapterHost: HttpAdapterHost<FastifyAdapter>) {}
@@ -39,10 +39,10 @@ class ConsoleFiles implements OnModuleInit {
   }
 }
 
-/** `/console`: the page for people. */
+/** `/console`: the web page. */
 @Module({ providers: [ConsoleFiles] })
 export class ConsoleModule {
-  /** @param imports which have to give `Environment` and JSON-RPC with its limits; `sells`: there is a ledger to show */
+  /** @param sells whether there is a ledger to show; `imports` export `Environment` and JSON-RPC with its limits */
   static importing(sells: boolean, ...imports: DynamicModule[]): DynamicModule {
     return { module: ConsoleModule, imports, controllers: sells ? [SellerController] : [] }
   }

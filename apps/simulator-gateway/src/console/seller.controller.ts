@@ -5,14 +5,14 @@ import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 
-/** Comparing a long ledger with the chain takes a while. */
+/** Reconciling a long ledger with the chain takes a while. */
 const TIMEOUT_MS = 60_000
 const MOST_BYTES = 8 * 1024 * 1024
 const PAYMENT_ID = /^[\w-]{1,100}$/
 
 /**
- * `GET /v1/seller/…`: the ledger for the page at `/console/seller`, as billing answers the caller's own token. The gateway's own token
- * is not used: who has none is refused by billing.
+ * `GET /v1/seller/…`: the ledger for `/console/seller`. Requests are passed to billing with the caller's own token, never the gateway's:
+ * billing refuses callers without one.
  */
 @Controller('v1/seller')
 export class SellerController {
@@ -30,7 +30,7 @@ export class SellerController {
 
   @Get('payments/:id')
   async payment(@Param('id') id: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    // In a path `..` goes up, however it is written.
+    // Any spelling of `..` in a path would leave `/payments`.
     if (!PAYMENT_ID.test(id)) throw new NotFoundException()
     await this.pass(request, reply, `/payments/${id}`)
   }
@@ -52,7 +52,7 @@ export class SellerController {
   }
 }
 
-/** @throws where no answer comes in time, or more than fits */
+/** @throws if no answer comes in time, or if it is too long */
 async function ask(url: string, authorization: string): Promise<{ status: number; body: string }> {
   const response = await fetch(url, {
     headers: { authorization },

@@ -10,18 +10,18 @@ import {
 import { readJsonFile } from '@upfront/service'
 import type { FreeBudgetLimits } from './limits.js'
 
-/** Who holds a key, and what they may have without paying. */
+/** The holder of an API key and its free budget. */
 export interface ApiKey extends Partial<FreeBudgetLimits> {
   name: string
-  /** SHA-256 of the key, in lower-case hex: keys are random, so that no slower hash is needed. */
+  /** SHA-256 of the key in lower-case hex. Keys are random, so no slower hash is needed. */
   sha256: string
 }
 
 const BUDGET = ['callsPerSecond', 'gasPerMinute', 'bytesPerMinute', 'readsPerMinute'] as const
 
 /**
- * `API_KEYS_FILE`: `{"keys": [{"name": "acme", "sha256": "…", "callsPerSecond": 500, "gasPerMinute": 50000000000}]}`. Fields of a budget that
- * are absent are as for everybody.
+ * `API_KEYS_FILE`: `{"keys": [{"name": "acme", "sha256": "…", "callsPerSecond": 500, "gasPerMinute": 50000000000}]}`. Budget fields that
+ * are absent have the values of `LIMITS`.
  * @throws DecodeError that names the field
  */
 export function readApiKeysFile(path: string): ApiKey[] {

@@ -3,17 +3,17 @@ import { createPortableEngine, createRevmEngine, loadRevm, type RevmEngine } fro
 /** Injection token of the `EngineChoice`. */
 export const ENGINE = Symbol('ENGINE')
 
-/** The engine's build that serves, and why it is this one. */
+/** The engine build in use, and the reason for it. */
 export interface EngineChoice {
   engine: RevmEngine
   reason: string
-  /** It stands in for the native build, which can't be loaded here. */
+  /** The portable build replaces the native one, which can't be loaded here. */
   standsIn?: true
 }
 
 /**
- * @param memoryBytes that simulations may take together in the EVM
- * @throws Error where the build that was asked for can't be loaded
+ * @param memoryBytes memory that all simulations together may take in the EVM
+ * @throws Error if the native build is required and can't be loaded
  */
 export function chooseEngine(wanted: 'auto' | 'native' | 'portable', memoryBytes: number): EngineChoice {
   if (wanted === 'portable') return { engine: createPortableEngine({ memoryBytes }), reason: 'EVM_ENGINE asks for it' }

@@ -8,7 +8,7 @@ export class UpstreamUrls implements ValidatorConstraintInterface {
     return Array.isArray(value) && value.length > 0 && value.every(isHttpUrl)
   }
 
-  /** A URL may hold a key: the message never repeats it. */
+  /** Never repeats a URL: it may hold a key. */
   defaultMessage({ value }: ValidationArguments): string {
     if (!Array.isArray(value)) return 'is missing: the http(s) URL of an Ethereum node, or several, comma-separated'
     return `entry ${value.findIndex((url) => !isHttpUrl(url)) + 1} is not an http(s) URL`
@@ -27,7 +27,7 @@ export class PassthroughMethods implements ValidatorConstraintInterface {
   }
 }
 
-/** What `TRUTH_SCORE=on` needs of the other settings. */
+/** Checks the settings that `TRUTH_SCORE=on` requires. */
 @ValidatorConstraint()
 export class SeesTransactions implements ValidatorConstraintInterface {
   validate(value: unknown, { object }: ValidationArguments): boolean {
@@ -51,14 +51,14 @@ function lackingToSee({ UPSTREAM_WS_URL, FLASHBLOCKS_WS_URL, FOLLOW_HEAD }: Seei
   return FOLLOW_HEAD === 'off' ? 'blocks, which FOLLOW_HEAD=off leaves out' : undefined
 }
 
-/** `EVM_ENGINE`, with the names that its values had before. @throws Error that says what it may be */
+/** Decodes `EVM_ENGINE`, including the former names of its values. @throws Error that lists the values */
 export function decodeBuild(text: string): 'auto' | 'native' | 'portable' {
   const named = { revm: 'native', ethereumjs: 'portable' }[text] ?? text
   if (named === 'auto' || named === 'native' || named === 'portable') return named
   throw new Error('must be one of the following values: auto, native, portable')
 }
 
-/** The JSON of a genesis file. @throws Error that says what is wrong with it */
+/** Reads the JSON of a genesis file. @throws Error that says what is wrong with it */
 export function readGenesisFile(path: string): unknown {
   const genesis = readJsonFile(path)
   chainRulesFromGenesis(genesis)

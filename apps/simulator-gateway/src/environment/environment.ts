@@ -29,14 +29,14 @@ import { DEFAULT_LIMITS, decodeLimits, type Limits } from './limits.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
 import { type ReceiptKeys, readReceiptKeysFile } from './receipt-keys.js'
 
-/** Every setting of the gateway, each an environment variable of the same name; README.md has the table. */
+/** The gateway's settings, each an environment variable of the same name. README.md has the table. */
 export class Environment {
   @Listed('needed')
   @List()
   @Validate(UpstreamUrls)
   UPSTREAM_RPC_URL!: string[]
 
-  /** Where nodes announce new heads (`eth_subscribe`). */
+  /** WebSocket URLs of nodes that announce new heads (`eth_subscribe`). */
   @Listed('usual')
   @IsOptional()
   @List()
@@ -44,15 +44,15 @@ export class Environment {
   @Matches(/^wss?:\/\/[^\s/]+/, { each: true })
   UPSTREAM_WS_URL?: string[]
 
-  /** Whether `latest` is the head that is followed, without asking the node at each request. */
+  /** Whether `latest` is the followed head, without asking the node on each request. */
   @IsIn(FOLLOW_MODES)
   FOLLOW_HEAD: FollowMode = 'auto'
 
-  /** `auto`: not on a development node, whose state changes without blocks too. */
+  /** `auto`: off on development nodes, whose state also changes between blocks. */
   @IsIn(['auto', 'on', 'off'])
   CARRY_STATE: 'auto' | 'on' | 'off' = 'auto'
 
-  /** Whether the node is asked, by a trace method, what a call to a contract never seen touches. Answers are the same without. */
+  /** Whether to ask the node, by a trace method, what a call to an unknown contract touches. Never changes an answer. */
   @IsIn(['on', 'off'])
   HINTS: 'on' | 'off' = 'on'
 
@@ -64,12 +64,12 @@ export class Environment {
   @IsString()
   GATEWAY_HOST = '127.0.0.1'
 
-  /** Processes that share the port and the limits. */
+  /** Worker processes that share the port and the limits. */
   @Listed('usual')
   @IsWholeNumber(1, 256)
   GATEWAY_WORKERS = 1
 
-  /** Redis or Valkey, where replicas share the free budgets. */
+  /** URL of the Redis or Valkey in which replicas share the free budgets. */
   @Listed('usual')
   @IsOptional()
   @Matches(/^(rediss?|unix):\/\/\S+$/, { message: 'must begin with redis:// or rediss://' })
@@ -78,7 +78,7 @@ export class Environment {
   @Decoded(decodeBuild)
   EVM_ENGINE: 'auto' | 'native' | 'portable' = 'auto'
 
-  /** The file's JSON. */
+  /** The parsed file. */
   @IsOptional()
   @Decoded(readGenesisFile)
   CHAIN_GENESIS_FILE?: unknown
@@ -87,7 +87,7 @@ export class Environment {
   @IsWholeNumber(1, 86_400)
   BLOCK_TIME_SECONDS?: number
 
-  /** Whether the page at `/console` is served. */
+  /** Whether `/console` is served. */
   @Listed('usual')
   @IsIn(['on', 'off'])
   CONSOLE: 'on' | 'off' = 'on'
@@ -100,7 +100,7 @@ export class Environment {
   @IsLogLevel()
   LOG_LEVEL: LogLevel = 'info'
 
-  /** Where spans are sent; nothing is traced without it. */
+  /** Where OpenTelemetry spans are sent. Tracing is off without it. */
   @IsOptional()
   @IsHttpUrl()
   OTEL_EXPORTER_OTLP_ENDPOINT?: string
@@ -109,12 +109,12 @@ export class Environment {
   @Validate(PassthroughMethods)
   PASSTHROUGH_METHODS: string[] = DEFAULT_PASSTHROUGH_METHODS
 
-  /** Whether signed transactions are passed on to the node. */
+  /** Whether signed transactions are forwarded to the node. */
   @Listed('usual')
   @IsIn(['on', 'off'])
   SENDING: 'on' | 'off' = 'off'
 
-  /** Flashblocks streams, tried in turn; with one, `pending` is the block under construction. */
+  /** Flashblocks streams, tried in order. With one, `pending` is the block under construction. */
   @Listed('usual')
   @IsOptional()
   @List()
@@ -122,56 +122,56 @@ export class Environment {
   @Matches(/^wss?:\/\/[^\s/]+/, { each: true })
   FLASHBLOCKS_WS_URL?: string[]
 
-  /** A stream without a flashblock for so long is given up for the next. */
+  /** A stream that sends no flashblock for this long is dropped for the next. */
   @IsWholeNumber(250)
   FLASHBLOCKS_SILENCE_MS = 2_000
 
-  /** Whether transactions are predicted when they are first seen, and compared with what the chain makes of them. */
+  /** Whether transactions are simulated when first seen and compared with their outcome on chain. */
   @IsIn(['on', 'off'])
   @Validate(SeesTransactions)
   TRUTH_SCORE: 'on' | 'off' = 'off'
 
-  /** What clients, requests and the process may take. */
+  /** Limits of clients, requests and the process. */
   @Listed('usual')
   @Decoded(decodeLimits)
   LIMITS: Limits = DEFAULT_LIMITS
 
-  /** API keys, hashed, each with a budget of its own. */
+  /** Hashed API keys, each with its own budget. */
   @Listed('usual')
   @IsOptional()
   @Decoded(readApiKeysFile)
   API_KEYS_FILE?: ApiKey[]
 
-  /** Where the keys are published with which callers' tokens (JWT) are signed. */
+  /** URL of the JWKS that verifies callers' JWTs. */
   @IsOptional()
   @IsHttpUrl()
   JWT_JWKS_URL?: string
 
-  /** What `iss` of a token must be. */
+  /** Required `iss` of a token. */
   @IsOptional()
   @IsString()
   JWT_ISSUER?: string
 
-  /** What `aud` of a token must hold. */
+  /** A value that `aud` of a token must contain. */
   @IsOptional()
   @IsString()
   JWT_AUDIENCE?: string
 
-  /** Bytes of memory that the whole process may take. */
+  /** Memory limit of the whole process. */
   @IsWholeNumber(64 * 1024 * 1024)
   MEMORY_LIMIT_BYTES = availableMemory()
 
   @IsWholeNumber(100)
   SHUTDOWN_TIMEOUT_MS = 20_000
 
-  /** 0 is off. Absent: a minute, on chains that are known by their id. */
+  /** 0 turns the check off. The default is 60 on chains known by ID; on others, off. */
   @IsOptional()
   @WholeNumber({ off: 0 })
   @IsInt()
   @Min(0)
   HEAD_MAX_AGE_SECONDS?: number
 
-  /** Proxies whose `X-Forwarded-For` names the client: addresses or CIDR ranges. */
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses or CIDR ranges. */
   @Listed('usual')
   @IsOptional()
   @List()
@@ -179,7 +179,7 @@ export class Environment {
   @Matches(/^([0-9a-fA-F.:]+(\/\d{1,3})?|loopback|linklocal|uniquelocal)$/, { each: true })
   TRUSTED_PROXIES?: string[]
 
-  /** Web origins that may call from a browser, or `*`. */
+  /** Origins allowed by CORS, or `*`. */
   @Listed('usual')
   @IsOptional()
   @List()
@@ -187,13 +187,13 @@ export class Environment {
   @Matches(/^(\*|https?:\/\/[^\s/,]+)$/, { each: true })
   CORS_ORIGINS?: string[]
 
-  /** Where clients reach the gateway, such as `https://sim.example`: what payers sign for. Absent: the Host of the request. */
+  /** Public URL of the gateway, such as `https://sim.example`: payers sign for it. By default taken from the request's Host. */
   @Listed('usual')
   @IsOptional()
   @IsHttpUrl()
   PUBLIC_URL?: string
 
-  /** Where billing listens. With it the paid routes are served, and the five settings that follow are needed. */
+  /** URL of billing. With it the paid routes are served; BILLING_TOKEN, NETWORK, ASSET and PAY_TO are required then. */
   @Listed('usual')
   @IsOptional()
   @IsHttpUrl()
@@ -204,19 +204,19 @@ export class Environment {
   @IsString({ message: 'is missing: the service token of the billing at BILLING_URL' })
   BILLING_TOKEN?: string
 
-  /** Where charges wait that billing has not acknowledged; without it they are lost with the process. */
+  /** Directory of charges that billing has not acknowledged yet. Without it they are lost if the process ends. */
   @Listed('usual')
   @IsOptional()
   @IsString()
   CHARGE_JOURNAL_DIR?: string
 
-  /** CAIP-2: where buyers pay. */
+  /** CAIP-2 ID of the network that buyers pay on. */
   @Listed('usual')
   @ValidateIf(sells)
   @Matches(/^eip155:[1-9]\d{0,15}$/, { message: 'expected a CAIP-2 network such as eip155:8453' })
   NETWORK?: `eip155:${number}`
 
-  /** The token in which buyers pay. */
+  /** Address of the token that buyers pay with. */
   @Listed('usual')
   @ValidateIf(sells)
   @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'expected the address of a token' })
@@ -231,7 +231,7 @@ export class Environment {
   @Decoded(decodePriceList)
   PRICE_LIST: PriceList = DEFAULT_PRICE_LIST
 
-  /** The key that signs the receipts of paid answers, and those that did before. Without it there are no receipts. */
+  /** The key that signs receipts of paid answers, and retired keys. Without it answers carry no receipt. */
   @Listed('usual')
   @IsOptional()
   @Decoded(readReceiptKeysFile)
@@ -242,7 +242,7 @@ function sells({ BILLING_URL }: Environment): boolean {
   return BILLING_URL !== undefined
 }
 
-/** These may hold keys. */
+/** Never shown in errors: they may hold keys. */
 const SECRETS = [
   'UPSTREAM_RPC_URL',
   'UPSTREAM_WS_URL',
@@ -256,7 +256,7 @@ const SECRETS = [
 
 const always = (value: number, unit: string) => `it is always ${value}${unit}`
 
-/** What was a setting of its own once: the field of `LIMITS` that took its place. */
+/** Settings that became a field of `LIMITS`. */
 const MOVED: Readonly<Record<string, keyof Limits>> = {
   FREE_RATE_LIMIT: 'callsPerSecond',
   FREE_GAS_PER_MINUTE: 'gasPerMinute',
@@ -278,7 +278,7 @@ const MOVED: Readonly<Record<string, keyof Limits>> = {
   MAX_CONNECTIONS_PER_CLIENT: 'connectionsPerClient',
 }
 
-/** What was a setting once, and what took its place. */
+/** Removed settings, and what replaces each. */
 const GONE: Readonly<Record<string, string>> = {
   MAX_CALLS_PER_BLOCK: always(FIXED.callsPerBlock, ''),
   MAX_JSON_VALUES: always(FIXED.jsonValues, ''),

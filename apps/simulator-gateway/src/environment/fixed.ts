@@ -1,19 +1,19 @@
-/** What nobody would choose. */
+/** Limits and intervals that are not configurable. */
 export const FIXED = {
-  /** How often some carried values are compared with the node's. */
+  /** How often a sample of the carried values is compared with the node's. */
   carryAuditMs: 60_000,
-  /** After so long without a request `FOLLOW_HEAD=auto` stops following. */
+  /** `FOLLOW_HEAD=auto` stops following after this long without a request. */
   followIdleMs: 60_000,
-  /** For the state that a request's `upfront-min-state` names. */
+  /** Longest wait for the state named by `upfront-min-state`. */
   minStateWaitMs: 500,
-  /** For headers and body of a request to arrive. */
+  /** Time for a request's headers and body to arrive. */
   bodyMs: 30_000,
-  /** For an answer over 64 KiB to be read. */
+  /** Time for an answer over 64 KiB to be read. */
   answerMs: 60_000,
-  /** Of a JSON body, however nested. */
+  /** Most values in a JSON body, at any depth. */
   jsonValues: 300_000,
-  /** Of one simulated block. */
+  /** Most calls in one simulated block. */
   callsPerBlock: 5_000,
-  /** Of a message of a Flashblocks stream, decompressed. */
+  /** Largest message of a Flashblocks stream, decompressed. */
   flashblockBytes: 16 * 1024 * 1024,
 }

@@ -1,15 +1,15 @@
 import { decodeNumbers, usualNumbers } from '@upfront/service'
 
-/** What a client may have without paying. */
+/** A client's free budget. */
 export interface FreeBudgetLimits {
-  /** 0 switches every limit off. */
+  /** 0 turns all free limits off. */
   callsPerSecond: number
   gasPerMinute: number
   bytesPerMinute: number
   readsPerMinute: number
 }
 
-/** The fields of `LIMITS`: what each is by default, and at least and at most. README.md says what is over each. */
+/** The fields of `LIMITS`: default, minimum and maximum of each. README.md describes them. */
 const FIELDS = {
   callsPerSecond: [50, 0],
   gasPerMinute: [5_000_000_000, 1],
@@ -33,12 +33,12 @@ const FIELDS = {
 
 export type Limits = { readonly [Field in keyof typeof FIELDS]: number }
 
-/** Those of the process, which `GATEWAY_WORKERS` divide among themselves. */
+/** Limits per process: `GATEWAY_WORKERS` processes divide them. */
 export const DIVIDED_LIMITS = ['inFlight', 'queued', 'connections', 'connectionsPerClient'] as const
 
 /**
- * `LIMITS`: a JSON object of the fields that are not to be as usual, such as `{"callsPerSecond": 500, "gas": 100000000}`.
- * @throws Error with a line for each field that is wrong
+ * Decodes `LIMITS`: a JSON object of the fields that differ from the defaults, such as `{"callsPerSecond": 500, "gas": 100000000}`.
+ * @throws Error with one line per wrong field
  */
 export function decodeLimits(text: string): Limits {
   return decodeNumbers('LIMITS', FIELDS, text)

@@ -1,4 +1,4 @@
-/** Read-only methods that clients need beside the simulation: viem's `simulateCalls` asks for access lists, wallets for balances. */
+/** Read-only methods that clients need in addition to simulation: viem's `simulateCalls` uses access lists, wallets use balances. */
 export const DEFAULT_PASSTHROUGH_METHODS = [
   'eth_blobBaseFee',
   'eth_call',

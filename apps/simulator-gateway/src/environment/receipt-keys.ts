@@ -11,7 +11,7 @@ import {
 } from '@upfront/protocol'
 import { readJsonFile } from '@upfront/service'
 
-/** The key that signs receipts, and those that did before. */
+/** The key that signs receipts, and retired keys. */
 export interface ReceiptKeys {
   privateKey: Hex
   retired: RetiredKey[]
@@ -19,15 +19,15 @@ export interface ReceiptKeys {
 
 interface RetiredKey {
   address: Address
-  /** Until when it signed: seconds since 1970. */
+  /** When it stopped signing, in seconds since 1970. */
   until: number
 }
 
-/** Not zero. */
+/** 32 bytes of hex, not zero. */
 const PRIVATE_KEY = /^0x(?!0+$)[0-9a-fA-F]{64}$/
 
 /**
- * `RECEIPT_KEYS_FILE`: `{"key": "0x…", "retired": [{"address": "0x…", "until": "2026-11-22T00:00:00Z"}]}`.
+ * Reads `RECEIPT_KEYS_FILE`: `{"key": "0x…", "retired": [{"address": "0x…", "until": "2026-11-22T00:00:00Z"}]}`.
  * @throws DecodeError that names the field and quotes no key
  */
 export function readReceiptKeysFile(path: string): ReceiptKeys {

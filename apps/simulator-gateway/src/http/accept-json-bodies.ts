@@ -8,26 +8,26 @@ import { LONG_BODIES } from '../limits/long-bodies.js'
 import { type Memory, SMALL_BYTES } from '../limits/memory.js'
 import { refused } from '../limits/refused.js'
 
-/** A chunk of a body takes as long to read as some hundred bytes: more of them than networks make are refused. */
+/** A chunk takes as long to read as about a hundred bytes: a body in many more chunks than networks make is refused. */
 const MOST_PIECES = 1_024
 const BYTES_OF_A_PIECE = 128
 
-/** As geth takes them. */
+/** The media types that geth accepts. */
 const JSON_TYPES = ['application/json', 'application/json-rpc', 'application/jsonrequest']
 
 type Done = (error: Error | null, body?: Buffer) => void
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Bytes that count towards the budget until the response is closed. */
+    /** Bytes counted towards the memory budget until the response is closed. */
     heldBytes: number
     bodyMemory: MemoryShare | undefined
   }
 }
 
 /**
- * Gives handlers JSON bodies as bytes; they parse them. Refuses other media types and content encodings (415), bodies that are too
- * long (413) and those that would take too much memory together with all others (503).
+ * Passes JSON bodies to handlers as bytes; handlers parse them. Refuses other media types and content encodings (415), bodies that are too
+ * long (413) and bodies that don't fit into memory with all others (503).
  */
 export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memory: Memory): void {
   server.decorateRequest('heldBytes', 0)
@@ -88,7 +88,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
   }
 }
 
-/** What is sent after an answer is not kept, but reading it takes time all the same: chunks may be of a byte each. */
+/** Closes a connection answered before the whole body arrived. The rest is read only briefly: it may come in one-byte chunks. */
 function endUnlessWhole(message: IncomingMessage): void {
   if (message.headers['content-length'] === undefined) {
     message.socket.destroySoon()

@@ -6,21 +6,21 @@ import { Overloaded, RETRY_AFTER_SECONDS } from '../limits/refused.js'
 import { Tally } from '../limits/tally.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 
-/** What an open connection takes in memory, idle or not. */
+/** Memory that an open connection takes, idle or not. */
 const CONNECTION_BYTES = 16_384
 
 export interface ConnectionLimits {
   total: number
-  /** Of one client; unlimited where absent. */
+  /** Most connections of one client; unlimited if absent. */
   perClient?: number | undefined
   memory: Pick<Memory, 'take' | 'give'>
-  /** Whether no request is under way on a connection that is not handed to Node; undefined where it is. */
+  /** Whether no request is under way on a connection that the front still reads; undefined if Node has it. */
   isIdle(socket: Socket): boolean | undefined
 }
 
 /**
- * Refuses connections as they are made, by HTTP 503, where a client has its share or memory is short. Where all have theirs, one on which no
- * request is under way is closed for the new one: of the client, or IPv6 network, that has the most.
+ * Refuses new connections with HTTP 503 if their client has its share or memory is short. If all connections are taken, an idle one is
+ * closed instead: one of the client, or IPv6 network, that has the most.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
   const open = new Connections(limits)
@@ -32,10 +32,10 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
 }
 
 class Connections {
-  /** By client, or network of several; the oldest first. */
+  /** By client, or by IPv6 /48; the oldest first. */
   readonly #open = new Map<string, Set<Socket>>()
   readonly #byClient = new Tally()
-  /** On which requests that Node reads are under way: how many. */
+  /** How many requests Node is handling on each connection. */
   readonly #busy = new WeakMap<Socket, number>()
   #count = 0
   readonly #limits: ConnectionLimits
@@ -44,7 +44,7 @@ class Connections {
     this.#limits = limits
   }
 
-  /** False where there is no room for it. */
+  /** Returns false if there is no room for the connection. */
   add(socket: Socket): boolean {
     const { total, memory } = this.#limits
     const client = clientOf(socket.remoteAddress ?? '')
@@ -84,14 +84,14 @@ class Connections {
     return group !== client && (this.#open.get(group)?.size ?? 0) >= MOST_TIMES_OF_A_NETWORK * perClient
   }
 
-  /** Closes one of those who have the most, and no fewer than `least`. False where none of theirs is idle. */
+  /** Closes an idle connection of a client that has the most, and at least `least`. Returns false if none of theirs is idle. */
   #closeIdle(least: number): boolean {
     const bySize = [...this.#open].sort(([, a], [, b]) => b.size - a.size)
     for (const [group, sockets] of bySize) {
       if (sockets.size < least) return false
       for (const socket of sockets) {
         if (!this.#isIdle(socket)) continue
-        // At once: `close` comes later.
+        // Removed here because `close` is emitted later.
         this.#remove(group, socket)
         socket.destroy()
         return true

@@ -7,7 +7,7 @@ import { PlainFront } from './plain-front.js'
 
 const SWEEP_MS = 100
 
-/** At the end: closes connections as soon as they are idle, and all of them after `SHUTDOWN_TIMEOUT_MS`. */
+/** On shutdown: closes connections as they become idle, and the rest after `SHUTDOWN_TIMEOUT_MS`. */
 @Injectable()
 export class Draining implements BeforeApplicationShutdown, OnApplicationShutdown {
   private sweep: NodeJS.Timeout | undefined
@@ -20,7 +20,7 @@ export class Draining implements BeforeApplicationShutdown, OnApplicationShutdow
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Nest closes the server after this hook, and waits for its connections. */
+  /** Nest closes the server after this hook and waits for its connections. */
   beforeApplicationShutdown(): void {
     const server = this.adapterHost.httpAdapter.getHttpServer()
     const { SHUTDOWN_TIMEOUT_MS: timeoutMs } = this.environment

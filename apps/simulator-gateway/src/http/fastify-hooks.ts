@@ -10,10 +10,10 @@ import { ETHEREUM_PATH } from '../requests/request.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 import { acceptJsonBodies } from './accept-json-bodies.js'
 
-/** Where each request counts as a call, as it arrives. */
+/** Routes on which a request counts as a call on arrival. */
 const COUNTED = ['/', `/${ETHEREUM_PATH}`]
 
-/** What happens to every request before a handler: it gets an id, is counted, and its body is received within limits. */
+/** Runs before every handler: sets the request ID, identifies and counts the caller, and receives the body within limits. */
 @Injectable()
 export class FastifyHooks implements OnModuleInit {
   constructor(
@@ -38,7 +38,7 @@ export class FastifyHooks implements OnModuleInit {
     server.decorateRequest('callerUntil', undefined)
     if (this.callers.areKnown) {
       server.addHook('onRequest', async (request) => {
-        // Upgrades are looked at where WebSockets are served: a refusal here would leave their connections open.
+        // Upgrades are checked in web-sockets.ts: a refusal here would leave their connections open.
         const isUpgrade = request.headers.upgrade !== undefined
         if (request.method === 'POST' && !isUpgrade) request.caller = await this.callers.of(request)
       })

@@ -24,10 +24,10 @@ import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { limitConnections } from './connection-limit.js'
 import { Refusals } from './refusals.js'
 
-/** For longer bodies, receiving is a small part of the work. */
+/** Longer bodies are left to Fastify: receiving them is a small part of their cost. */
 const MAX_BODY_BYTES = 1024 * 1024
 
-/** Answers the plainest `POST /` as `RpcController` does, without Node's HTTP server and Fastify. */
+/** Answers plain `POST /` requests like `RpcController`, but without Node's HTTP server and Fastify. */
 @Injectable()
 export class PlainFront implements OnApplicationBootstrap {
   private front: Front | undefined
@@ -49,8 +49,8 @@ export class PlainFront implements OnApplicationBootstrap {
     const { TRUSTED_PROXIES, OTEL_EXPORTER_OTLP_ENDPOINT } = this.environment
     const { bodyBytes, connections: total, connectionsPerClient: perClient } = this.environment.LIMITS
     const server = this.adapterHost.httpAdapter.getHttpServer()
-    // Behind a proxy a header names the client, and Fastify reads it. Without a rate limit the client does not matter.
-    // Spans are made where Fastify serves.
+    // Behind a proxy Fastify reads the client from a header; it does not matter if there is no rate limit.
+    // Tracing spans are made in Fastify.
     const isOpen = (TRUSTED_PROXIES === undefined || this.free.isOff) && OTEL_EXPORTER_OTLP_ENDPOINT === undefined
     this.front = standBefore(server, {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, bodyBytes) : 0,
@@ -61,7 +61,7 @@ export class PlainFront implements OnApplicationBootstrap {
       serve: (request) => this.serve(request),
       refuse: (error, request) => this.refuse(error, acceptedRequestId(request.requestId), request),
     })
-    // After the front, which takes over the listeners that are there.
+    // After `standBefore`, which takes over existing listeners.
     limitConnections(server, {
       total,
       perClient: TRUSTED_PROXIES === undefined ? perClient : undefined,

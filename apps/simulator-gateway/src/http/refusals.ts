@@ -8,7 +8,7 @@ import { ETHEREUM_PATH } from '../requests/request.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 
-/** The answer to a request that is refused as a whole: JSON-RPC with `id` null, which JSON-RPC clients can read. */
+/** The answer to a request that is refused as a whole: a JSON-RPC error with `id` null, which JSON-RPC clients can read. */
 export interface Refusal {
   status: number
   headers: Record<string, string>
@@ -19,7 +19,7 @@ export interface Refusal {
 export class Refusals {
   constructor(private readonly telemetry: Telemetry) {}
 
-  /** Counts and logs the refusal. Undefined where the client has gone. */
+  /** Counts and logs the refusal. Returns undefined if the client has gone. */
   of(thrown: unknown, request: { id: string; url: string }): Refusal | undefined {
     if (thrown instanceof ClientGone) return undefined
     const error = refusalOf(thrown, request.url)
@@ -63,7 +63,7 @@ function statusOf(thrown: unknown): number {
   return typeof status === 'number' ? status : 500
 }
 
-/** Answers requests whose handler threw, and those that have no handler. */
+/** Answers requests that have no handler, or whose handler threw. */
 @Catch()
 export class RefusalFilter implements ExceptionFilter {
   constructor(private readonly refusals: Refusals) {}
@@ -77,7 +77,7 @@ export class RefusalFilter implements ExceptionFilter {
   }
 }
 
-/** Answers what is not HTTP or did not arrive in time, which never reaches a handler, and reads no further. */
+/** Answers input that is not valid HTTP or did not arrive in time: no handler sees it. Then closes the connection. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -7,7 +7,7 @@ import { AnswerSender } from '../requests/answer-sender.js'
 import { dialectOf, ETHEREUM_PATH, requestOf } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 
-/** `POST /` and `POST /ethereum`: JSON-RPC 2.0. The plainest `POST /` are answered by `PlainFront` before they get here. */
+/** `POST /` and `POST /ethereum`: JSON-RPC 2.0. `PlainFront` answers plain `POST /` requests before they reach this. */
 @Controller()
 export class RpcController {
   constructor(

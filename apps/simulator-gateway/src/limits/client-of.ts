@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache'
 const known = new LRUCache<string, string>({ max: 10_000 })
 
 /**
- * The client that an address stands for: an IPv4 address, or an IPv6 /64, which one host has to itself. What a proxy names may
- * hold a port, or be no address at all (`unknown`, RFC 7239): all such clients are one.
- * @param caller an address as the socket or a trusted proxy names it, or the holder of a key
+ * The client behind an address: an IPv4 address, or an IPv6 /64, which belongs to one host. A proxy may report an address with a port, or
+ * none at all (`unknown`, RFC 7239): clients without an address count as one.
+ * @param caller an address as the socket or a trusted proxy reports it, or the holder of a key or token
  */
 export function clientOf(caller: string | { client: string }): string {
   if (typeof caller !== 'string') return caller.client
@@ -18,10 +18,10 @@ export function clientOf(caller: string | { client: string }): string {
   return client
 }
 
-/** A provider gives a /48 to whoever asks: its clients together may have so many times what one may. */
+/** Providers hand out whole /48 networks: all clients of one may together use this many times the limit of a single client. */
 export const MOST_TIMES_OF_A_NETWORK = 4
 
-/** The IPv6 /48 that a client belongs to; undefined for any other. @param client as `clientOf` names it */
+/** The IPv6 /48 of a client; undefined for all others. @param client as returned by `clientOf` */
 export function networkOf(client: string): string | undefined {
   return /^\d+:\d+:\d+(?=:\d+$)/.exec(client)?.[0]
 }

@@ -9,26 +9,26 @@ import {
 import type { SharedRedis } from '../replicas/shared-redis.js'
 
 export interface CounterOptions {
-  /** Names it among the counters of all processes. */
+  /** Key prefix of the counter, shared by all processes. */
   name: string
   points: number
   /** Seconds. */
   duration: number
 }
 
-/** Counts points by client within a duration. */
+/** Counts points per client within a period. */
 export interface Counter {
   readonly points: number
-  /** Counts one. Rejects with RateLimiterRes where there are more than `points`. */
+  /** Counts one point. Rejects with RateLimiterRes if `points` is exceeded. */
   consume(client: string): Promise<RateLimiterRes>
-  /** Counts so many, however many there are. */
+  /** Counts `points` without a limit. */
   penalty(client: string, points: number): Promise<RateLimiterRes>
 }
 
-/** Makes what counts by client, wherever that is kept. */
+/** Creates a counter, wherever its counts are kept. */
 export type MakeCounter = (options: CounterOptions) => Counter
 
-/** In Redis, shared by all replicas, and in this process while Redis does not answer; else by the processes of this machine. */
+/** Counts in Redis if configured, shared by all replicas (locally while Redis is down); otherwise among the workers of this machine. */
 export function counters({ redis, health }: Pick<SharedRedis, 'redis' | 'health'>): MakeCounter {
   if (redis !== undefined) {
     return ({ name, ...options }) => {
@@ -48,7 +48,7 @@ function amongWorkers({ name, points, duration }: CounterOptions): RateLimiterAb
   return new RateLimiterCluster({ keyPrefix: name, points, duration, timeoutMs: 1_000 })
 }
 
-/** Whether Redis is to be asked, from what became of what it was asked. */
+/** Decides whether to ask Redis, from the outcome of earlier requests to it. */
 export interface StoreHealth {
   mayAsk(): boolean
   answered(): void
@@ -56,8 +56,8 @@ export interface StoreHealth {
 }
 
 /**
- * Counts in a store that all replicas share, or in this process while that does not answer. Durations begin with the clock's: what the store
- * does only after an outage counts for the duration that it was asked in.
+ * Counts in a store that all replicas share, or in this process while the store does not answer. Periods are aligned to the clock: what
+ * reaches the store only after an outage counts for the period in which it was sent.
  */
 export class SharedCounter implements Counter {
   readonly #shared: RateLimiterAbstract

@@ -1,8 +1,8 @@
 const LOOK_EVERY_MS = 50
-/** Calls that waited are counted within this time after it. */
+/** For this long after a stall, calls may still be read that waited during it. */
 const REMEMBERED_MS = 1_000
 
-/** How long the event loop last kept everything waiting. */
+/** Measures how long the event loop was last blocked. */
 export class EventLoopStall {
   #lookedAt = performance.now()
   #stalledMs = 0
@@ -12,7 +12,7 @@ export class EventLoopStall {
     setInterval(() => this.#look(), LOOK_EVERY_MS).unref()
   }
 
-  /** Milliseconds that a call which is read now may have waited at most. */
+  /** Longest time, in milliseconds, that a call read now may have waited for the event loop. */
   get waitedMs(): number {
     const now = performance.now()
     const remembered = now - this.#endedAt < REMEMBERED_MS ? this.#stalledMs : 0

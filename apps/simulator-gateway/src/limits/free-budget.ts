@@ -8,35 +8,35 @@ import { ClientGone, RateLimited } from './refused.js'
 
 /** The holder of an API key or a token. */
 export interface Holder {
-  /** What budgets and turns are counted by. No address looks like it. */
+  /** The key of budgets and turns. Never looks like an address. */
   client: string
   budget: FreeBudget
 }
 
-/** Who asks: a holder, or else an address as the socket or a trusted proxy names it. */
+/** A holder, or an address as the socket or a trusted proxy reports it. */
 export type Caller = string | Holder
 
-/** A payer, by what it had done and did not pay for because it ended in an error: that counts as free work does. */
+/** The caller to count a payer's failed simulations by: they are not charged, so they count as free work. */
 export function payerAsCaller(payer: string, budget: FreeBudget): Holder {
   return { client: `payer ${payer.toLowerCase()}`, budget }
 }
 
-/** What served calls took. */
+/** The cost of served calls. */
 export interface Cost {
   gasUsed?: bigint
-  /** Of requests and answers. */
+  /** Of requests and answers together. */
   bytes?: number
   /** Values of state read from the node. */
   reads?: number
 }
 
-/** What a request may read, and who counts what it took. */
+/** The read limit of a request, and the account of its cost. */
 export interface RequestCosts {
-  /** `upstreamReads`: values of state that one simulation may read from the node. */
+  /** `upstreamReads`: most values of state that one simulation may read from the node. */
   readonly limits: { upstreamReads: number }
-  /** It is paid for. */
+  /** The request is paid for. */
   readonly isSold?: boolean
-  /** Counts what it took, where that is free of charge. */
+  /** Counts free work. */
   spend?(cost: Cost): void
 }
 
@@ -45,12 +45,12 @@ type What = keyof typeof WHAT
 
 const STALL = new EventLoopStall()
 
-/** Clients whose budgets are spent, remembered at most. */
+/** Most clients remembered as having spent their budget. */
 const MOST_SPENT = 10_000
 
 /**
- * What each client may have for free at `POST /`: calls, counted before they are served, and gas, bytes and reads, counted after: a
- * client that has spent more than a minute's is refused until that minute is over.
+ * Each client's free budget at `POST /`. Calls are counted before they are served; gas, bytes and reads after. A client that has used up a
+ * minute's budget is refused until that minute is over.
  */
 export class FreeBudget {
   readonly isOff: boolean
@@ -80,8 +80,8 @@ export class FreeBudget {
 
   /**
    * Counts one call.
-   * @param caller undefined once the connection has been reset
-   * @throws RateLimited, or ClientGone where there is no address any more
+   * @param caller undefined if the connection was reset
+   * @throws RateLimited; ClientGone if `caller` is undefined
    */
   async take(caller: Caller | undefined): Promise<void> {
     if (caller === undefined) throw new ClientGone()
@@ -89,13 +89,13 @@ export class FreeBudget {
     if (!budget.isOff) await budget.#take(clientOf(caller))
   }
 
-  /** Counts the other entries of a batch that has been let in. */
+  /** Counts the other calls of a batch that was admitted. */
   async takeMore(caller: Caller, calls: number): Promise<void> {
     const budget = this.#of(caller)
     if (!budget.isOff && calls > 0) await budget.#calls.penalty(clientOf(caller), calls).catch(() => undefined)
   }
 
-  /** Counts what calls took. Never refuses: the next call is. */
+  /** Counts the cost of calls. Never refuses: the client's next call is refused instead. */
   spend(caller: Caller, cost: Cost): void {
     const budget = this.#of(caller)
     if (budget.isOff) return
@@ -109,17 +109,17 @@ export class FreeBudget {
     }
   }
 
-  /** @throws RateLimited where a minute's budget is used up */
+  /** @throws RateLimited if a minute's budget is used up */
   refuseSpent(caller: Caller): void {
     this.#of(caller).#refuseSpent(clientOf(caller))
   }
 
-  /** Whether the client has used up a minute's budget: its next call is refused. */
+  /** Whether the client's next call will be refused because a minute's budget is used up. */
   isSpent(caller: Caller): boolean {
     return this.#of(caller).#spent.has(clientOf(caller))
   }
 
-  /** Who holds a key has a budget of its own. */
+  /** Key holders have their own budgets. */
   #of(caller: Caller): FreeBudget {
     return typeof caller === 'string' ? this : caller.budget
   }
@@ -128,7 +128,7 @@ export class FreeBudget {
     try {
       await this.#calls.consume(client)
     } catch (refused) {
-      // Else whoever counts for all processes did not answer in time.
+      // Any other error means that the counting process did not answer in time: the call is allowed.
       if (refused instanceof RateLimiterRes) this.#refuseUnlessWaited(refused)
     }
     this.#refuseSpent(client)
@@ -140,7 +140,7 @@ export class FreeBudget {
     this.#refuseSpent(network)
   }
 
-  /** Calls that waited for the event loop came in the seconds before. */
+  /** Allows more calls after the event loop was blocked: calls that waited were sent in earlier seconds. */
   #refuseUnlessWaited({ consumedPoints, msBeforeNext }: RateLimiterRes, clients = 1): void {
     const seconds = 1 + this.#stall.waitedMs / 1_000
     const most = clients * this.#callsPerSecond

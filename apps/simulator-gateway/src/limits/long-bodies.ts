@@ -1,4 +1,4 @@
 import { TurnQueue } from '@upfront/node'
 
-/** Thousands of bodies and messages of more than `SMALL_BYTES` may arrive at once: in each turn of the event loop one of them is read on. */
+/** One long body or message (over `SMALL_BYTES`) is read on per turn of the event loop: thousands may arrive at once. */
 export const LONG_BODIES = new TurnQueue()

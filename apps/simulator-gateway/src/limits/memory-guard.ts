@@ -1,30 +1,30 @@
 import type { Memory } from './memory.js'
 import { Overloaded } from './refused.js'
 
-/** Work that can be ended. */
+/** Work that can be cancelled. */
 export interface Running {
-  /** Whose it is. */
+  /** The client that it is for. */
   readonly client: string
-  /** Memory that is reserved for it. */
+  /** Memory reserved for it. */
   readonly bytes: number
   cancel(reason: Error): void
 }
 
 const LOOK_EVERY_MS = 10
-/** Share of the limit above which work is ended: threads take more until they have ended it. */
+/** Share of the memory limit above which work is cancelled. Not the limit itself: threads allocate more until they stop. */
 const HIGH_WATER = 0.85
 /** Above this share no client is spared. */
 const HIGHEST_WATER = 0.95
 
 /**
- * Ends work before the kernel ends the process, where more memory is taken than was reserved. While work goes on that was not answered at
- * once, it looks at the process's resident memory. Above the mark it ends half of the work in each look: of the clients with the most
- * reserved, then of those with the most under way, the oldest first. Who has one request under way, with nothing reserved, is spared.
+ * Cancels work before the kernel kills the process, if more memory is used than was reserved. Checks resident memory while any work is
+ * under way that was not answered synchronously. Above the mark, each check cancels half of the work: first of the clients with the most
+ * reserved bytes, then of those with the most requests, oldest first. A client's only request, if nothing is reserved for it, is spared.
  */
 export class MemoryGuard {
   readonly #running = new Set<Running>()
   #timer: NodeJS.Timeout | undefined
-  /** Work that was ended so far. */
+  /** How many requests were cancelled. */
   ended = 0
   readonly #memory: Pick<Memory, 'limit'>
   readonly #residentBytes: () => number
@@ -45,7 +45,7 @@ export class MemoryGuard {
     this.#timer = undefined
   }
 
-  /** Looks once; the timer does so too. */
+  /** Checks once; also called by the timer. */
   look(): void {
     const share = this.#residentBytes() / this.#memory.limit
     if (share < HIGH_WATER) return

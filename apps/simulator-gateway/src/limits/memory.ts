@@ -2,51 +2,51 @@ import type { MemoryShare } from '@upfront/fast-http'
 import { Overloaded } from './refused.js'
 import { Tally } from './tally.js'
 
-/** Smaller bodies and answers are bounded by the number of connections alone. */
+/** Smaller bodies and answers are not counted: the number of connections bounds them. */
 export const SMALL_BYTES = 65_536
 
-/** What the process takes beside requests: code, V8's young generation, the engine's state, garbage not yet collected. */
+/** Memory of the process apart from requests: code, V8's young generation, the engine's state, garbage. */
 const BASE_BYTES = 384 * 1024 * 1024
 
-/** Of a large body while it is worked on: its text, values and plan, and garbage. */
+/** Memory for work on a large body, as a multiple of its length: text, values, plan, garbage. */
 const WORKING_COPIES = 24
 
-/** Of what is recorded of calls until it is an answer: what the engine found, its text, values, and garbage. */
+/** Memory for recorded calls until they are an answer, as a multiple of its length: the engine's records, text, values, garbage. */
 const RECORD_COPIES = 8
 
-/** What the limit of the whole process leaves for requests, in bytes. */
+/** Divides the process's memory limit, in bytes. */
 export function memoryShares(limit: number): {
-  /** What `Memory` counts. */
+  /** For what `Memory` counts. */
   held: number
-  /** Work on large bodies. */
+  /** For work on large bodies. */
   work: number
-  /** The EVM's memory in simulations, and once more work on long records. */
+  /** For the EVM's memory in simulations; as much again for work on long records. */
   simulations: number
 } {
   const quarter = Math.floor(Math.max(limit - BASE_BYTES, (limit * 3) / 8) / 4)
   return { held: 2 * quarter, work: quarter, simulations: quarter }
 }
 
-/** Parsing and checking a longer body takes milliseconds of the event loop. */
+/** Parsing and checking a larger body takes milliseconds of the event loop. */
 export function isLarge(bodyLength: number): boolean {
   return bodyLength > SMALL_BYTES
 }
 
-/** What work on a large body takes, beside the body itself. */
+/** Memory for work on a large body, without the body itself. */
 export function workingBytes(bodyLength: number): number {
   return WORKING_COPIES * bodyLength
 }
 
-/** What work on a record of at most so many bytes takes. */
+/** Memory for work on records of at most `answerBytes`. */
 export function recordingBytes(answerBytes: number): number {
   return RECORD_COPIES * answerBytes
 }
 
 const FOR_BODIES = 7 / 8
 
-/** One account of what requests hold in memory: connections, bodies from their first byte, large answers. */
+/** Accounts for the memory that requests hold: connections, bodies from their first byte, large answers. */
 export class Memory {
-  /** Bytes that requests may hold together. */
+  /** Bytes that all requests together may hold. */
   readonly capacity: number
   #held = 0
   readonly #bodies = new Tally()
@@ -60,7 +60,7 @@ export class Memory {
     return this.#held
   }
 
-  /** Counts the bytes until `give` is called with as many. @throws Overloaded where they don't fit */
+  /** Counts the bytes until `give` is called with the same number. @throws Overloaded if they don't fit */
   take(bytes: number): void {
     if (this.#held + bytes > this.capacity) throw new Overloaded('too little memory is free for a large request')
     this.#held += bytes
@@ -71,9 +71,9 @@ export class Memory {
   }
 
   /**
-   * What a client's bodies may take: as much as stays free beside them, so that one client never takes all. All bodies together leave
-   * an eighth for connections: otherwise no request could even be refused.
-   * @param client as `clientOf` names it
+   * Account of a client's bodies: they may take as much as stays free next to them, so one client never takes everything. All bodies
+   * together leave an eighth for connections: otherwise requests could not even be refused.
+   * @param client as returned by `clientOf`
    */
   bodiesOf(client: string): MemoryShare {
     return {
@@ -91,8 +91,8 @@ export class Memory {
   }
 
   /**
-   * Counts an answer, if it is large.
-   * @returns what to call once it is sent or its client has gone
+   * Counts an answer if it is large.
+   * @returns a function to call once it is sent or its client has gone
    * @throws Overloaded
    */
   hold(bytes: number): (() => void) | undefined {

@@ -1,9 +1,9 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 
-/** When a client may try again after HTTP 503. */
+/** `Retry-After` of HTTP 503, in seconds. */
 export const RETRY_AFTER_SECONDS = '1'
 
-/** The gateway has too much work to take on more: HTTP 503. The client may try again after `retryAfterSeconds`. */
+/** HTTP 503: the gateway has too much work. The client may retry after `retryAfterSeconds`. */
 export class Overloaded extends RpcError {
   readonly retryAfterSeconds = Number(RETRY_AFTER_SECONDS)
   constructor(message: string) {
@@ -11,24 +11,24 @@ export class Overloaded extends RpcError {
   }
 }
 
-/** A request that is wrong as a whole: -32600, with this HTTP status. */
+/** An error for a request that is invalid as a whole: -32600 with this HTTP status. */
 export function refused(status: number, message: string): RpcError {
   return new RpcError(ErrorCode.invalidRequest, message, undefined, status)
 }
 
-/** HTTP 429: the client has used up what it may have for free. */
+/** HTTP 429: the client has used up its free budget. */
 export class RateLimited extends RpcError {
   constructor(
     message: string,
     readonly retryAfterSeconds: number,
-    /** How many times as many calls as it may have it made in this second. */
+    /** The calls of this second, as a multiple of the client's limit. */
     readonly times = 1,
   ) {
     super(ErrorCode.limitExceeded, message, undefined, 429)
   }
 }
 
-/** The reason to stop work for a client that closed its connection. */
+/** The reason to cancel the work of a client that closed its connection. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
   constructor() {

@@ -6,11 +6,11 @@ import type { MemoryGuard, Running } from './memory-guard.js'
 import { ClientGone } from './refused.js'
 
 /**
- * The time from a request's arrival to its answer. Its signal aborts after `timeoutMs`, or when the client has gone; it is made
- * only when it is asked for, because most requests are answered without it.
+ * A request from arrival to answer. Its signal aborts after `timeoutMs`, or when the client disconnects. The signal is created on first
+ * use, because most requests never need it.
  */
 export class RequestLifetime implements Cancellation, Running {
-  /** When it ends, by `performance.now()`. */
+  /** When it times out, on the clock of `performance.now()`. */
   readonly deadline: number
   #canceller: Canceller | undefined
   #timer: NodeJS.Timeout | undefined
@@ -44,14 +44,14 @@ export class RequestLifetime implements Cancellation, Running {
     return this.#workBytes + this.#reserved + this.#kept
   }
 
-  /** The request has its turn: from now on it may be ended where memory is short. @param bytes that work on its body may take */
+  /** The request has its turn: from now on it may be cancelled if memory is short. @param bytes memory for work on its body */
   begin(bytes: number): void {
     this.#isRunning = true
     this.#workBytes = bytes
     if (this.#canceller !== undefined) this.#limits.guard.watch(this)
   }
 
-  /** Sees to it that work under way has so much memory, until `release` or the end. @throws Overloaded where there is none */
+  /** Reserves memory for work under way, `bytes` in total, until `release` or the end. @throws Overloaded if there is none */
   reserve(bytes: number): void {
     const more = bytes - this.#reserved
     if (more <= 0) return
@@ -59,7 +59,7 @@ export class RequestLifetime implements Cancellation, Running {
     this.#reserved = bytes
   }
 
-  /** Takes memory for what is made already, until `release` or the end. @throws Overloaded where there is none */
+  /** Counts memory already in use, until `release` or the end. @throws Overloaded if there is none */
   keep(bytes: number): void {
     this.#limits.memory.take(bytes)
     this.#kept += bytes
@@ -88,7 +88,7 @@ export class RequestLifetime implements Cancellation, Running {
     const response = this.#response
     const timeoutMs = this.#timeoutMs
     if (this.#isRunning) this.#limits.guard.watch(this)
-    // All of `timeoutMs`, though some of it has passed: Node keeps timers of one length in one list.
+    // The full `timeoutMs` although some of it has passed: Node keeps timers of equal length in one list.
     this.#timer = setTimeout(() => {
       canceller.cancel(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))
     }, timeoutMs)

@@ -2,29 +2,29 @@ import { type Cancellation, onAbort } from '@upfront/node'
 import { ClientGone, Overloaded } from './refused.js'
 import { Tally } from './tally.js'
 
-/** Who a turn is for. */
+/** The client that a turn is for. */
 export interface Client {
   /** An address, a network or a payer. */
   name: string
-  /** Whoever pays goes before all that do not. */
+  /** Paying clients are served first. */
   pays: boolean
 }
 
 interface Waiting {
-  /** Units of the capacity that it takes. */
+  /** Units of the capacity that the turn takes. */
   readonly units: number
   enter(): void
   refuse(error: Error): void
 }
 
-/** What waits, by client: first those whose turn is nearest. */
+/** Waiting turns by client; clients that were served least recently come first. */
 type Line = Map<string, Set<Waiting>>
 
 /**
- * Shares a capacity (slots, bytes) among requests; `maxQueued` of them wait. A client may hold as much as is free beside it, so that
- * there is always something for others. The first requests of so many clients as `forFirst` says take nothing of what others may hold.
- * Turns go to who holds the least and needs no more than is there; a client's own requests wait behind each other. Where too many wait,
- * those of the client with the most are refused.
+ * Shares a capacity (slots, bytes) among requests; at most `maxQueued` of them wait. A client may hold as much as stays free next to it, so
+ * others always find something. The first request of up to `forFirst` clients takes nothing of the capacity. The next turn goes to the
+ * client that holds least, among those whose turn fits; a client's own requests are served in order. If too many wait, the client with the
+ * most waiting has its newest refused.
  */
 export class RequestQueue {
   #taken = 0
@@ -33,7 +33,7 @@ export class RequestQueue {
   #isHeld = false
   /** Units that each client holds. */
   readonly #held = new Tally()
-  /** Clients of which one request takes nothing of the capacity. */
+  /** Clients whose first request does not count towards the capacity. */
   readonly #firsts = new Set<string>()
   readonly #paid: Line = new Map()
   readonly #free: Line = new Map()
@@ -56,10 +56,10 @@ export class RequestQueue {
   }
 
   /**
-   * Returns undefined where there is room, else a promise that resolves with the turn. Call `leave` once for each turn.
+   * Returns undefined if there is room, otherwise a promise that resolves with the turn. Call `leave` once for each turn.
    * @param units at most the capacity
-   * @throws Overloaded where too many wait. Rejects with Overloaded when the signal aborts or the turn is given up for another
-   * client's, with ClientGone if that is the signal's reason
+   * @throws Overloaded if too many wait. Rejects with Overloaded when the signal aborts or the turn is given up for another client, and
+   * with ClientGone if that is the signal's reason
    */
   enter(client: Client, cancellation: Cancellation, units = 1): Promise<void> | undefined {
     const { name, pays } = client
@@ -108,24 +108,24 @@ export class RequestQueue {
     if (this.#queued > 0 && !this.#isHeld) this.#admit()
   }
 
-  /** From now on a client that has a request under way, or one that waits, gets no other turn until `admitOne` or `release`. */
+  /** Until `admitOne` or `release`, a client that has a request under way or waiting gets no further turn. */
   hold(): void {
     this.#isHeld = true
   }
 
-  /** Gives one turn, if there is room for one that waits. */
+  /** Gives a turn to one waiting request, if there is room. */
   admitOne(): void {
     this.#next()?.enter()
   }
 
-  /** Gives every turn that there is room for; of the rest as many wait as may. */
+  /** Gives a turn to every waiting request that there is room for, then refuses those over `maxQueued`. */
   release(): void {
     this.#isHeld = false
     this.#admit()
     while (this.#queued > this.#maxQueued) this.#refuseNewest(this.#free.size > 0 ? this.#free : this.#paid)
   }
 
-  /** Held back, what there is room for waits too. */
+  /** While held, requests that there would be room for wait too. */
   #mostQueued(): number {
     return this.#maxQueued + (this.#isHeld ? this.#capacity - this.#taken : 0)
   }
@@ -155,7 +155,7 @@ export class RequestQueue {
       )
       if (name === undefined) continue
       const waiting = line.get(name)!
-      // Among clients that hold equally much, the next turn is another's.
+      // Moves the client to the end, so that clients holding equally much take turns.
       line.delete(name)
       line.set(name, waiting)
       return first(waiting)
@@ -164,8 +164,8 @@ export class RequestQueue {
   }
 
   /**
-   * Refuses the newest of the client with the most: a free one for whoever pays, else only one that has more than this client.
-   * @throws Overloaded where there is none
+   * Refuses one waiting request: for a paying client a free one, otherwise one of a client that has more waiting than this one.
+   * @throws Overloaded if there is none
    */
   #makeRoom({ name, pays }: Client): void {
     const isServedBefore = pays && this.#free.size > 0
@@ -200,7 +200,7 @@ function first(waiting: Set<Waiting>): Waiting {
   return next!
 }
 
-/** The first client with the lowest rank; none where all are infinite. */
+/** The first client with the lowest rank; undefined if all ranks are infinite. */
 function lowest(line: Line, rank: (name: string, waiting: Set<Waiting>) => number): string | undefined {
   let best: string | undefined
   let bestRank = Number.POSITIVE_INFINITY

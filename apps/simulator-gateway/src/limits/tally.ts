@@ -1,4 +1,4 @@
-/** Sums by key; of a key without anything nothing is kept. */
+/** Sums by key. Keys whose sum is 0 take no memory. */
 export class Tally {
   readonly #sums = new Map<string, number>()
 
@@ -6,7 +6,7 @@ export class Tally {
     return this.#sums.get(key) ?? 0
   }
 
-  /** @param amount what is taken away is negative */
+  /** @param amount negative to subtract */
   add(key: string, amount = 1): void {
     const sum = this.of(key) + amount
     if (sum > 0) this.#sums.set(key, sum)

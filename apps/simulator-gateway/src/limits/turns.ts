@@ -5,37 +5,34 @@ import type { MemoryGuard } from './memory-guard.js'
 import { RequestLifetime } from './request-lifetime.js'
 import { type Client, RequestQueue } from './request-queue.js'
 
-/** A request as far as its turn depends on it. */
+/** The parts of a request that its turn depends on. */
 export interface TurnRequest {
   client: Client
-  /** What it writes its answer to. */
+  /** The stream that the answer is written to. */
   response: Writable
   timeoutMs: number
-  /** Of its body. */
+  /** Of its body, in bytes. */
   length: number
 }
 
 export interface TurnLimits {
-  /** Requests at one time. A client that has none under way needn't wait for one of them: see `maxQueued`. */
+  /** Requests under way at one time. A client's first request may exceed it: see `maxQueued`. */
   maxInFlight: number
-  /** Requests that wait for a slot, as many for memory, and as many for that of records. As many clients have their first beside the slots. */
+  /** Requests that may wait in each of the three queues. Also the number of clients whose first request needs no slot. */
   maxQueued: number
 }
 
 /**
- * Waits until a request that has a slot may record so many bytes of its calls.
- * @returns what to call, once, when nothing of the record is left
- * @throws or rejects with Overloaded, ClientGone
+ * Waits until a request that has a slot may record up to `answerBytes` of its calls.
+ * @returns a function to call once the record is no longer needed
+ * @throws Overloaded or ClientGone, as a rejection too
  */
 export type RecordTurn = (answerBytes: number) => Promise<() => void>
 
-/** While connections come in each turn of the event loop, one request that waits goes on for so many of them. */
+/** While connections keep arriving, one waiting request is served for this many of them. */
 const ACCEPTED_BEFORE_SERVED = 8
 
-/**
- * Gives each request its turn: of the memory for work on its body, where that is large, then of the slots, and then of the memory for long
- * records.
- */
+/** Gives each request its turn: first memory for work on a large body, then a slot, then memory for long records. */
 export class Turns {
   readonly #slots: RequestQueue
   readonly #work: RequestQueue
@@ -54,7 +51,7 @@ export class Turns {
     this.#workBytes = work
     this.#recordBytes = simulations
     this.#records = new RequestQueue(this.#recordBytes, maxQueued)
-    // Long simulations share the cores (the engine's time slices), so that a newcomer's small one needn't wait until any of them ends.
+    // Long simulations share the cores in time slices, so a new client's first request need not wait until one of them ends.
     this.#slots = new RequestQueue(maxInFlight, maxQueued, maxQueued)
     this.#work = new RequestQueue(this.#workBytes, maxQueued)
   }
@@ -67,15 +64,15 @@ export class Turns {
     return this.#slots.queued + this.#work.queued + this.#records.queued
   }
 
-  /** Resolves once no request is under way and none waits. */
+  /** Resolves once no request is under way or waiting. */
   async idle(): Promise<void> {
     while (this.inFlight + this.queued > 0) await new Promise<void>((resolve) => this.#waitingForIdle.push(resolve))
   }
 
   /**
-   * A connection was accepted in this turn of the event loop. libuv accepts one in each, so that a new client would wait for as many turns
-   * as connections were made before its own. Until none comes in a turn, turns are kept short: further requests of clients that have one
-   * under way wait.
+   * Called for each accepted connection. libuv accepts one per turn of the event loop, so a new client would wait for as many turns as
+   * there are connections before its own. Until a turn brings none, turns are kept short: further requests of clients that have one under
+   * way wait.
    */
   connectionAccepted(): void {
     this.#acceptedInTurn = true
@@ -86,15 +83,15 @@ export class Turns {
   }
 
   /**
-   * Does a request's work once it is its turn, at once where it is: one unit of load with one time-out, whatever it holds.
-   * @throws or rejects with Overloaded, ClientGone, what `work` throws
+   * Runs a request's work once it has its turn, synchronously if there is room now. A batch takes one slot and one time-out, like a call.
+   * @throws Overloaded, ClientGone or what `work` throws, as a rejection too
    */
   take<T>(
     { client, response, timeoutMs, length }: TurnRequest,
     work: (lifetime: RequestLifetime, record: RecordTurn) => Awaitable<T>,
   ): Awaitable<T> {
     const lifetime = new RequestLifetime(response, timeoutMs, client.name, this.#limits)
-    // More than there is counts as all of it: such a request is worked on alone.
+    // A body that needs more than all memory takes all of it: it is worked on alone.
     const bytes = isLarge(length) ? Math.min(workingBytes(length), this.#workBytes) : 0
     const inSlot = () =>
       holding(this.#slots, client, lifetime, 1, () => {
@@ -116,7 +113,7 @@ export class Turns {
   }
 
   async #record(client: Client, cancellation: Cancellation, answerBytes: number): Promise<() => void> {
-    // More than there is counts as all of it, as with bodies.
+    // Takes at most all memory, like a large body.
     const bytes = Math.min(recordingBytes(answerBytes), this.#recordBytes)
     await this.#records.enter(client, cancellation, bytes)
     return () => this.#records.leave(client, bytes)
@@ -145,7 +142,7 @@ function holding<T>(
   return andThen(queue.enter(client, lifetime, units), () => lastly(work, () => queue.leave(client, units)))
 }
 
-/** Runs `work`, then `end`, whether it succeeds or not. */
+/** Runs `work`, then `end`, even if `work` fails. */
 function lastly<T>(work: () => Awaitable<T>, end: () => void): Awaitable<T> {
   let value: Awaitable<T>
   try {

@@ -19,21 +19,21 @@ import type { ToolCaller } from './own-routes.js'
 import { instructionsOn, TOOLS } from './tool-definitions.js'
 import { Tools } from './tools.js'
 
-/** As the SDK itself takes by default. */
+/** The SDK's default. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
-/** Of a free answer: it is written as a value, and once more as text. */
+/** Limit of a free answer: it is sent twice, as a value and as text. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
-/** Calls of tools over the limit of calls are answered as tools do up to so many times that limit. */
+/** Tool calls over the rate limit are answered with a tool result, up to this multiple of the limit. */
 const MOST_TIMES_LIMIT = 4
 
-/** Shared: a server makes one for itself otherwise, and a server lives for one request. */
+/** Shared, because each server would otherwise create its own, and a server lives for one request. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator()
 
 /**
- * `POST /mcp`: the Model Context Protocol over streamable HTTP. Stateless: each request is one message, answered as JSON, and
- * nothing is kept between two.
+ * `POST /mcp`: the Model Context Protocol over streamable HTTP. Stateless: each request is one message, answered with JSON; nothing is kept
+ * between requests.
  */
 @Controller()
 export class McpController {
@@ -68,7 +68,7 @@ export class McpController {
     this.sender.send(reply, answer, { header: undefined })
   }
 
-  /** There is no stream to listen to. Clients of MCP 2024-11-05 begin here, and learn where to go. */
+  /** No stream is served. Clients of MCP 2024-11-05 start here and are told to use streamable HTTP. */
   @Get(['mcp', 'sse'])
   listen(): never {
     const message =
@@ -76,7 +76,7 @@ export class McpController {
     throw refused(405, message)
   }
 
-  /** There is no session to end. */
+  /** There are no sessions to end. */
   @Delete('mcp')
   end(): never {
     return this.listen()
@@ -95,8 +95,9 @@ export class McpController {
   }
 
   /**
-   * Counts a message. Why a call of a tool is not free: it is told as the tool's result, or may be paid for instead.
-   * @throws RateLimited
+   * Counts a message.
+   * @returns the error if the client is over its limit: a tool call reports it as its result, or may be paid for
+   * @throws RateLimited if it is far over
    */
   private async refusalOf(caller: Request['caller']): Promise<RateLimited | undefined> {
     try {
@@ -109,19 +110,19 @@ export class McpController {
   }
 
   private async instructions(own: Request): Promise<string> {
-    // An agent is served where the node is out of reach, too: its calls say so then.
+    // Works without the node too: the calls themselves report that it is down.
     const chain = await this.tools.chain(own).catch(() => 'not known while its node does not answer')
     return instructionsOn(chain)
   }
 
-  /** Only web pages send an origin: one that may not call could do so by rebinding its name. */
+  /** Against DNS rebinding: only web pages send `Origin`. */
   private checkOrigin(origin: string | undefined): void {
     const allowed = this.environment.CORS_ORIGINS ?? []
     if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
     throw refused(403, 'origin: not among CORS_ORIGINS')
   }
 
-  /** @throws or rejects with RpcError with its HTTP status */
+  /** @throws RpcError with its HTTP status, as a rejection too */
   private async decode(bytes: Buffer, context: RequestContext): Promise<unknown> {
     if (bytes.length > MAX_BODY_BYTES) throw refused(413, `the body is longer than ${MAX_BODY_BYTES} bytes`)
     const limits = envelopeLimits(this.environment)

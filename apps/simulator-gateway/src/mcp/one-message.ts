@@ -8,8 +8,8 @@ import { quote } from '@upfront/protocol'
 import { ClientGone, refused } from '../limits/refused.js'
 
 /**
- * What the SDK's server listens to for one HTTP request: one message, answered as JSON. The SDK's own transport makes a Request and a
- * Response of fetch's for each, and looks at the message by schema five times.
+ * The SDK server's transport for one HTTP request: one message, answered with JSON. The SDK's own transport creates a fetch `Request` and
+ * `Response` for each, and validates the message against its schema five times.
  */
 export class OneMessage implements Transport {
   onclose: Transport['onclose']
@@ -19,9 +19,9 @@ export class OneMessage implements Transport {
   #refuse: ((reason: Error) => void) | undefined
 
   /**
-   * Has the server that is connected take the message.
-   * @returns its answer; undefined where none is due
-   * @throws or rejects with RpcError -32600 (HTTP 400), ClientGone once it is closed
+   * Passes the message to the connected server.
+   * @returns its answer; undefined if the message needs none
+   * @throws RpcError -32600 (HTTP 400), or ClientGone once closed, as a rejection too
    */
   async take(message: unknown): Promise<JSONRPCMessage | undefined> {
     const { success, data } = JSONRPCMessageSchema.safeParse(message)
@@ -39,7 +39,7 @@ export class OneMessage implements Transport {
 
   async start(): Promise<void> {}
 
-  /** What is no answer has no way to the client. */
+  /** Drops everything except the answer: nothing else can reach the client. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (!('method' in message)) this.#answer?.(message)
   }
@@ -50,7 +50,7 @@ export class OneMessage implements Transport {
   }
 }
 
-/** As the protocol has it, though no answer is a stream here. @throws RpcError -32600 (HTTP 406) */
+/** The protocol requires both types, although no answer is streamed here. @throws RpcError -32600 (HTTP 406) */
 export function checkAccept(accept = ''): void {
   if (accept.includes('application/json') && accept.includes('text/event-stream')) return
   throw refused(406, 'accept: expected both application/json and text/event-stream')

@@ -6,14 +6,14 @@ import type { FastifyRequest } from 'fastify'
 import { CALLER_HEADERS } from '../callers/callers.js'
 import type { Request } from '../requests/request.js'
 
-/** Who calls a tool. */
+/** The request that a tool is called in. */
 export interface ToolCaller {
-  /** Of the MCP message. */
+  /** The HTTP request of the MCP message. */
   request: FastifyRequest
   own: Request
-  /** Why it is not free. */
+  /** Why the call is not free. */
   refusal: RpcError | undefined
-  /** Aborts when the caller is gone. */
+  /** Aborts when the caller disconnects. */
   signal: AbortSignal
 }
 
@@ -22,7 +22,7 @@ export interface OwnRequest {
   path: string
   /** JSON. */
   body?: unknown
-  /** An x402 `PaymentPayload`, as the caller sent it. */
+  /** An x402 `PaymentPayload`, unchanged from the caller. */
   payment?: unknown
 }
 
@@ -33,8 +33,7 @@ export interface OwnAnswer {
 }
 
 /**
- * Asks the gateway's own HTTP routes, without a connection, in the caller's name: so the limits, the payments and the
- * refusals of a tool are those of the route behind it.
+ * Calls the gateway's own HTTP routes in the caller's name, without a connection: a tool has the limits, payments and errors of its route.
  */
 @Injectable()
 export class OwnRoutes {

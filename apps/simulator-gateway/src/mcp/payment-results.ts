@@ -3,26 +3,26 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import type { PaymentRequired, SettleResponse } from '@x402/core/types'
 import type { OwnAnswer } from './own-routes.js'
 
-// x402's answers over HTTP as tool results. Source: x402 `specs/transports-v2/mcp.md`.
+// x402 answers as tool results. Source: x402 `specs/transports-v2/mcp.md`.
 
-/** Where a result says what was charged. */
+/** The result's `_meta` key for the settlement. */
 export const PAYMENT_RESPONSE = 'x402/payment-response'
 
 const HOW_TO_PAY =
   'To pay: sign one of `accepts` with an x402 client, and call the tool again with the same arguments and the signed PaymentPayload in _meta["x402/payment"]. No HTTP header is needed.'
 
-/** True for a 402, or a 412 where only the token's approval is missing. */
+/** Whether the answer is an x402 offer: a 402, or a 412 if only the token's approval is missing. */
 export function isOffer({ headers }: OwnAnswer): boolean {
   return headers['payment-required'] !== undefined
 }
 
-/** The PAYMENT-RESPONSE of an answer; undefined where nothing was paid. */
+/** The answer's PAYMENT-RESPONSE; undefined if nothing was paid. */
 export function receiptOf({ headers }: OwnAnswer): SettleResponse | undefined {
   const header = headers['payment-response']
   return header === undefined ? undefined : decodePaymentResponseHeader(String(header))
 }
 
-/** The offer, or why a payment was refused. */
+/** The tool result for an offer, or for a refused payment. */
 export function paymentRequired(tool: string, answer: OwnAnswer): CallToolResult {
   const { message, approve } = JSON.parse(answer.body) as { message: string; approve?: unknown }
   const required = { ...offerOf(tool, answer), ...(approve === undefined ? {} : { approve }) }
@@ -41,7 +41,7 @@ export function failedSettlement(
   return refused(message, { ...offer, error, [PAYMENT_RESPONSE]: receipt })
 }
 
-/** The handler's own answer, good or bad. */
+/** The tool result for the route's own answer, success or error. */
 export function paidResult({ status, body }: OwnAnswer, receipt: SettleResponse | undefined): CallToolResult {
   const failed = status >= 400 || /^\{"jsonrpc":"2\.0","id":1,"error":/.test(body)
   return {

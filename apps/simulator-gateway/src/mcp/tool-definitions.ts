@@ -7,18 +7,18 @@ const paid = {
     'true: ask for the higher limits that are sold. Answered with an x402 offer (scheme upto) until the call carries a payment in _meta["x402/payment"].',
 }
 
-/** JSON of a paid answer has these beside its own. */
+/** Added to the JSON of paid answers. */
 const charge = { type: 'object', description: 'What was charged and why; only where the call was paid.' }
 
-/** An x402 PaymentRequired, or why a settlement failed: clients hold what is refused to the schema, too. */
+/** Matches an x402 PaymentRequired or a failed settlement: clients validate error results against the schema too. */
 const UNPAID = { required: ['error'] }
 
-/** What an agent is told of the server as a whole. @param chain as CAIP-2 names it */
+/** The server's instructions for agents. @param chain CAIP-2 ID */
 export function instructionsOn(chain: string): string {
   return `Simulates transactions on the chain ${chain} before they are signed; nothing is ever sent. Use preview for one call and simulate for several that build on each other. Both are free within limits; price says which, and what more costs. A call that has to be paid is answered with an x402 offer, and is paid in _meta["x402/payment"].`
 }
 
-/** What an agent can call. */
+/** The tools. */
 export const TOOLS: readonly Tool[] = [
   {
     name: 'preview',

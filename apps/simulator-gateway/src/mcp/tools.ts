@@ -16,19 +16,19 @@ import { failedSettlement, isOffer, paidResult, paymentRequired, receiptOf } fro
 
 type Arguments = Record<string, unknown>
 
-/** What a caller's x402 payment is for: the sold route, and the free request that answers the same. */
+/** A simulation that a tool can serve either way: by the paid route, or by the equivalent free request. */
 interface Work {
   tool: string
   sold: OwnRequest
-  /** A call of JSON-RPC. */
+  /** A JSON-RPC call. */
   free: { method: string; params: unknown }
-  /** The free answer as the tool gives it. */
+  /** Shows the free result in the tool's format. */
   present(result: unknown, state: string): object
 }
 
 const SHOWN_OF_A_BLOCK = ['number', 'hash', 'timestamp', 'gasUsed', 'baseFeePerGas', 'calls', 'transactions']
 
-/** Carries out tool calls: free within the limits of `POST /`, else by an x402 payment in `_meta["x402/payment"]`. */
+/** Serves tool calls: free within the limits of `POST /`, otherwise paid by x402 in `_meta["x402/payment"]`. */
 @Injectable()
 export class Tools {
   private readonly sells: boolean
@@ -41,7 +41,7 @@ export class Tools {
     this.sells = environment.BILLING_URL !== undefined
   }
 
-  /** @throws McpError -32602 where there is no such tool; what the tool refuses is a result with `isError` */
+  /** @throws McpError -32602 if there is no such tool; a refusal by the tool is a result with `isError` */
   async call(name: string, given: Arguments, payment: unknown, caller: ToolCaller): Promise<CallToolResult> {
     try {
       if (name === 'price') return success(await this.price(given, caller))
@@ -85,7 +85,7 @@ export class Tools {
     return { ...response, view }
   }
 
-  /** The chain that is simulated, as x402 and CAIP-2 name it: `eip155:8453`. */
+  /** CAIP-2 ID of the simulated chain, such as `eip155:8453`. */
   async chain(own: Request): Promise<string> {
     const { result = 0, error } = await this.ask(own, 'eth_chainId', [])
     if (error !== undefined) throw new RpcError(error.code as ErrorCode, error.message)
@@ -140,7 +140,7 @@ function simulation({ paid: _, block = 'pending', ...payload }: Arguments): Work
   }
 }
 
-/** A simulated block without the fields of its header that say nothing of the calls: they would fill an agent's context. */
+/** Keeps only the block fields that concern the calls: a whole header would fill an agent's context. */
 function short(block: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(SHOWN_OF_A_BLOCK.filter((name) => name in block).map((name) => [name, block[name]]))
 }
@@ -151,7 +151,7 @@ function shownState(answer: AnswerState): Parameters<typeof previewOf>[1] {
     : { state: 'canonical', flashblock: 0 }
 }
 
-/** A count among the arguments; 0 where it is absent. @throws RpcError -32602 */
+/** A count among the arguments; 0 if absent. @throws RpcError -32602 */
 function amount(given: Arguments, name: string): bigint {
   const value = given[name] ?? 0
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
@@ -164,7 +164,7 @@ function text(value: unknown): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(value) }] }
 }
 
-/** As the tool's `outputSchema` says, and as text for clients of before there was one. */
+/** The value as structured content (`outputSchema`), and as text for clients that predate it. */
 function success(value: object): CallToolResult {
   return { ...text(value), structuredContent: { ...value } }
 }

@@ -10,34 +10,34 @@ import type { Role } from '../replicas/lease.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 
 const PROBE_TIMEOUT_MS = 3_000
-/** Probes come from several sides: one answer serves all of a second. */
+/** A report is reused this long, however many probes ask. */
 const PROBE_LASTS_MS = 1_000
-/** On chains known by their id; a development chain may rest for days. */
+/** Only for chains known by ID: a development chain may stand still for days. */
 const KNOWN_CHAIN_MAX_AGE_SECONDS = 60
 
 export interface ReadinessReport {
   ready: boolean
-  /** Why not. */
+  /** Why the gateway is not ready. */
   reason?: string
   engine: { name: string; version: string; reason: string }
-  /** Each URL of the node, the preferred one first: whether it is asked, and its head where there are several. */
+  /** The node's URLs in order of preference, with circuit state; `head` is there if several are configured. */
   upstreams: { upstream: string; circuit: CircuitState; head?: string; strays?: Straying }[]
-  /** Whether replicas count the free budgets together in Redis, or each alone; absent without REDIS_URL. */
+  /** Whether replicas share the free budgets in Redis; absent without REDIS_URL. */
   limits?: 'shared' | 'local'
-  /** Whether this replica hears of heads and of the stream by itself; absent without REDIS_URL, and while nothing is followed. */
+  /** Whether this replica listens to the node and the stream itself; absent without REDIS_URL, and while nothing is followed. */
   replica?: { heads?: Role; flashblocks?: Role }
-  /** Where `pending` stands; absent where no stream is followed. */
+  /** The block behind `pending`; absent without a stream. */
   preconfirmed?: {
     connected: boolean
     block?: string
     flashblock?: number
     ageMs?: number
-    /** What was wrong with the stream lately, oldest first. */
+    /** Recent faults of the stream, oldest first. */
     faults: readonly StreamFault[]
   }
-  /** Predictions are scored: `GET /v1/truth`. */
+  /** Transactions are scored: `GET /v1/truth`. */
   scores?: true
-  /** Whether requests at `latest` stand on a head that is followed. */
+  /** State of following the head. */
   following?: Following
   chain?: { id: string; rules: string; uncertain?: true; caveats?: string[]; head: string; headAgeSeconds: number }
 }
@@ -45,23 +45,23 @@ export interface ReadinessReport {
 interface Following {
   mode: FollowMode
   following: boolean
-  /** WebSocket connections on which a node announces heads, of how many. */
+  /** WebSocket connections that announce heads; `urls` is how many are configured. */
   subscribed: number
   urls: number
   head?: string
-  /** Since that head was first seen. */
+  /** Milliseconds since that head was first seen. */
   ageMs?: number
-  /** Whether requests stand on that head without asking. */
+  /** Whether `latest` is that head without asking the node. */
   trusted: boolean
-  /** Learnt milliseconds between blocks. */
+  /** Estimated milliseconds between blocks. */
   intervalMs: number
-  /** How state is carried from block to block, or why not; absent where no block was followed yet. */
+  /** How state is carried from block to block, or why it is not; absent until a block was followed. */
   carrying?: { pace: CarryPace; carried?: string; counts: Record<string, number> } | { not: string }
-  /** The last blocks, oldest first. */
+  /** Recent blocks, oldest first. */
   recent: RecentHead[]
 }
 
-/** Whether requests can be served rightly now: the upstream answers and its head is not stale. */
+/** Whether requests can be served correctly now: the node answers, and its head is not stale. */
 @Injectable()
 export class GatewayReadiness extends Readiness {
   private ending = false
@@ -85,7 +85,7 @@ export class GatewayReadiness extends Readiness {
     return this.probe.report
   }
 
-  /** Nest's hook: from here on, no. */
+  /** Nest's hook: not ready from here on. */
   beforeApplicationShutdown(): void {
     this.ending = true
     this.probe = undefined

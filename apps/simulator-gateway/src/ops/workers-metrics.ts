@@ -1,16 +1,16 @@
 import { Metrics } from '@upfront/service'
 import { AggregatorRegistry } from 'prom-client'
 
-/** From a worker: its greeting, once it listens, or a question for the metrics of all. */
+/** Worker to primary: its start-up message once it listens, or a request for the metrics of all workers. */
 export type ToPrimary = { kind: 'greeting'; greeting: string } | { kind: 'metrics'; id: number }
-/** To a worker: the answer. */
+/** Primary to worker: the answer. */
 export interface ToWorker {
   kind: 'metrics'
   id: number
   text: string
 }
 
-/** The metrics of all workers of this machine, summed up by the first process. */
+/** The metrics of all workers of this machine, aggregated by the primary. */
 export class WorkersMetrics extends Metrics {
   readonly #waiting = new Map<number, (text: string) => void>()
   #lastId = 0

@@ -4,7 +4,7 @@ const ADDRESS = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' }
 const CALL = { from: ADDRESS, to: ADDRESS, value: { type: 'string' }, data: { type: 'string' } }
 const BUYER = '0xb0b0000000000000000000000000000000000001'
 
-/** What `POST /v1/simulate` takes and answers, for facilitators that list it (x402's Bazaar). */
+/** Input and output of `POST /v1/simulate`, for facilitators that list it (x402 Bazaar). */
 export const SIMULATE_DISCOVERY = declareDiscoveryExtension({
   bodyType: 'json',
   input: {
@@ -33,7 +33,7 @@ export const SIMULATE_DISCOVERY = declareDiscoveryExtension({
   },
 })
 
-/** The same of `GET /v1/preview`. */
+/** Like {@link SIMULATE_DISCOVERY}, for `GET /v1/preview`. */
 export const PREVIEW_DISCOVERY = declareDiscoveryExtension({
   input: { to: BUYER, value: '1' },
   inputSchema: { properties: CALL, required: ['to'] },

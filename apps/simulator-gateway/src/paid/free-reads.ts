@@ -2,19 +2,19 @@ import { decodeEnvelope, type EnvelopeLimits, OTHER_SERVICES } from '@upfront/pr
 import type { SimulationMethod } from '../simulate/simulator.js'
 
 const SIMULATIONS: readonly SimulationMethod[] = ['eth_simulateV1', 'upfront_simulate']
-/** Each shows one `upfront_simulate` in another shape. */
+/** Methods that present one `upfront_simulate` in another format. */
 const SHOWN: readonly string[] = [
   'upfront_simulateUserOperation',
   'upfront_estimateGas',
   ...OTHER_SERVICES.map(({ name }) => name),
 ]
 
-/** A longer body is not looked into before it is paid for. */
+/** Longer bodies are not parsed before they are paid for. */
 const MAX_BYTES = 64 * 1024
 
 /**
- * True for a JSON-RPC body that asks for nothing that is sold, such as the `eth_blockNumber` that viem asks for before it
- * simulates: it is as free at `POST /v1/simulate` as at `POST /`. What is no JSON-RPC is answered with the offer.
+ * Whether a JSON-RPC body asks only for free methods, such as the `eth_blockNumber` that viem sends before it simulates: they are as free
+ * at `POST /v1/simulate` as at `POST /`. Anything that is not JSON-RPC gets the offer.
  */
 export function asksForReadsOnly(body: unknown, limits: EnvelopeLimits): boolean {
   if (!Buffer.isBuffer(body) || body.length > MAX_BYTES) return false
@@ -27,7 +27,7 @@ export function asksForReadsOnly(body: unknown, limits: EnvelopeLimits): boolean
   }
 }
 
-/** What is sold at `POST /v1/simulate`, and what shows it in another shape, sold there too. */
+/** The methods sold at `POST /v1/simulate`; methods that present them in another format (`isShown`) are sold too. */
 export function isSimulation(method: string): method is SimulationMethod {
   return SIMULATIONS.some((sold) => sold === method)
 }

@@ -15,16 +15,16 @@ import type { SimulationContext } from '../simulate/simulation-context.js'
 import type { PaidSimulation } from './paid-simulator.js'
 import type { ReceiptIssuer } from './receipt-issuer.js'
 
-/** What a paid call asked for and got, as its receipt names them. */
+/** Request and result of a paid call, for its receipt. */
 export interface PaidExchange {
   dialect: Dialect
   params: unknown
   resultHash: Hash
-  /** Of each call. */
+  /** Gas of each call. */
   gas: string[]
 }
 
-/** Adds up what the calls of one paid request cost. The sum is what the request is charged. */
+/** Adds up the cost of a paid request's calls; the sum is the amount settled. */
 export class MeteredCharge {
   #total = 0n
   readonly #list: PriceList
@@ -38,15 +38,15 @@ export class MeteredCharge {
     payment.setSettlementAmount(0n)
   }
 
-  /** True once nothing more can be charged: further simulations would be unpaid. */
+  /** Whether the signed maximum is reached: further simulations would be unpaid. */
   get reachedMaximum(): boolean {
     return this.#total >= this.#payment.maximum
   }
 
   /**
-   * Charges one simulation, and bills it: what stands beside its result. The part that the maximum does not pay for counts as free work does.
-   * @param method by whose rules
-   * @param exchange called only where there is a receipt to sign
+   * Charges one simulation and returns its bill, the fields next to its result. Work that the maximum does not cover counts as free work.
+   * @param method whose rules apply
+   * @param exchange called only if a receipt is signed
    */
   async add(
     method: ReceiptMethod,

@@ -12,13 +12,13 @@ import { WitnessMaker } from './witness-maker.js'
 
 export interface PaidSimulation {
   answer: SimulationAnswer
-  /** What it stood on. */
+  /** The block that it was simulated on. */
   block: ReceiptBlock
-  /** Its JSON, as bytes, where it was asked for. */
+  /** The witness as JSON bytes, if requested. */
   witness?: Buffer
 }
 
-/** Simulates what is paid for: with what a bill says of it. */
+/** Runs paid simulations, with the data for their bills. */
 @Injectable()
 export class PaidSimulator {
   constructor(
@@ -28,7 +28,7 @@ export class PaidSimulator {
 
   /**
    * @param params of the method
-   * @throws or rejects with RpcError, ClientGone
+   * @throws RpcError or ClientGone, as a rejection too
    */
   simulate(
     method: SimulationMethod,
@@ -41,7 +41,7 @@ export class PaidSimulator {
     )
   }
 
-  /** What a bill says of a simulation. @throws or rejects with what making the witness does */
+  /** The data for a simulation's bill. @throws what making the witness throws, as a rejection too */
   sold(
     { answer, simulation, inspection }: Omit<ShownSimulation, 'params'>,
     view: RequestView,
@@ -54,7 +54,7 @@ export class PaidSimulator {
   }
 }
 
-/** What a simulation stood on, for its receipt. */
+/** The block of a simulation, for its receipt. */
 function receiptBlock({ base, opening, state, rules }: Simulation, { snapshot }: RequestView): ReceiptBlock {
   const on = { chainId: rules.chainId.toString(), number: base.number.toString(), hash: base.hash }
   if (snapshot !== undefined && snapshot !== 'none' && snapshot.state === state) {
@@ -69,7 +69,7 @@ function receiptBlock({ base, opening, state, rules }: Simulation, { snapshot }:
 }
 
 /**
- * The `witness` query parameter: `1`, or `0` as without it.
+ * The `witness` query parameter: `1`, or `0` (default).
  * @throws RpcError -32600 (HTTP 400)
  */
 export function wantsWitness(query: unknown): boolean {

@@ -17,10 +17,10 @@ import { SimulateController } from './simulate.controller.js'
 import { WellKnownController } from './well-known.controller.js'
 import { WitnessMaker } from './witness-maker.js'
 
-/** The simulation ends by itself; only then may the route's time-out come. */
+/** The route's time-out must come after the simulation's own. */
 const AFTER_TIMEOUT_MS = 2_000
 
-/** The client of the billing at `BILLING_URL`. */
+/** Provides the client of billing at `BILLING_URL`. */
 @Module({
   providers: [
     {
@@ -46,13 +46,13 @@ class FacilitatorModule implements OnApplicationShutdown {
   }
 }
 
-/** The routes that are sold, for `BILLING_URL`, `BILLING_TOKEN`, `NETWORK`, `ASSET`, `PAY_TO` and `PRICE_LIST`. */
+/** The paid routes, configured by `BILLING_URL`, `BILLING_TOKEN`, `NETWORK`, `ASSET`, `PAY_TO` and `PRICE_LIST`. */
 @Module({
   controllers: [SimulateController, PreviewController, PaymentsController, WellKnownController],
   providers: [PaidSimulator, ReceiptIssuer, IssuedReceipts, SignIn, WitnessMaker],
 })
 export class PaidModule {
-  /** @param imports which have to give `Environment`, `LOGGER`, `Telemetry`, JSON-RPC with its limits and what simulates */
+  /** @param imports must export `Environment`, `LOGGER`, `Telemetry`, JSON-RPC with its limits, and the simulator */
   static importing(...imports: DynamicModule[]): DynamicModule {
     const facilitator = { module: FacilitatorModule, imports }
     const routes = PaidRoutesModule.forRootAsync({

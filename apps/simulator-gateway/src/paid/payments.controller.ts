@@ -10,15 +10,15 @@ import { refused } from '../limits/refused.js'
 import { IssuedReceipts } from './receipt-issuer.js'
 import { SignIn } from './sign-in.js'
 
-/** What became of a payment. */
+/** The status of a payment, with its receipts. */
 export interface PaymentStatus {
   /** Amounts in the asset's smallest unit, decimal; times in ISO 8601. */
   payment: Record<string, string | null>
-  /** Those that this process signed and still has. */
+  /** Those that this process signed and still keeps. */
   receipts: readonly SignedReceipt[]
 }
 
-/** `GET /v1/payments/{nonce}`: for the payer alone, by the nonce of its Permit2 authorization (decimal). */
+/** `GET /v1/payments/{nonce}`: a payment by the nonce of its Permit2 authorization (decimal). For the payer only. */
 @Controller('v1/payments')
 export class PaymentsController {
   constructor(

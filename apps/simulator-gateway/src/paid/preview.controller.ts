@@ -14,7 +14,7 @@ import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator, wantsWitness } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
 
-/** `GET /v1/preview`, and `GET /v1/preview/plain`: the same, sold by an offer without extensions. */
+/** `GET /v1/preview`, and `GET /v1/preview/plain`, whose offer has no extensions. */
 @Controller('v1/preview')
 export class PreviewController {
   constructor(

@@ -14,10 +14,10 @@ import { LRUCache } from 'lru-cache'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Environment } from '../environment/environment.js'
 
-/** Of so many payments, the newest. A receipt takes about a kilobyte. */
+/** Payments whose receipts are kept, newest first to stay. A receipt takes about a kilobyte. */
 const MOST_PAYMENTS = 10_000
 
-/** The receipts that this process signed lately, for buyers whose answer was lost. */
+/** Recent receipts of this process, for buyers that lost the answer. */
 @Injectable()
 export class IssuedReceipts {
   private readonly byPayment = new LRUCache<string, SignedReceipt[]>({ max: MOST_PAYMENTS })
@@ -27,7 +27,7 @@ export class IssuedReceipts {
     this.byPayment.set(key, [...(this.byPayment.get(key) ?? []), receipt])
   }
 
-  /** One for each call that the payment was charged for. */
+  /** One per call that the payment was charged for. */
   of(payer: string, nonce: string): readonly SignedReceipt[] {
     return this.byPayment.get(keyOf(payer, nonce)) ?? []
   }
@@ -37,14 +37,14 @@ function keyOf(payer: string, nonce: string): string {
   return `${payer.toLowerCase()} ${nonce}`
 }
 
-/** A key of the seller's, as `/.well-known/upfront.json` lists it. */
+/** A receipt key of the seller, as listed in `/.well-known/upfront.json`. */
 export interface PublicReceiptKey {
   address: Address
-  /** Until when it signed, seconds since 1970; absent for the key that signs now. */
+  /** When it stopped signing, in seconds since 1970; absent for the current key. */
   until?: number
 }
 
-/** What the payment does not say of a receipt. */
+/** The fields of a receipt that do not come from the payment. */
 export type ReceiptDetails = Pick<
   Receipt,
   | 'method'
@@ -59,7 +59,7 @@ export type ReceiptDetails = Pick<
   | 'chargedBefore'
 >
 
-/** Signs the receipts of paid answers, where the seller has a key for them. */
+/** Signs the receipts of paid answers, if the seller has a receipt key. */
 @Injectable()
 export class ReceiptIssuer implements OnModuleInit, OnApplicationShutdown {
   readonly digester = new Digester()
@@ -83,14 +83,14 @@ export class ReceiptIssuer implements OnModuleInit, OnApplicationShutdown {
     await this.digester.close()
   }
 
-  /** All that signed, the present one first. */
+  /** All receipt keys, the current one first. */
   get keys(): PublicReceiptKey[] {
     if (this.account === undefined) return []
     const now = { address: this.account.address.toLowerCase() as Address }
     return [now, ...(this.environment.RECEIPT_KEYS_FILE?.retired ?? [])]
   }
 
-  /** Undefined without a key, and where no payment was made (in tests). */
+  /** Signs and keeps a receipt. @returns undefined without a key, or without a payment (in tests) */
   async issue(
     { payload, decimals, requirements }: PaidRequest,
     details: () => Promise<ReceiptDetails>,

@@ -17,13 +17,13 @@ import { Environment } from '../environment/environment.js'
 import { refused } from '../limits/refused.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 
-/** For how long a signed message is taken. */
+/** How long a signed message is accepted. */
 const SECONDS = 300
 
-/** Messages that were taken and whose time is not over, remembered at most by this process. */
+/** Most used messages that a process remembers until they expire. */
 const MOST_TAKEN = 100_000
 
-/** HTTP 402, with what has to be signed. */
+/** HTTP 402 with the message to sign. */
 class SignInRequired extends RpcError {
   constructor(
     message: string,
@@ -34,8 +34,8 @@ class SignInRequired extends RpcError {
 }
 
 /**
- * Who asks, by x402's extension `sign-in-with-x`: an EIP-4361 message in the header `SIGN-IN-WITH-X`, signed by an ordinary account. A message is good
- * once: in all replicas where they share a Redis that answers, else in each.
+ * Authenticates a payer by x402's extension `sign-in-with-x`: an EIP-4361 message in the header `SIGN-IN-WITH-X`, signed by an EOA. A
+ * message is accepted once: by all replicas if they share a Redis that answers, otherwise by each.
  */
 @Injectable()
 export class SignIn {
@@ -47,8 +47,8 @@ export class SignIn {
   ) {}
 
   /**
-   * The account that signed for this very URL, lower-case.
-   * @throws SignInRequired where the header is missing, or proves nothing: with x402's header PAYMENT-REQUIRED, which its clients answer
+   * The account that signed a message for this URL, in lower case.
+   * @throws SignInRequired if the header is missing or invalid; the reply then has the header PAYMENT-REQUIRED, which x402 clients answer
    */
   async account(request: FastifyRequest, reply: FastifyReply): Promise<Address> {
     try {
@@ -99,7 +99,7 @@ export class SignIn {
     }
   }
 
-  /** Nothing is sold: the offer of nothing names the network, for which clients look. */
+  /** An offer of amount 0: clients look there for the network. */
   private asOffer({ message, challenge }: SignInRequired): string {
     const { NETWORK, ASSET = '', PAY_TO = '' } = this.environment
     const { info } = challenge as { info: { uri: string; statement: string } }
@@ -137,7 +137,7 @@ export class SignIn {
 }
 
 /**
- * What is signed for. A request's target may name another site, which does not count.
+ * The URL to sign for. The site is always `site`, even if the request target names another.
  * @throws RpcError -32600 (HTTP 400)
  */
 function urlOf(request: FastifyRequest, site = `${request.protocol}://${request.host}`): URL {

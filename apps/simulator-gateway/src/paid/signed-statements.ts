@@ -4,15 +4,15 @@ import { LRUCache } from 'lru-cache'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Environment } from '../environment/environment.js'
 
-/** Signing takes a millisecond: offers of the same are signed once in this time. They hold for five minutes. */
+/** Signing takes a millisecond, so equal offers reuse a signature for this long. Offers are valid for five minutes. */
 const SIGNED_MS = 60_000
 const MOST_SIGNED = 1_000
 const OFFER_SECONDS = 300
 
-/** How the routes end that are sold by an offer without extensions, signed ones included: some clients load further packages for any. */
+/** Suffix of routes whose offer has no extensions, signed ones included: some clients need further packages to load any. */
 export const PLAIN = '/plain'
 
-/** As the specification of the extension has it. */
+/** From the specification of the extension. */
 const SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
@@ -21,8 +21,8 @@ const SCHEMA = {
 }
 
 /**
- * Signs x402's own offers and receipts of delivery (extension `offer-receipt`) with the receipt key, for clients that know them; what was used and
- * what it cost is in our receipts, beside each result. Nothing without a key.
+ * Signs x402's offers and delivery receipts (extension `offer-receipt`) with the receipt key. Usage and cost are in Upfront's own receipts,
+ * next to each result. Empty without a key.
  */
 export function signedStatements({
   RECEIPT_KEYS_FILE: receiptKeys,

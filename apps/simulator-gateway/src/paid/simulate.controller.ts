@@ -19,8 +19,8 @@ import { type PaidSimulation, PaidSimulator, wantsWitness } from './paid-simulat
 import { ReceiptIssuer } from './receipt-issuer.js'
 
 /**
- * `POST /v1/simulate` and `POST /ethereum/v1/simulate`: `eth_simulateV1` and `upfront_simulate`, one call or a batch for each payment. Each with
- * `/plain` behind it: the same, sold by an offer without extensions.
+ * `POST /v1/simulate` and `POST /ethereum/v1/simulate`: `eth_simulateV1` and `upfront_simulate`, one call or a batch per payment. The same
+ * routes with the suffix `/plain` have an offer without extensions.
  */
 @Controller(['v1/simulate', `${ETHEREUM_PATH}/v1/simulate`])
 export class SimulateController {
@@ -41,9 +41,8 @@ export class SimulateController {
   }
 
   /**
-   * The answer of `POST /`, each simulation's `result` with its `charge` and `receipt` beside it, and with its `witness` where
-   * `witness=1` asks for one. What is refused has an `error`, and costs nothing. Other methods are free, within the limits of
-   * `POST /`.
+   * Answers like `POST /`, with `charge` and `receipt` next to the `result` of each simulation, and `witness` if `witness=1` is set. A call
+   * that fails with an `error` costs nothing. Other methods are free, within the limits of `POST /`.
    */
   @Post()
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
@@ -57,7 +56,7 @@ export class SimulateController {
       requestOf(request, reply, { dialect, length: body.length, budget, payer: payment?.payer }),
       body,
       (answer, view, { signal }) => {
-        // Nobody is charged for an answer that nobody waits for.
+        // If the client has disconnected, nothing is charged.
         if (payment !== undefined && signal.reason instanceof ClientGone) throw signal.reason
         this.sender.send(reply, answer, view, payment !== undefined)
       },
@@ -88,7 +87,7 @@ export class SimulateController {
     return { result: paid.answer.json, beside }
   }
 
-  /** A method that shows an `upfront_simulate` in another shape: that one is charged, billed, and stands beside the result. */
+  /** A method that presents an `upfront_simulate` in another format: that simulation is charged, and put next to the result. */
   private async sellShown(
     method: RpcMethod,
     params: unknown,
@@ -126,7 +125,7 @@ export class SimulateController {
   }
 }
 
-/** @throws RpcError -32005 where the calls before it cost the signed maximum already */
+/** @throws RpcError -32005 if earlier calls have reached the signed maximum */
 function demandUnspent(charge: MeteredCharge): void {
   if (charge.reachedMaximum)
     throw new RpcError(ErrorCode.limitExceeded, 'not carried out: the calls before it cost the signed maximum already')

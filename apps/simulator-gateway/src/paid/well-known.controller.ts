@@ -5,16 +5,16 @@ import { Environment } from '../environment/environment.js'
 import { paidLimits } from '../simulate/simulation-context.js'
 import { type PublicReceiptKey, ReceiptIssuer } from './receipt-issuer.js'
 
-/** What buyers need to check this seller's receipts, besides the receipts. */
+/** The data that buyers need to check this seller's receipts. */
 export interface SellerDocument {
   receiptKeys: PublicReceiptKey[]
-  /** EIP-712: the domain's `chainId` is that of the receipt's network. */
+  /** EIP-712; the domain's `chainId` is that of the receipt's network. */
   receipt: { domain: typeof RECEIPT_DOMAIN; types: typeof RECEIPT_TYPES; primaryType: 'Receipt' }
   priceList: PriceList
   priceListHash: string
-  /** The most that one call, and all of a request together, may take, decimal: calls that name no gas have it. */
+  /** Decimal gas limit of a whole request; also the gas of calls that set none. */
   gasCap: string
-  /** Seconds between simulated blocks that name no time, where it is not the chain's. */
+  /** Seconds between simulated blocks without a `time`; absent if the chain's own is used. */
   blockTime?: string
 }
 

@@ -23,10 +23,10 @@ import {
 import { Driver, headerFromRpc, type Simulation, type SimulationAnswer, type StateRead } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 
-/** Of an account with some thousand slots. */
+/** Fits the proof of an account with some thousand slots. */
 const PROOF_BYTES = 32 * 1024 * 1024
 const BLOCK_BYTES = 8 * 1024 * 1024
-/** Proven in one request to the node, so that no answer takes long to parse: a proof is some kilobytes. */
+/** Proofs per request to the node. A proof is a few kilobytes: the answer must not take long to parse. */
 const PROOFS_PER_BATCH = 128
 
 interface Sold {
@@ -34,7 +34,7 @@ interface Sold {
   block: Pick<ReceiptBlock, 'state'>
 }
 
-/** Makes the witnesses of simulations: what they read, with the node's proofs of it. */
+/** Makes witnesses of simulations: the values that they read, with the node's proofs. */
 @Injectable()
 export class WitnessMaker {
   constructor(
@@ -44,11 +44,11 @@ export class WitnessMaker {
   ) {}
 
   /**
-   * Simulates once more, as nothing else tells what was read. A long witness is made in turns with other work.
-   * @param sold which it has to come to again
-   * @param inspection asked for beside the outcome
-   * @returns its JSON
-   * @throws or rejects with what `recordReads` does; RpcError where the state moved meanwhile
+   * Simulates again, recording every read. Long witnesses are written in turns with other work.
+   * @param sold the outcome that the second run must reproduce
+   * @param inspection requested in addition to the outcome
+   * @returns the witness as JSON
+   * @throws what `recordReads` throws, as a rejection too; RpcError if the state has changed
    */
   async of(
     simulation: Simulation,
@@ -63,7 +63,7 @@ export class WitnessMaker {
     return inTurns(witnessJson(witness), simulation.cancellation)
   }
 
-  /** Proofs that hold, or why there are none. */
+  /** Verified proofs, or the reason why there are none. */
   private async proofs(simulation: Simulation, recorded: RecordedReads, state: ReceiptBlock['state']): Promise<Proofs> {
     const none = (unproven: string) => ({ ancestors: [], nodes: [], unproven: unproven.slice(0, 300) })
     if (state !== 'canonical') return none(`no header commits to ${state} state yet`)
@@ -130,7 +130,7 @@ export class WitnessMaker {
     return [...nodes]
   }
 
-  /** The headers from the parent of the base down to the child of the oldest block whose hash was read. */
+  /** The headers from the base's parent down to the child of the oldest block whose hash was read. */
   private async ancestors(
     { base, cancellation, budget: { deadline } }: Simulation,
     { values }: RecordedReads,
@@ -150,7 +150,7 @@ export class WitnessMaker {
   }
 }
 
-/** The trie nodes of an answer to `eth_getProof`. */
+/** The trie nodes in an answer to `eth_getProof`. */
 function nodesIn(result: unknown): Hex[] {
   const { accountProof, storageProof } = (result ?? {}) as Record<string, unknown>
   if (!Array.isArray(accountProof) || !Array.isArray(storageProof)) throw malformed('a proof', result)

@@ -1,17 +1,17 @@
 import { newestBlock, type PreconfirmedSnapshot } from '@upfront/chain'
 import type { PinnedBlock } from '@upfront/simulation'
 
-/** The response header that says what an answer stands on. */
+/** The response header that names the state of an answer. */
 export const STATE_HEADER = 'upfront-state'
 
-/** What an answer stands on: a sealed block, or a block under construction as of one flashblock, or a position in either. */
+/** The state of an answer: a sealed block, a block under construction up to a flashblock, or a position in either. */
 export type AnswerState = (
   | {
       kind: 'latest'
       block: bigint
-      /** Milliseconds since the head that is followed was first seen; absent where the node was asked for this answer. */
+      /** Milliseconds since the followed head was first seen; absent if the node was asked for this answer. */
       ageMs?: number
-      /** Whether its state was carried over from the block before. */
+      /** Whether its state was carried over from its parent. */
       isCarried?: boolean
     }
   | {
@@ -19,12 +19,12 @@ export type AnswerState = (
       /** The block under construction. */
       block: bigint
       flashblock: number
-      /** Milliseconds since the flashblock came in. */
+      /** Milliseconds since the flashblock arrived. */
       ageMs: number
       payloadId: string
     }
 ) & {
-  /** How many of the block's transactions come before. */
+  /** For a position: how many of the block's transactions precede it. */
   transactionIndex?: number
 }
 
@@ -46,13 +46,13 @@ export function answerStateToHeader(answerState: AnswerState): string {
   return `preconfirmed; block=${block}; flashblock=${flashblock}${at}; age=${ageMs}; payload=${payloadId}`
 }
 
-/** What an answer on a sealed block stands on. */
+/** The state of an answer on a sealed block. */
 export function latestState({ header, seenAt }: PinnedBlock, isCarried: boolean): AnswerState {
   if (seenAt === undefined) return { kind: 'latest', block: header.number }
   return { kind: 'latest', block: header.number, ageMs: Math.round(performance.now() - seenAt), isCarried }
 }
 
-/** Reads what `answerStateToHeader` wrote. */
+/** The inverse of `answerStateToHeader`. */
 export function answerStateFromHeader(header: string): AnswerState {
   const [kind, ...pairs] = header.split('; ')
   const fields = new Map(pairs.map((pair) => pair.split('=') as [string, string]))

@@ -6,11 +6,11 @@ import { FIXED } from '../environment/fixed.js'
 import { Overloaded, refused } from '../limits/refused.js'
 import { RequestView } from './request-view.js'
 
-/** The request header, of a WebSocket also the query's parameter, that asks for a state at least as new as one that the client has seen, or as the node's newest: `fresh`. */
+/** Request header, or WebSocket query parameter: waits for a state at least as new as the one named, or as the node's newest (`fresh`). */
 export const MIN_STATE_HEADER = 'upfront-min-state'
 
 const LOOK_EVERY_MS = 10
-/** As the response header `upfront-state` has them, other fields left aside. */
+/** Fields of the response header `upfront-state`; the others are ignored. */
 const BLOCK = /(?:^|; ?)block=(\d{1,20})(?:;|$)/
 const FLASHBLOCK = /(?:^|; ?)flashblock=(\d{1,6})(?:;|$)/
 
@@ -19,11 +19,11 @@ const FRESH_TIMEOUT_MS = 5_000
 
 interface WantedState {
   block: bigint
-  /** Absent: the block as it was sealed. */
+  /** Absent: the sealed block is wanted. */
   flashblock?: number
 }
 
-/** Lets requests that name a state wait until this replica has it: a client may have seen it at another. */
+/** Makes requests wait until this replica has the state that they name: the client may have seen it on another replica. */
 @Injectable()
 export class MinState {
   private looking: Promise<bigint> | undefined
@@ -35,9 +35,10 @@ export class MinState {
   ) {}
 
   /**
-   * What waits for a state of this name. Requests stand on it, or a newer one, once that is done.
-   * @throws RpcError -32600 (HTTP 400) where it names none. The wait rejects with Overloaded where that is not reached in time, and with what
-   * asking the node for its head fails with
+   * Parses a state's name.
+   * @returns a function that waits until requests here are answered on that state or a newer one. It rejects with Overloaded on time-out,
+   * or with the error of asking the node for its head
+   * @throws RpcError -32600 (HTTP 400) if the name is not valid
    */
   waitingFor(name: string): () => Promise<unknown> {
     if (name === FRESH)
@@ -67,7 +68,7 @@ export class MinState {
     return environment.number > block || (environment.number === block && index >= flashblock)
   }
 
-  /** The number of the block that requests stand on from now on, or on a newer one. One look for all who ask at the same time. */
+  /** Number of the head that requests use from now on. Concurrent callers share one look-up. */
   private head(): Promise<bigint> {
     this.looking ??= this.look().finally(() => {
       this.looking = undefined
@@ -75,7 +76,7 @@ export class MinState {
     return this.looking
   }
 
-  /** `head`, a little later: for all who wait. */
+  /** Like `head`, after `LOOK_EVERY_MS`; shared by all that wait. */
   private laterHead(): Promise<bigint> {
     this.next ??= this.rest()
     return this.next

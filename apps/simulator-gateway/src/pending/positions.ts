@@ -18,10 +18,10 @@ import {
 import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import type { SimulationBase, TimeLimits } from './simulation-base.js'
 
-/** A block's first transactions read as much as many simulations do: so many times what one of these may. */
+/** Executing a block's first transactions may read this many times what one simulation may. */
 const READS_OF_A_BLOCK = 8
 
-/** Finds the state at a position in a block, by executing what comes before it. */
+/** Finds the state at a position in a block by executing the transactions before it. */
 @Injectable()
 export class Positions {
   private readonly positions = new BlockPositions()
@@ -33,9 +33,9 @@ export class Positions {
   ) {}
 
   /**
-   * What a simulation at a position in a sealed block stands on, or in the node's own block under construction.
-   * @throws RpcError: -32602 where the block has no such position, -32000 where it can't be executed here; UpstreamError, BlockMoved; the
-   * signal's reason
+   * The base of a simulation at a position in a sealed block, or in the node's own pending block.
+   * @throws RpcError -32602 if the block has no such position, -32000 if it can't be executed here; UpstreamError, BlockMoved; the signal's
+   * reason
    */
   async inSealed(pinned: PinnedBlock, position: BlockPosition, limits: TimeLimits): Promise<SimulationBase> {
     unlessSold(position, limits)
@@ -60,7 +60,7 @@ export class Positions {
     }
   }
 
-  /** As `inSealed`, in the block under construction. */
+  /** Like `inSealed`, for the block under construction. */
   async inUnsealed(
     snapshot: PreconfirmedSnapshot,
     position: BlockPosition,
@@ -75,7 +75,7 @@ export class Positions {
     return { base: parentOfNewest(snapshot), opening: openingOf(snapshot), earlierLogs, state, cancellation: limits }
   }
 
-  /** The block under construction, with what was executed of it transaction by transaction. */
+  /** The block under construction, with its transactions executed so far. */
   async openUnsealed(snapshot: PreconfirmedSnapshot, limits: TimeLimits): Promise<OpenedPrefix> {
     const block = newestBlock(snapshot)
     const { block: pinned, layers } = snapshot.state
@@ -84,14 +84,14 @@ export class Positions {
     return { key, prefix: this.positions.unsealed(key, block, below, await this.chain.rules(limits)) }
   }
 
-  /** A sealed block, or the node's own block under construction. @throws as `inSealed` */
+  /** A sealed block, or the node's own pending block. @throws like `inSealed` */
   openPinned(pinned: PinnedBlock, limits: TimeLimits): Promise<OpenedBlock> {
     return pinned.opening ? this.openPending(pinned, limits) : this.open(pinned.header, limits)
   }
 
   /**
-   * The block with its transactions, and with what was executed of it.
-   * @throws as `inSealed`
+   * The block with its transactions and those executed so far.
+   * @throws like `inSealed`
    */
   async open(header: BlockHeader, limits: TimeLimits): Promise<OpenedBlock> {
     if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'no transaction in genesis')
@@ -106,7 +106,7 @@ export class Positions {
     return this.opened(block, parent.header, rules, limits)
   }
 
-  /** The node's own block under construction. */
+  /** The node's own pending block. */
   private async openPending(pinned: PinnedBlock, limits: TimeLimits): Promise<OpenedBlock> {
     const rules = await this.chain.rules(limits)
     const known = this.positions.known(pinned.key, rules)
@@ -131,7 +131,7 @@ export class Positions {
     return this.positions.open(block, parent, rules, placed)
   }
 
-  /** The state after the first transactions of the block. @throws as `inSealed` */
+  /** The state after the first `count` transactions of the block. @throws like `inSealed` */
   async after({ key, prefix }: OpenedPrefix, count: number, limits: TimeLimits): Promise<PinnedState> {
     const { deadline, costs } = limits
     const budget = new ReadBudget(READS_OF_A_BLOCK * (costs?.limits.upstreamReads ?? 0), deadline)
@@ -158,12 +158,12 @@ function unlessBeyond(position: BlockPosition, named: string, count: number, has
     const has = count === 1 ? '1 transaction' : `${count} transactions`
     throw refused(position, `${named} has ${has}, got ${index}`)
   }
-  // geth: of an empty block, the state that its first transaction would have.
+  // As in geth: in an empty block, index 0 is the state that its first transaction would have.
   if (isOfTransaction && index >= count && !(index === 0 && count === 0))
     throw new RpcError(ErrorCode.serverError, `transaction index ${index} out of range for block ${hash}`)
 }
 
-/** Who checks a bill executes what was sold on the state of a block, which a witness proves. */
+/** Bills are checked on the state of a whole block, which a witness can prove. */
 function unlessSold(position: BlockPosition, { costs }: TimeLimits): void {
   if (costs?.isSold) throw refused(position, 'a position in a block is not sold: expected a whole block')
 }

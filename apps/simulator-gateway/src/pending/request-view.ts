@@ -4,29 +4,26 @@ import type { BlockParameter } from '@upfront/protocol'
 import type { PinnedBlock } from '@upfront/simulation'
 import { type AnswerState, answerStateToHeader } from './answer-state.js'
 
-/**
- * One request's look at the chain: whatever in it asks for `pending` stands on one and the same snapshot, and whatever asks for `latest` on one
- * and the same head.
- */
+/** One request's view of the chain: all its `pending` calls use the same snapshot, and all its `latest` calls the same head. */
 export class RequestView {
-  /** The head, once something in the request stood on it. */
+  /** The head, once a call of the request has used it. */
   head: Awaitable<PinnedBlock> | undefined
-  /** What parameters of the request mean that stand for one block while it may move: by the parameter itself. */
+  /** The block that each parameter was resolved to, for parameters that must keep their block while the head may move. */
   pinned: WeakMap<BlockParameter, PinnedBlock> | undefined
-  /** The request holds several calls: they stand on one head, whoever answers them. */
+  /** The request is a batch: all its calls use one head, whether answered here or by the node. */
   holdsSeveral = false
-  /** Sends what several calls ask of the node, once one of them does. */
+  /** Bundles the batch's calls to the node; created by the first of them. */
   together: CallQueue | undefined
-  /** `none` where `pending` was the canonical head when the request first asked. */
+  /** `none` if there was no block under construction when the request first asked. */
   snapshot: PreconfirmedSnapshot | 'none' | undefined
-  /** What the answer stands on; of a batch, its last call. */
+  /** The state of the answer; for a batch, of its last call. */
   answerState: AnswerState | undefined
-  /** Set where a call was passed on to the node as it came. */
+  /** Set if a call was passed to the node unchanged. */
   isOfNode = false
-  /** Set where a fork may be active that the chain's rules do not have. */
+  /** Set if a fork may be active that the chain's rules do not know. */
   rulesAreUncertain = false
 
-  /** Of `upfront-state`: `node` where the node alone knows; undefined where nothing in the request stands on a block. */
+  /** Value of `upfront-state`: `node` if only the node knows the state; undefined if no call depends on a block. */
   get header(): string | undefined {
     if (this.answerState === undefined) return this.isOfNode ? 'node' : undefined
     return answerStateToHeader(this.answerState) + (this.rulesAreUncertain ? '; rules=uncertain' : '')

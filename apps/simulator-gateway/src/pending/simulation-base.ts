@@ -3,21 +3,21 @@ import type { BlockHeader } from '@upfront/protocol'
 import type { OpeningBlock, PinnedState, TracedBlock } from '@upfront/simulation'
 import type { RequestCosts } from '../limits/free-budget.js'
 
-/** What a simulation stands on: a parent, the block under construction on it if there is one, and the state. */
+/** The state that a simulation runs on: parent block, block under construction if there is one, and pinned state. */
 export interface SimulationBase {
   base: BlockHeader
   opening?: OpeningBlock | undefined
-  /** The sealed block that the state is a moment of: that of `opening`. */
+  /** The sealed block that `state` is a position in; `opening` is its header. */
   inside?: BlockHeader | undefined
-  /** How many logs the transactions before it wrote. */
+  /** Number of logs of the transactions before the position. */
   earlierLogs?: number | undefined
   state: PinnedState
-  /** Of work on it: the request's own, save where this is a guess at the head that may turn out wrong. */
+  /** Cancels work on this base: the request's own signal, unless the base is a guess at the head. */
   cancellation: Cancellation
 }
 
 export interface TimeLimits extends Cancellation {
-  /** `performance.now()` at which reading ends. */
+  /** When reading ends, on the clock of `performance.now()`. */
   deadline: number
   readonly costs?: RequestCosts
 }

@@ -10,10 +10,10 @@ import type { SimulationBase, TimeLimits } from './simulation-base.js'
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 const START: BlockPosition = { kind: 'position', block: LATEST, transactionIndex: 0, place: 'outcome' }
-/** How often the work of a request that holds several calls is begun on a head that moves away. */
+/** How often a batch's work is started on a head that is then reorganised away. */
 const MOST_RUNS = 3
 
-/** Finds what a block parameter means for one request. */
+/** Resolves block parameters of a request. */
 @Injectable()
 export class SimulationBases {
   constructor(
@@ -23,7 +23,7 @@ export class SimulationBases {
   ) {}
 
   /**
-   * Does the work where the parameter says; anew where that block moved away meanwhile.
+   * Runs `work` on the state that the parameter names, again if that block is reorganised away while it runs.
    * @throws RpcError, what `work` throws, or the signal's reason
    */
   withBase<T>(
@@ -82,7 +82,7 @@ export class SimulationBases {
     return this.chain.resolver.onBlock(meant, limits, workOn, known)
   }
 
-  /** What a simulation on this sealed block would stand on at an earlier place; undefined where that is not held, or no other place. */
+  /** The base of the same simulation at an earlier place; undefined if that block is not kept, or the place is the same. */
   async inLastBlocks(
     { opening, state }: Pick<SimulationBase, 'opening' | 'state'>,
     { back, isMiddle }: Place,
@@ -106,22 +106,22 @@ export class SimulationBases {
     }
   }
 
-  /** What the parameter names where that is a block under construction. */
+  /** The block under construction, if the parameter names it. */
   snapshotFor(block: BlockParameter, view: RequestView): PreconfirmedSnapshot | undefined {
     return block.kind === 'tag' && block.tag === 'pending' && this.preconfirmed.enabled
       ? this.preconfirmed.snapshotFor(view)
       : undefined
   }
 
-  /** Whether the parameter, which names no block under construction, means the head. */
+  /** Whether a parameter that names no block under construction means the head. */
   isHead(block: BlockParameter): boolean {
     return block.kind === 'tag' && (block.tag === 'latest' || (block.tag === 'pending' && this.preconfirmed.enabled))
   }
 
   /**
-   * The sealed block that the parameter names, where reads of it are answered here: it was followed or, where the request holds several
-   * calls, it is the head. Undefined where the node is to answer.
-   * @throws or rejects with UpstreamError, or the signal's reason
+   * The sealed block that the parameter names, if reads of it are answered here: a followed block, or the head for a batch. Undefined if
+   * the node must answer.
+   * @throws UpstreamError or the signal's reason, as a rejection too
    */
   held(block: BlockParameter, view: RequestView, limits: CallLimits): Awaitable<PinnedBlock | undefined> {
     if (!this.chain.answersReads) return undefined
@@ -136,15 +136,15 @@ export class SimulationBases {
   }
 
   /**
-   * The head that all of the request stands on.
-   * @throws or rejects with UpstreamError, or the signal's reason
+   * The head that all calls of the request use.
+   * @throws UpstreamError or the signal's reason, as a rejection too
    */
   head(view: RequestView, limits: CallLimits): Awaitable<PinnedBlock> {
     view.head ??= this.chain.resolver.resolve(LATEST, limits)
     return view.head
   }
 
-  /** Notes that an answer stands on this sealed block. */
+  /** Records that the answer is based on this sealed block. */
   standsOn(pinned: PinnedBlock, view: RequestView): void {
     view.answerState = latestState(pinned, this.chain.recent.isCarried(pinned.header.hash))
   }

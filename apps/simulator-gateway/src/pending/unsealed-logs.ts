@@ -3,11 +3,11 @@ import type { Hash } from '@upfront/protocol'
 import { pendingLogs } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 
-/** A log of a block under construction, with the flashblock that brought it, or what became of it. */
+/** A log of a block under construction as it is sent: new, confirmed or removed. */
 export type UnsealedLog = ReturnType<typeof pendingLogs>[number] & {
   payloadId: string
   flashblock: number
-  /** The sealed block holds it; the other fields are as in that block. */
+  /** The log is in the sealed block; the other fields are those of the sealed block. */
   confirmed?: true
   removed: boolean
 }
@@ -17,15 +17,15 @@ interface Shown {
   logs: UnsealedLog[]
 }
 
-/** Sealed blocks whose confirmed logs are taken back should a reorganisation drop them. */
+/** Sealed blocks whose confirmed logs can still be removed by a reorganisation. */
 const MOST_SEALED = 64
 
 /**
- * Logs of blocks under construction: sent when a flashblock brings them, and again, each once, with `confirmed: true` when a block
- * that holds them is sealed, or with `removed: true` when they are gone. A reorganisation takes back confirmed ones, too.
+ * Logs of blocks under construction. Each is sent when its flashblock arrives, and once more: with `confirmed: true` when it is in the
+ * sealed block, or with `removed: true` when it is gone. A reorganisation removes confirmed logs too.
  */
 export class UnsealedLogs {
-  /** Sent and not yet settled, by block number. */
+  /** Sent logs that are neither confirmed nor removed, by block number. */
   readonly #shown = new Map<bigint, Shown>()
   readonly #confirmed = new LRUCache<Hash, UnsealedLog[]>({ max: MOST_SEALED })
   #sealed = -1n
@@ -35,7 +35,7 @@ export class UnsealedLogs {
     this.#send = send
   }
 
-  /** Those that wait to be confirmed or removed, in the order of their blocks. */
+  /** The logs that are neither confirmed nor removed yet, in block order. */
   current(): UnsealedLog[] {
     return [...this.#shown.values()].flatMap(({ logs }) => logs)
   }
@@ -43,14 +43,14 @@ export class UnsealedLogs {
   show({ blocks }: PreconfirmedSnapshot): void {
     for (const block of blocks) {
       const { number } = block.environment
-      // A sealed block was settled: a snapshot may still hold it for a moment.
+      // Already settled: a snapshot may still contain a block that has just been sealed.
       if (number <= this.#sealed) continue
       const shown = this.#shown.get(number)
       if (shown?.block !== block) this.#shown.set(number, { block, logs: this.#compared(block, shown) })
     }
   }
 
-  /** A block was sealed: its logs decide, whatever its hash. */
+  /** A block was sealed: its logs are compared by content, because its hash differs from that of the block under construction. */
   settle({ number, hash, logs }: AnnouncedBlock): void {
     if (number > this.#sealed) this.#sealed = number
     const sealed = new Map(logs.map(({ fields }) => [keyOf(fields), fields]))
@@ -68,7 +68,7 @@ export class UnsealedLogs {
     this.#confirmed.set(hash, confirmed)
   }
 
-  /** A reorganisation took a sealed block back. */
+  /** A reorganisation removed a sealed block. */
   unsettle({ number, hash }: AnnouncedBlock): void {
     if (this.#sealed >= number) this.#sealed = number - 1n
     for (const { confirmed: _, ...log } of this.#confirmed.get(hash)?.toReversed() ?? [])
@@ -76,7 +76,7 @@ export class UnsealedLogs {
     this.#confirmed.delete(hash)
   }
 
-  /** The logs that are shown from now on; sends what is new and takes back what is gone. */
+  /** The logs of `block`; sends the new ones and removes those that are gone. */
   #compared(block: PreconfirmedBlock, shown: Shown | undefined): UnsealedLog[] {
     const place = { payloadId: block.payloadId, flashblock: block.index }
     const all = pendingLogs(block)
@@ -98,12 +98,12 @@ export class UnsealedLogs {
   }
 }
 
-/** Whether a block only adds to what it was: its first receipts are the same objects. */
+/** Whether `block` only extends `before`: its first receipts are the same objects. */
 function continues({ receipts }: PreconfirmedBlock, before: PreconfirmedBlock): boolean {
   return before.receipts.every((receipt, index) => receipt === receipts[index])
 }
 
-/** The same transaction's log at the same place in its block: hashes of blocks under construction are not those of sealed ones. */
+/** Identifies a log by transaction, index and content: the block's hash changes when it is sealed. */
 function keyOf(log: object): string {
   const { transactionHash, logIndex, address, topics, data } = log as Record<string, unknown>
   return JSON.stringify([transactionHash, logIndex, address, topics, data])

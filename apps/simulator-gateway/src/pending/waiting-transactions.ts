@@ -9,20 +9,20 @@ interface Waiting {
 }
 
 const MOST_KEPT = 4_096
-/** Of all that are kept: one may hold as much as a node's pool takes. */
+/** Limit of all kept transactions together: a single one may be as large as a node's pool accepts. */
 const MOST_KEPT_BYTES = 64 * 1024 * 1024
-/** About what a call takes beside its input, an entry of its lists, and a place that it changes. */
+/** Approximate bytes of a call without its input, of a list entry, and of a place that it changes. */
 const CALL_BYTES = 1_024
 const ENTRY_BYTES = 256
 const CHANGE_BYTES = 512
-/** Of one transaction: more of what it changes is not looked for. */
+/** Further changes of a transaction are ignored. */
 const MOST_CHANGES = 128
-/** Such as leave the node's pool without being mined. */
+/** For transactions that leave the node's pool without being mined. */
 const TTL_MS = 10 * 60_000
-/** That are tried before one request's calls. */
+/** Most transactions tried before the calls of one request. */
 const MOST_TRIED = 8
 
-/** Transactions that wait at the node, by what they would change: those that were predicted, see `TruthScore`. */
+/** Pending transactions by the state that they would change: those that `TruthScore` has simulated. */
 @Injectable()
 export class WaitingTransactions {
   private readonly byPlace = new Map<string, Set<Hash>>()
@@ -34,11 +34,11 @@ export class WaitingTransactions {
     dispose: (waiting, hash) => this.forget(hash, waiting),
   })
 
-  /** @param changes what of the state it changes */
+  /** @param changes the state that it changes */
   add(hash: Hash, call: Call, changes: readonly ShownFact[]): void {
     const places = changes.slice(0, MOST_CHANGES).map(stateKey)
     this.kept.set(hash, { call, changes: places })
-    // It alone may be more than is kept.
+    // A single transaction may exceed the cache's limit.
     if (!this.kept.has(hash)) return
     for (const place of places) {
       const hashes = this.byPlace.get(place) ?? new Set()
@@ -46,12 +46,12 @@ export class WaitingTransactions {
     }
   }
 
-  /** It waits no longer. */
+  /** The transaction is no longer pending. */
   remove(hash: Hash): void {
     this.kept.delete(hash)
   }
 
-  /** Those that change any of these, the first that were seen. */
+  /** The transactions that change any of these places, at most `MOST_TRIED`. */
   changing(facts: readonly Pick<ShownFact, 'kind' | 'address' | 'slot'>[]): Call[] {
     const found = new Map<Hash, Call>()
     for (const fact of facts)

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 
-/** After so long without renewal another replica takes the lease. */
+/** Without renewal for this long, another replica can take the lease. */
 const LEASE_MS = 3_000
-/** How often it is renewed, or tried for. */
+/** How often it is renewed, or tried again. */
 const LEASE_TRY_MS = 1_000
 
 const TAKE = `local holder = redis.call('get', KEYS[1])
@@ -15,7 +15,7 @@ const GIVE_UP = `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del',
 /** `leads`: this replica has the lease. `follows`: another has it. `alone`: Redis can't be reached. */
 export type Role = 'leads' | 'follows' | 'alone'
 
-/** A lease in Redis that one of several replicas has at a time. Who was cut off learns of it at its next try. */
+/** A lease in Redis that one replica holds at a time. A replica that was cut off notices at its next try. */
 export class Lease {
   role: Role = 'alone'
   readonly #id = randomUUID()
@@ -25,7 +25,7 @@ export class Lease {
   readonly #key: string
   readonly #onRole: (role: Role) => void
 
-  /** @param onRole called whenever the role is another than before */
+  /** @param onRole called whenever the role changes */
   constructor(redis: Redis, key: string, onRole: (role: Role) => void) {
     this.#redis = redis
     this.#key = key

@@ -4,8 +4,8 @@ const MOST_TIMEOUTS = 3
 const ALONE_MS = 5_000
 
 /**
- * Says when Redis is not worth asking: after three time-outs in a row for some seconds, so that no request waits for one that hangs. Then
- * one request tries it again.
+ * Stops using Redis for some seconds after three time-outs in a row, so that requests don't wait for a hanging server; then one request
+ * tries it again.
  */
 export class RedisHealth {
   #timeouts = 0
@@ -36,7 +36,7 @@ export class RedisHealth {
   }
 
   failed(error: unknown): void {
-    // One that is gone fails at once.
+    // Only time-outs count: if Redis is down, commands fail at once.
     if (!(error instanceof Error && /timed out/.test(error.message))) return
     this.#timeouts += 1
     if (this.#timeouts !== MOST_TIMEOUTS) return

@@ -2,25 +2,25 @@ import type { Relay, RelayListener, RelayMember } from '@upfront/chain'
 import type { Redis } from 'ioredis'
 import { Lease, type Role } from './lease.js'
 
-/** Messages kept for readers that are a little behind. */
+/** Messages kept for readers that lag a little. */
 const MOST_KEPT = 64
 const KEPT_MS = 60_000
 const BLOCK_MS = 1_000
 const FIELD = 'message'
 
-/** Publishes through a Redis stream what the replica with the lease was told, and takes from there what another was. */
+/** Relays messages through a Redis stream: the replica with the lease publishes what it receives, the others read it. */
 export class RedisRelay implements Relay {
   #member: Member | undefined
   readonly #redis: Redis
   readonly #name: () => Promise<string>
 
-  /** @param name of what is relayed: replicas that relay the same of the same chain name it alike */
+  /** @param name key of the stream; equal for replicas that relay the same data of the same chain */
   constructor(redis: Redis, name: () => Promise<string>) {
     this.#redis = redis
     this.#name = name
   }
 
-  /** For `/health/ready`; absent while nothing is followed. */
+  /** For `/health/ready`; undefined while nothing is followed. */
   get role(): Role | undefined {
     return this.#member?.role
   }
@@ -80,7 +80,7 @@ class Member implements RelayMember {
     this.#onLeft()
   }
 
-  /** The name may have to be asked of the node: until it is there, this replica is alone. */
+  /** The name may need an answer of the node; until then this replica acts alone. */
   async #begin(name: () => Promise<string>): Promise<void> {
     try {
       this.#key = `upfront:${await name()}`
@@ -102,7 +102,7 @@ class Member implements RelayMember {
     this.#isReading = false
   }
 
-  /** On a connection of its own, as reading blocks it. */
+  /** Reads on its own connection, because blocking reads occupy it. */
   async #read(): Promise<void> {
     const reader = this.#redis.duplicate({
       commandTimeout: undefined as never,
@@ -125,7 +125,7 @@ class Member implements RelayMember {
         }
       }
     } catch {
-      // Redis is gone, or this replica's role is another now.
+      // Redis is down, or this replica's role has changed.
       if (this.#reader !== reader) return
       this.#stopReading()
       this.#listener.onChange()

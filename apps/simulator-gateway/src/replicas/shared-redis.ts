@@ -6,7 +6,7 @@ import type { Role } from './lease.js'
 import { RedisHealth } from './redis-health.js'
 import { RedisRelay } from './redis-relay.js'
 
-/** The Redis through which replicas share limits and what nodes announce, where there is one. */
+/** The Redis, if configured, through which replicas share limits and node announcements. */
 @Injectable()
 export class SharedRedis {
   readonly redis: Redis | undefined
@@ -18,14 +18,14 @@ export class SharedRedis {
     this.redis = url === undefined ? undefined : connectRedis(url, logger)
   }
 
-  /** For `/health/ready`: `local` while Redis can't be reached or does not answer; absent without one. */
+  /** For `/health/ready`: `local` while Redis is down or does not answer; undefined without Redis. */
   get status(): 'shared' | 'local' | undefined {
     if (this.redis === undefined) return undefined
     return this.redis.status === 'ready' && !this.health.isAlone ? 'shared' : 'local'
   }
 
   /**
-   * The relay of what nodes announce of a chain; undefined where there is no Redis.
+   * The relay of a chain's announcements; undefined without Redis.
    * @param what such as `heads`
    */
   relay(what: string, chainId: () => Promise<bigint>): RedisRelay | undefined {
@@ -35,13 +35,13 @@ export class SharedRedis {
     return relay
   }
 
-  /** For `/health/ready`; absent while that is not followed. */
+  /** For `/health/ready`; undefined while `what` is not followed. */
   role(what: string): Role | undefined {
     return this.relays.get(what)?.role
   }
 
   close(): void {
-    // Behind what was sent last, such as giving up a lease.
+    // `quit` waits for commands already sent, such as giving up a lease.
     this.redis?.quit().catch(() => this.redis?.disconnect())
   }
 }
@@ -49,7 +49,7 @@ export class SharedRedis {
 const RETRY_MOST_MS = 2_000
 const COMMAND_TIMEOUT_MS = 250
 
-/** A connection to Redis or Valkey that comes back by itself, and fails at once while it is gone: nobody waits for it. */
+/** A connection to Redis or Valkey that reconnects on its own. While it is down, commands fail at once and nothing waits. */
 export function connectRedis(url: string, logger: Logger): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,

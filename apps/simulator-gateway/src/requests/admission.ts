@@ -8,12 +8,12 @@ import { freeLimits, paidLimits } from '../simulate/simulation-context.js'
 import type { Budget, Request } from './request.js'
 import { RequestContext } from './request-context.js'
 
-/** Lets requests in, each in its turn and within its time: the one way from every entrance to work. */
+/** Admits requests from every entrance: each has to wait for its turn and ends in time. */
 @Injectable()
 export class Admission {
-  /** Of a request that is free. */
+  /** Budget of a free request. */
   readonly free: Budget
-  /** Of one that is paid for. */
+  /** Budget of a paid request. */
   readonly paid: Budget
 
   constructor(
@@ -27,13 +27,12 @@ export class Admission {
   }
 
   /**
-   * Has the work done once it is the request's turn, before this returns where nothing has to be waited for. Who pays takes turns with
-   * others that pay, before all that do not.
-   * @throws or rejects with Overloaded, RateLimited, ClientGone, what `work` throws
+   * Runs the work once it is the request's turn, synchronously if there is room now. Paid requests are served before free ones.
+   * @throws Overloaded, RateLimited, ClientGone or what `work` throws, as a rejection too
    */
   admit<T>(request: Request, work: (context: RequestContext) => Awaitable<T>): Awaitable<T> {
     const { payer, caller, connection, length, budget } = request
-    // What is paid for is never refused for its number; work that a payer had done and that ended in errors is bounded as free work is.
+    // Paid requests have no rate limit, but a payer's failed simulations are limited like free work.
     if (payer !== undefined) this.counted.refuseSpent(payerAsCaller(payer, this.counted))
     const client =
       payer === undefined ? { name: clientOf(caller), pays: false } : { name: payer.toLowerCase(), pays: true }

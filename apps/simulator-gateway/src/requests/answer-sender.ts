@@ -10,15 +10,15 @@ import { STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
 import type { RpcAnswer } from './rpc-method.js'
 
-/** Sends answers: long ones count as memory until they are read, within a time, and leave in slices. */
+/** Sends answers. Long ones count as memory until they are read, must be read in time, and are sent in slices. */
 @Injectable()
 export class AnswerSender {
   constructor(private readonly memory: Memory) {}
 
   /**
-   * By Fastify, with a header that names the state that the answer is based on.
-   * @param isHeld what is written is kept until it is paid for, and sent in slices then
-   * @throws Overloaded where it is long and memory is short
+   * Sends an answer through Fastify, with the header that names its state.
+   * @param isHeld the answer is buffered until it is paid for, and sliced when it is sent
+   * @throws Overloaded if it is long and memory is short
    */
   send(
     reply: FastifyReply,
@@ -49,8 +49,8 @@ export class AnswerSender {
   }
 
   /**
-   * Counts an answer, if it is long, and ends the connection of a client that does not read it in time.
-   * @returns what to call once it is sent, or its client has gone
+   * Counts a long answer, and closes the connection if the client does not read it in time.
+   * @returns a function to call once it is sent or its client has gone
    * @throws Overloaded
    */
   hold(bytes: number, connection: Writable): (() => void) | undefined {
@@ -64,7 +64,7 @@ export class AnswerSender {
   }
 }
 
-/** Characters or bytes of an answer. */
+/** Length of an answer: characters of strings, bytes of buffers. */
 export function lengthOf(body: readonly JsonText[]): number {
   let length = 0
   for (const part of body) length += part.length
@@ -72,8 +72,8 @@ export function lengthOf(body: readonly JsonText[]): number {
 }
 
 /**
- * Ends a connection whose client does not read its answer in time: what is not read is held in memory.
- * @returns what to call once the answer is sent, or its client has gone
+ * Closes a connection whose client does not read its answer in time: unread answers take memory.
+ * @returns a function to call once the answer is sent or its client has gone
  */
 export function endUnlessRead(connection: Writable, timeoutMs: number): () => void {
   const timer = setTimeout(() => connection.destroy(), timeoutMs)

@@ -17,7 +17,7 @@ interface RequestTurn {
   record: RecordTurn
 }
 
-/** A request that has its turn: what work on it may know and take. */
+/** An admitted request: its budget, its signal, and the accounts that it is charged to. */
 export class RequestContext implements RpcContext {
   readonly deadline: number
   readonly requestId: string
@@ -29,7 +29,7 @@ export class RequestContext implements RpcContext {
   readonly isLarge: boolean
   readonly isSold: boolean
   readonly simulated: RpcContext['simulated']
-  /** What serves calls of the request instead of the methods alone. */
+  /** Serves calls in place of their methods, if set. */
   serve: RpcContext['serve']
   readonly #request: Request
   readonly #turn: RequestTurn
@@ -61,14 +61,14 @@ export class RequestContext implements RpcContext {
     return this.#turn.lifetime.signal
   }
 
-  /** For a call of this request that is free though the request is paid for, and counts as any that is free. */
+  /** The context of a free call in a paid request; it counts towards the free budget. */
   async freely(budget: Budget): Promise<RequestContext> {
     const request = { ...this.#request, payer: undefined, budget }
     await this.#free.take(request.caller)
     return new RequestContext(request, this.#turn, this.#free, this.view)
   }
 
-  /** For a call of this request that shows a simulation in another shape. */
+  /** The context of a call that presents a simulation in another format. */
   telling(simulated: NonNullable<RpcContext['simulated']>): RequestContext {
     return new RequestContext(this.#request, this.#turn, this.#free, this.view, simulated)
   }
@@ -97,14 +97,14 @@ export class RequestContext implements RpcContext {
     if (!this.isSold) this.#free.spend(this.#request.caller, cost)
   }
 
-  /** Towards what is free of who asked; of a payer too, whose next request is refused once that is spent. */
+  /** Counts work towards the caller's free budget, and the payer's: once that is spent, the payer's next request is refused. */
   spendInVain(cost: Cost): void {
     const { caller, payer } = this.#request
     this.#free.spend(caller, cost)
     if (payer !== undefined) this.#free.spend(payerAsCaller(payer, this.#free), cost)
   }
 
-  /** Gives back what was reserved: the answer is made. */
+  /** Gives back reserved memory once the answer is complete. */
   release(): void {
     this.#turn.lifetime.release()
   }

@@ -7,33 +7,33 @@ import { refused } from '../limits/refused.js'
 import type { RequestLimits } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 
-/** What a request may use. */
+/** The limits of a request. */
 export interface Budget {
-  /** From its turn to its answer. */
+  /** Milliseconds from the request's arrival to its answer. */
   timeoutMs: number
-  /** Of each call in it. */
+  /** Limits of each call. */
   limits: RequestLimits
 }
 
-/** A request, as every entrance makes it: by HTTP, over WebSocket, by MCP, free or paid. */
+/** A request from any entrance: HTTP, WebSocket or MCP, free or paid. */
 export interface Request {
-  /** For the log. */
+  /** ID for the log. */
   id: string
-  /** Whose free budget it counts towards. */
+  /** The caller whose free budget it counts towards. */
   caller: Caller
-  /** Who has signed a payment for it; absent where it is free. */
+  /** The account that signed a payment for it; absent if it is free. */
   payer?: string | undefined
   dialect: Dialect
-  /** Closes when nobody waits for the answer any more. */
+  /** Closes when the client no longer waits for the answer. */
   connection: Writable
-  /** Of its body. */
+  /** Length of the body in bytes. */
   length: number
   budget: Budget
-  /** Where it came over a connection that takes notifications. */
+  /** Set if the connection can receive notifications. */
   subscriber?: Subscriber | undefined
 }
 
-/** Of a request that came by Fastify. */
+/** The request behind a Fastify request. */
 export function requestOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -42,11 +42,11 @@ export function requestOf(
   return { id: request.id, caller: callerOf(request), connection: reply.raw, ...rest }
 }
 
-/** Where everything is in geth's shapes, whatever `DIALECT` says: for clients that decode answers by type. */
+/** The path under which all answers have geth's format, whatever `DIALECT` is: for clients that decode answers by type. */
 export const ETHEREUM_PATH = 'ethereum'
 
 /**
- * `ethereum` under `/ethereum`; else the `dialect` query parameter, or `fallback` where there is none.
+ * `ethereum` under `/ethereum`; otherwise the query parameter `dialect`, by default `fallback`.
  * @throws RpcError -32600 (HTTP 400)
  */
 export function dialectOf({ url, query }: { url: string; query: unknown }, fallback: Dialect): Dialect {

@@ -4,7 +4,7 @@ import type { Simulation, SimulationAnswer } from '@upfront/simulation'
 import type { SimulationContext } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 
-/** An `upfront_simulate` that another method asked for. */
+/** An `upfront_simulate` that another method presents. */
 export interface ShownSimulation {
   params: unknown[]
   answer: SimulationAnswer
@@ -12,30 +12,30 @@ export interface ShownSimulation {
   inspection: Inspection | undefined
 }
 
-/** What a method may know of the request that called it. */
+/** The request's context, as a method sees it. */
 export interface RpcContext extends SimulationContext {
-  /** For the log. */
+  /** ID for the log. */
   requestId: string
-  /** Who asks: see `clientOf`. */
+  /** The client, as returned by `clientOf`. */
   readonly client: string
-  /** Is told of the simulation that a method shows in another shape, before it shows it. */
+  /** Receives the simulation that a method presents in another format, before the method presents it. */
   readonly simulated?: ((shown: ShownSimulation) => Awaitable<void>) | undefined
-  /** The same request, its answers in this dialect's words. */
+  /** The same request with answers in `dialect`. */
   inDialect(dialect: Dialect): SimulationContext
-  /** Serves a call in the place of its method, where the request as a whole decides how. */
+  /** Serves a call in place of its method, if set. */
   serve?: ((name: string, method: RpcMethod, params: unknown) => Awaitable<RpcResult>) | undefined
-  /** Where the request came over a connection that takes notifications. */
+  /** Set if the connection can receive notifications. */
   subscriber?: Subscriber | undefined
-  /** Called with the number of calls in a batch before the first of them is served. */
+  /** Called with the number of calls of a batch before the first is served. */
   admit?(calls: number): Promise<void>
-  /** Takes memory for an answer that waits for others. @throws Overloaded where there is none */
+  /** Counts memory of an answer that waits for others. @throws Overloaded if there is none */
   keep?(bytes: number): void
 }
 
-/** What stands beside a result, by name: charge, receipt, witness. */
+/** Fields next to a result, by name: charge, receipt, witness. */
 export type Beside = Readonly<Record<string, JsonText>>
 
-/** The fields, each with a comma before it. */
+/** The fields as JSON, each preceded by a comma. */
 export function besideJson(beside: Beside): JsonText[] {
   return Object.entries(beside).flatMap(([name, json]) => [`,"${name}":`, json])
 }
@@ -43,14 +43,14 @@ export function besideJson(beside: Beside): JsonText[] {
 /** The answer to a body. */
 export interface RpcAnswer {
   status: number
-  /** JSON, in parts that are to be sent one after another; absent where the request held nothing but notifications. */
+  /** JSON in parts, to be sent in order; absent if the request held only notifications. */
   body?: readonly JsonText[]
 }
 
-/** JSON of a result; of a call that is paid for, also of what stands beside it: the charge, by name. */
+/** A result as JSON; for a paid call, with the fields next to it. */
 export type RpcResult = Json | BilledResult
 
-/** A long one in parts. */
+/** In parts if it is long. */
 type Json = JsonText | JsonText[]
 
 interface BilledResult {
@@ -68,5 +68,5 @@ export function isBilled(result: RpcResult): result is BilledResult {
  */
 export type RpcMethod = (params: unknown, context: RpcContext) => Awaitable<RpcResult>
 
-/** Injection token of the methods served at `POST /`: `ReadonlyMap<string, RpcMethod>`. */
+/** Injection token of the methods of `POST /`: `ReadonlyMap<string, RpcMethod>`. */
 export const RPC_METHODS = Symbol('RPC_METHODS')

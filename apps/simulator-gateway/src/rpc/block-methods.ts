@@ -21,10 +21,10 @@ import {
   timeOf,
 } from './reading.js'
 
-/** JSON of what a block holds; undefined where only the node can tell. */
+/** JSON of a block's contents; undefined if only the node knows them. */
 type Shown = string | undefined
 
-/** What a method shows of a block: one under construction, and one that was followed. */
+/** How a method presents a block: under construction, and followed. */
 interface BlockMethod {
   ofUnsealed(block: PendingBlock, params: unknown[]): unknown
   ofSealed(block: FollowedBlock, params: unknown[], context: RpcContext): Shown | Promise<Shown>
@@ -38,8 +38,8 @@ const BY_NUMBER_OR_HASH = [
 ] as const
 
 /**
- * The methods of `passed` that show blocks, their transactions and receipts. Those of blocks that were followed, or are under construction,
- * are answered here, in the node's own words where it has sealed the block; all others by the node.
+ * The methods of `passed` that return blocks, transactions and receipts. Blocks that were followed or are under construction are answered
+ * here, sealed ones with the node's own JSON; all others by the node.
  */
 export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases, chain, preconfirmed } = reading
@@ -142,13 +142,13 @@ function hashOf(params: unknown): Hash | undefined {
   return Array.isArray(params) && typeof params[0] === 'string' ? (params[0].toLowerCase() as Hash) : undefined
 }
 
-/** Whether transactions are wanted whole has to be said, as of geth. @throws DecodeError */
+/** Like geth, requires the flag for full transactions. @throws DecodeError */
 function requireBoolean(params: unknown[], at: number): void {
   if (params[at] == null) throw new DecodeError(undefined, `missing value for required argument ${at}`)
   if (typeof params[at] !== 'boolean') throw new DecodeError(undefined, `params[${at}]: expected true or false`)
 }
 
-/** @throws DecodeError where the second parameter is no index */
+/** @throws DecodeError if the second parameter is not an index */
 function indexOf(params: unknown[]): bigint {
   return decodeQuantity(params[1], 64, undefined, 'params[1]')
 }

@@ -34,7 +34,7 @@ import { spending, type Taken } from '../simulate/spending.js'
 import { decoding, timeOf } from './reading.js'
 import { TRACING, traceJson, traceLimits } from './trace-answer.js'
 
-/** What blocks are traced with. */
+/** Dependencies of the trace methods. */
 interface BlockTracing {
   positions: Positions
   bases: SimulationBases
@@ -43,13 +43,13 @@ interface BlockTracing {
   driver: Driver
 }
 
-/** The traces of a block together have at most so many bytes of JSON. */
+/** Limit of all traces of a block together, in bytes of JSON. */
 const MOST_BLOCK_BYTES = 16 * 1024 * 1024
-/** What is reserved for each byte of them. */
+/** Bytes reserved per byte of traces. */
 const COPIES = 3
 const TRANSACTION_BYTES = 8 * 1024 * 1024
 
-/** Methods that trace the transactions of sealed blocks as their blocks ran them. */
+/** `debug_traceTransaction` and `debug_traceBlockBy…`: trace transactions of sealed blocks at their positions. */
 export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] {
   const { positions, bases } = tracing
   const open = async (header: BlockHeader, context: RpcContext) => {
@@ -78,7 +78,7 @@ export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] 
   ]
 }
 
-/** A transaction of the block, traced on the state at its position. @returns JSON in parts */
+/** Traces a transaction on the state at its position. @returns JSON in parts */
 async function trace(
   opened: OpenedBlock,
   index: number,
@@ -93,7 +93,7 @@ async function trace(
   const sealed = transactions[index]
   if (sealed === undefined)
     throw new RpcError(ErrorCode.serverError, `transaction index ${index} out of range for block ${header.hash}`)
-  // The transaction itself too: that says who sent it, and what its trace has to come to.
+  // Executes the transaction itself too: its sender and its expected gas come from there.
   await positions.after(opened, index + 1, time)
   const state = await positions.after(opened, index, time)
   const [executed, receipt] = [prefix.transactions[index]!, prefix.receipts[index]!]
@@ -122,7 +122,7 @@ async function trace(
   }
 }
 
-/** Each transaction of the block. @returns JSON in parts */
+/** Traces every transaction of the block. @returns JSON in parts */
 async function traceAll(
   opened: OpenedBlock,
   tracer: Tracer,
@@ -133,14 +133,14 @@ async function traceAll(
   return spending(context.limits, context, async (taken) => {
     const traces: JsonText[] = []
     let bytes = 0
-    /** The next is taken to be about as long: it would be run twice for less. */
+    /** Expected length of the next trace: a trace longer than expected is run twice. */
     let expected = 0
     const turn = new Turn()
     for (const [index, { hash }] of opened.transactions.entries()) {
       await turn.pass()
       context.signal.throwIfAborted()
       const result = await trace(opened, index, tracer, tracing, context, taken, expected)
-      // As bytes: strings that live as long as this would be given back by V8 only once they are several hundred megabytes.
+      // Kept as bytes: V8 frees strings that live this long only after several hundred megabytes have piled up.
       const json = result.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
       traces.push(`${index === 0 ? '[' : ','}{"txHash":"${hash}","result":`, ...json, '}')
       bytes += lengthOf(json)
@@ -152,7 +152,7 @@ async function traceAll(
   })
 }
 
-/** @throws RpcError as geth words it, where there is no such block */
+/** @throws RpcError with geth's message if there is no such block */
 async function headerOf(parameter: BlockParameter, { chain }: BlockTracing, context: RpcContext): Promise<BlockHeader> {
   try {
     return (await chain.resolver.resolve(parameter, timeOf(context))).header
@@ -164,7 +164,7 @@ async function headerOf(parameter: BlockParameter, { chain }: BlockTracing, cont
   }
 }
 
-/** Where a transaction is sealed. @throws RpcError as geth words it, where it is in no block */
+/** The block and index of a transaction. @throws RpcError with geth's message if it is in no block */
 async function find(
   hash: Hash,
   tracing: BlockTracing,
@@ -185,7 +185,7 @@ async function find(
   return { header: await headerOf(parameter, tracing, context), index }
 }
 
-/** Undefined where no block has it yet. */
+/** Undefined if the transaction is in no block yet. */
 function placeFromRpc(transaction: unknown): { blockHash: Hash; index: number } | undefined {
   if (transaction === null) return undefined
   if (typeof transaction !== 'object') throw malformed('a transaction', transaction)

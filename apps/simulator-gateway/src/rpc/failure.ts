@@ -3,7 +3,7 @@ import { ErrorCode, RpcError, type RpcFailure, type RpcId } from '@upfront/proto
 import { ChainMismatch } from '@upfront/simulation'
 import { ClientGone } from '../limits/refused.js'
 
-/** What a client is told about an error: its message if it is meant for clients, else nothing of it. */
+/** An error as the client sees it: its message if it is meant for clients, otherwise `internal error`. */
 export interface Failure {
   error: RpcFailure['error']
   httpStatus: number
@@ -34,7 +34,7 @@ const OUTCOMES: ReadonlyMap<number, string> = new Map([
   [-38026, 'limit_exceeded'],
 ])
 
-/** How a call ended, for metrics. @param thrown what the failure was made of */
+/** The outcome of a call, for metrics. @param thrown the error behind the failure */
 export function outcomeOf({ error, httpStatus }: Failure, thrown: unknown): string {
   if (thrown instanceof ClientGone) return 'client_gone'
   if (httpStatus === 502 || httpStatus === 504) return 'upstream_failed'

@@ -8,15 +8,15 @@ import { blockNumberParameter, decoding, headersTo, Overriding, onHeadOf, type R
 import { suggestTip } from './suggest-tip.js'
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
-/** Of `eth_feeHistory` with rewards, for which every receipt is looked at. */
+/** For `eth_feeHistory` with rewards, which needs every receipt. */
 const MOST_REWARDED_BLOCKS = 24
 const MOST_PERCENTILES = 100
-/** Heads whose prices the node was asked for. */
+/** Heads for which the node's prices are kept. */
 const MOST_ASKED = 8
 
 /**
- * The methods of `passed` that tell of fees: computed from the blocks that are held as geth does, where the chain is Ethereum's and the blocks
- * say enough. Else the node is asked; for a price once a head.
+ * The fee methods of `passed`: computed like geth's from held blocks, if the chain is Ethereum's and the blocks suffice. Otherwise the node
+ * is asked, for prices once per head.
  */
 export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases, chain, client } = reading
@@ -33,7 +33,7 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
       const { hash } = head.header
       let answer = asked.get(hash)
       if (answer === undefined) {
-        // For all who ask: not tied to one request.
+        // Shared by all callers, so not tied to one request's signal.
         answer = passThrough(client, name, [], {})
         answer.catch(() => asked.delete(hash))
         asked.set(hash, answer)
@@ -61,7 +61,7 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
   return overriding.methods
 }
 
-/** Undefined where the node is to answer. */
+/** Undefined if the node must answer. */
 async function feeHistory(reading: Reading, params: unknown[], context: RpcContext) {
   const { bases, chain } = reading
   const [wanted, , given] = params
@@ -80,7 +80,7 @@ async function feeHistory(reading: Reading, params: unknown[], context: RpcConte
   return presentFeeHistory(headers, rules, percentiles, tips)
 }
 
-/** As geth takes them: ascending, from 0 to 100. Undefined for what it refuses. */
+/** Percentiles as geth accepts them: ascending, from 0 to 100. Undefined if geth refuses them. */
 function percentilesOf(value: unknown): number[] | undefined {
   if (!Array.isArray(value) || value.length > MOST_PERCENTILES) return undefined
   const isInOrder = value.every(

@@ -8,17 +8,17 @@ import { listOf } from './reading.js'
 
 export interface FilterSources {
   blocks: AnnouncedBlocks
-  /** Whether the head is followed at all. */
+  /** Whether the head is followed. */
   follows: boolean
-  /** WebSocket URLs of the nodes, which alone know transactions that wait. */
+  /** WebSocket URLs of nodes: only they know pending transactions. */
   nodeUrls: readonly string[]
-  /** `eth_getLogs`, where it is served. */
+  /** `eth_getLogs`, if it is served. */
   getLogs: RpcMethod | undefined
 }
 
 /**
- * `eth_newFilter`, `eth_newBlockFilter`, `eth_newPendingTransactionFilter` where a node can be subscribed to, and what asks for their changes: as
- * geth has them, on the same stream of blocks as subscriptions.
+ * `eth_newFilter`, `eth_newBlockFilter`, `eth_newPendingTransactionFilter` (if nodes have WebSocket URLs) and the methods that poll them.
+ * They behave like geth's, on the same stream of blocks as subscriptions.
  */
 export function filterMethods({ blocks, follows, nodeUrls, getLogs }: FilterSources): Map<string, RpcMethod> {
   const filters = new Filters()
@@ -77,7 +77,7 @@ export function filterMethods({ blocks, follows, nodeUrls, getLogs }: FilterSour
   return new Map(methods)
 }
 
-/** @throws RpcError where there is no first parameter */
+/** @throws RpcError if the first parameter is missing */
 function required(params: unknown): unknown {
   const [first] = listOf(params)
   if (first == null) throw new RpcError(ErrorCode.invalidParams, 'missing value for required argument 0')

@@ -18,8 +18,8 @@ import { decoding, headersTo, Overriding, type Reading, timeOf } from './reading
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 
 /**
- * `eth_getLogs`, where `passed` has it: of blocks that are kept here, and of those under construction. What lies further back the node answers;
- * a range from there to `pending` is put together.
+ * `eth_getLogs`, if `passed` has it. Kept blocks and blocks under construction are answered here, older ones by the node; a range from
+ * older blocks to `pending` is put together from both.
  */
 export function logMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases, preconfirmed } = reading
@@ -66,7 +66,7 @@ interface Range {
   to: BlockParameter
 }
 
-/** JSON of the logs of sealed blocks: from here where all of them are kept, else from the node. */
+/** The logs of sealed blocks as JSON: from here if all of them are kept, otherwise from the node. */
 async function sealed(
   reading: Reading,
   { from, to }: Range,
@@ -93,7 +93,7 @@ async function sealed(
   return listed(await matching(reading, headers, filter, context), context)
 }
 
-/** The headers of a range, oldest first; undefined where they are not all kept. */
+/** The headers of a range, oldest first; undefined if any is not kept. */
 async function keptBetween(
   reading: Reading,
   from: BlockParameter,
@@ -121,7 +121,7 @@ async function matching(
   return found.flatMap((all) => all.filter((log) => logMatches(log, filter)).map(({ json }) => json))
 }
 
-/** @throws RpcError -32005 */
+/** @throws RpcError -32005 if they are too long */
 function listed(logs: readonly string[], { limits }: RpcContext): string {
   const length = logs.reduce((sum, log) => sum + log.length + 1, 2)
   if (length > limits.answerBytes)
@@ -141,7 +141,7 @@ function isUnsealed({ bases }: Reading, block: BlockParameter, { view }: RpcCont
   return bases.snapshotFor(block, view) !== undefined
 }
 
-/** The blocks under construction from the first that is meant; `pending` is the newest alone. */
+/** The blocks under construction from `from` on; `pending` is only the newest. */
 function unsealedFrom(from: BlockParameter, { blocks }: PreconfirmedSnapshot): readonly PendingBlock[] {
   if (from.kind === 'tag') return from.tag === 'pending' ? blocks.slice(-1) : blocks
   return from.kind === 'number' ? blocks.filter(({ environment }) => environment.number >= from.number) : blocks
@@ -161,7 +161,7 @@ function shown(block: BlockParameter): string {
   return block.kind === 'tag' ? block.tag : block.hash
 }
 
-/** In geth's words. */
+/** geth's error. */
 function invalidRange(): RpcError {
   return new RpcError(ErrorCode.invalidParams, 'invalid block range params')
 }

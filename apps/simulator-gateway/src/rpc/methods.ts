@@ -24,7 +24,7 @@ import { subscriptionMethods } from './subscription-methods.js'
 import { sweepMethod } from './sweep-method.js'
 import { traceMethods } from './trace-methods.js'
 
-/** What the methods are made of. */
+/** The dependencies of the methods. */
 @Injectable()
 export class MethodSources {
   constructor(
@@ -40,7 +40,7 @@ export class MethodSources {
   ) {}
 }
 
-/** Everything that `POST /` serves, by name. What is not in here is -32601. */
+/** All methods of `POST /`, by name. Other names are refused with -32601. */
 export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMethod> {
   const { environment, simulator, client, bases, positions, chain, driver, choice, preconfirmed } = sources
   const methods = new Map<string, RpcMethod>()
@@ -90,7 +90,7 @@ export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMetho
   return methods
 }
 
-/** What a batch asks of the node goes in one trip, save for what may be long. */
+/** A batch's short reads of the node are sent in one request. */
 function senderOf(client: UpstreamClient, name: string, context: RpcContext): Pick<UpstreamClient, 'call'> {
   const { view } = context
   if (!view.holdsSeveral || !SHORT_READS.has(name)) return client

@@ -18,7 +18,7 @@ import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { ReadDeadline } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
 
-/** What reads of the chain are answered with. */
+/** Dependencies of the reading methods. */
 export interface Reading {
   bases: SimulationBases
   chain: Chain
@@ -26,14 +26,14 @@ export interface Reading {
   driver: Driver
   simulator: Simulator
   client: UpstreamClient
-  /** Transactions are sent through this gateway: the node's pool may know more of a sender than the state. */
+  /** Transactions are sent through this gateway: the node's pool may know a higher nonce than the state. */
   sends: boolean
 }
 
 /**
- * Where the parameter at this place means the head and the request holds several calls, the call as it is passed on: on the head that the others
- * stand on. Any other call as it is.
- * @throws DecodeError; or as `SimulationBases.head`
+ * Replaces the block parameter at `at` by the number of the request's head, if it means the head and the request is a batch or names
+ * `pending`. Otherwise returns the parameters unchanged.
+ * @throws DecodeError; or like `SimulationBases.head`
  */
 export async function onHeadOf(
   { bases }: Reading,
@@ -49,17 +49,17 @@ export async function onHeadOf(
   return params.with(at, toQuantity(head.header.number))
 }
 
-/** The parameters with `latest` where the block at this place is left out. */
+/** The parameters with `latest` as the block parameter if it is absent. */
 export function orLatest(params: unknown[], at: number): unknown[] {
   return params[at] == null ? [...params.slice(0, at), 'latest', ...params.slice(at + 1)] : params
 }
 
-/** A number or a tag alone. @throws DecodeError with the place */
+/** A number or tag. @throws DecodeError with the place */
 export function blockNumberParameter(params: unknown[], at: number): BlockParameter {
   return decodeBlockNumber(params[at], new Place(undefined, `params[${at}]`))
 }
 
-/** A hash alone. @throws DecodeError with the place */
+/** A hash. @throws DecodeError with the place */
 export function blockHashParameter(params: unknown[], at: number): BlockParameter {
   return { kind: 'hash', hash: decodeBytes32(params[at], undefined, `params[${at}]`), requireCanonical: false }
 }
@@ -69,18 +69,18 @@ export function blockParameter(params: unknown[], at: number): BlockParameter {
   return decodeBlockParameter(params[at], new Place(undefined, `params[${at}]`))
 }
 
-/** As `blockParameter`, or a position in a block. */
+/** Like `blockParameter`, or a position in a block. */
 export function stateParameter(params: unknown[], at: number): StateParameter {
   return decodeStateParameter(params[at], new Place(undefined, `params[${at}]`))
 }
 
-/** @throws DecodeError where they are no list */
+/** @throws DecodeError if they are not a list */
 export function listOf(params: unknown): unknown[] {
   if (!Array.isArray(params)) throw new DecodeError(undefined, 'params: expected an array')
   return params
 }
 
-/** The methods that answer in the place of some of `passed`, each made of the one that it stands for. */
+/** Methods that override some of `passed`, each with access to the method it overrides. */
 export class Overriding {
   readonly methods = new Map<string, RpcMethod>()
   readonly #passed: ReadonlyMap<string, RpcMethod>
@@ -89,14 +89,14 @@ export class Overriding {
     this.#passed = passed
   }
 
-  /** Nothing where `passed` has no method of this name. */
+  /** Does nothing if `passed` has no method of this name. */
   serve(name: string, method: (pass: RpcMethod) => RpcMethod): void {
     const pass = this.#passed.get(name)
     if (pass !== undefined) this.methods.set(name, method(pass))
   }
 }
 
-/** The headers from the first down to `newest`, oldest first; undefined where they are not all kept. @param isFirst whether it is the first */
+/** Headers up to `newest`, oldest first; undefined if any is not kept. @param isFirst whether the header is where they begin */
 export function headersTo(
   { chain }: Reading,
   newest: BlockHeader,
@@ -111,15 +111,15 @@ export function headersTo(
   return headers
 }
 
-/** A method whose parameters are a list. */
+/** A method that takes its parameters as a list. */
 export type ListMethod = (params: unknown[], context: RpcContext) => ReturnType<RpcMethod>
 
-/** As `RpcMethod`: parameters that are no list are a DecodeError. */
+/** As an `RpcMethod`: throws DecodeError if the parameters are not a list. */
 export function decoding(method: ListMethod): RpcMethod {
   return async (params, context) => method(listOf(params), context)
 }
 
-/** The part of a request's time in which the node is asked. */
+/** The part of a request's time in which the node may be asked. */
 export function timeOf(context: RpcContext): ReadDeadline {
   return new ReadDeadline(context)
 }

@@ -8,7 +8,7 @@ import type { RequestContext } from '../requests/request-context.js'
 import type { RpcAnswer } from '../requests/rpc-method.js'
 import { RpcService } from './rpc.service.js'
 
-/** Serves JSON-RPC in its turn and within its time, however it was received. */
+/** Serves JSON-RPC from every entrance: each request in its turn and within its time. */
 @Injectable()
 export class RpcEndpoint {
   constructor(
@@ -17,9 +17,9 @@ export class RpcEndpoint {
   ) {}
 
   /**
-   * Serves a body, in UTF-8 where it is bytes. Calls `send` with the answer, before it returns where nothing has to be waited for.
-   * @param begin is given the context before the first call is served
-   * @throws or rejects with what refuses the request as a whole, and what `send` throws
+   * Serves a body (UTF-8 if it is bytes) and passes the answer to `send`, synchronously if there is nothing to wait for.
+   * @param begin receives the context before the first call is served
+   * @throws what refuses the request as a whole, or what `send` throws, as a rejection too
    */
   serve(
     request: Request,
@@ -39,8 +39,8 @@ export class RpcEndpoint {
 
   /**
    * Serves one call.
-   * @returns the answer, a response object of JSON-RPC with the id 1
-   * @throws or rejects with what refuses the request as a whole
+   * @returns the answer, a JSON-RPC response with id 1
+   * @throws what refuses the request as a whole, as a rejection too
    */
   async call(request: Request, method: string, params: unknown): Promise<{ answer: RpcAnswer; view: RequestView }> {
     return this.admission.admit(request, async (context) => {

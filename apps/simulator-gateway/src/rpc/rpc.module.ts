@@ -15,7 +15,7 @@ import { MethodSources, rpcMethods } from './methods.js'
 import { RpcEndpoint } from './rpc.endpoint.js'
 import { RpcService } from './rpc.service.js'
 
-/** JSON-RPC, and the limits that every request keeps to. */
+/** JSON-RPC, and the limits of all requests. */
 @Module({
   providers: [
     {

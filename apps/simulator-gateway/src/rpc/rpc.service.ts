@@ -29,15 +29,15 @@ import { failureBody, failureOf, outcomeOf } from './failure.js'
 import { SENDING_METHODS } from './sending-methods.js'
 import { SHORT_READS } from './short-reads.js'
 
-/** Characters of a method's name that an error shows. */
+/** Characters of a method's name shown in errors. */
 const SHOWN_NAME = 64
 
-/** Results of more characters are not copied into one string with what stands around them. */
+/** Longer results, in characters, are not copied into one string with their envelope. */
 const LONG = 16_384
 
 const NOTHING: RpcAnswer = { status: 204 }
 
-/** What is read of a JSON-RPC body. */
+/** Limits of a JSON-RPC body. */
 export function envelopeLimits({ LIMITS }: Environment): EnvelopeLimits {
   return { depth: 64, values: FIXED.jsonValues, batchLength: LIMITS.batchLength }
 }
@@ -58,8 +58,8 @@ export class RpcService {
   }
 
   /**
-   * Entries of a batch stand on one head. Short reads that follow one another are served together, so that what they ask of the node goes in one
-   * trip; all others one after another: a request is one unit of load, whatever it holds.
+   * All calls of a batch use one head. Consecutive short reads are served concurrently, so that their requests to the node go out together;
+   * all other calls are served one after another.
    */
   answer(body: string | Buffer, context: RpcContext): Awaitable<RpcAnswer> {
     if (context.isLarge) {
@@ -159,7 +159,7 @@ export class RpcService {
   }
 }
 
-/** Short reads that follow one another, or any other entry alone. */
+/** Groups consecutive short reads; every other entry is a group of its own. */
 function inGroups(entries: readonly EnvelopeEntry[]): EnvelopeEntry[][] {
   const groups: EnvelopeEntry[][] = []
   let isOpen = false

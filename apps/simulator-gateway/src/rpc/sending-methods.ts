@@ -4,15 +4,15 @@ import { keccak256 } from 'viem'
 import type { RpcMethod } from '../requests/rpc-method.js'
 import { decoding } from './reading.js'
 
-/** Served where `SENDING=on`. The second answers with the receipt (EIP-7966). */
+/** Served if `SENDING=on`. The second returns the receipt (EIP-7966). */
 export const SENDING_METHODS = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']
 
-/** What a node says of a transaction that it has already. */
+/** Nodes' errors for a transaction that they already have. */
 const KNOWN = /already known|known transaction|already imported|already exists/i
 
 /**
- * Pass signed transactions on to the node, each in one attempt. Where the answer is lost the transaction may have been sent: the error
- * gives its hash, by which it can be looked up, and sending the same bytes again is harmless.
+ * Forward signed transactions to the node, in one attempt. If the answer is lost, the transaction may have been sent: the error has its
+ * hash for look-up, and sending the same bytes again is safe.
  */
 export function sendingMethods(client: UpstreamClient): Map<string, RpcMethod> {
   return new Map(

@@ -1,4 +1,4 @@
-/** Reads whose answers are short, or reserve memory for what is longer: several may be worked on at once for one request. */
+/** Reads whose answers are short, or that reserve memory for longer ones: several calls of a request may run concurrently. */
 export const SHORT_READS: ReadonlySet<string> = new Set([
   'eth_blobBaseFee',
   'eth_blockNumber',

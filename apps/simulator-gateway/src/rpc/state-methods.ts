@@ -33,17 +33,17 @@ import { decoding, Overriding, onHeadOf, orLatest, type Reading, stateParameter,
 
 /** @throws RpcError, DecodeError */
 interface StateMethod {
-  /** Where the block parameter stands. */
+  /** Index of the block parameter. */
   at: number
   /** Reads the state of one block, sealed or under construction. */
   reads?: (params: unknown[], base: SimulationBase, context: RpcContext) => Promise<unknown>
-  /** Executes on it. */
+  /** Executes on that state. */
   calls?: (params: unknown[], block: StateParameter, context: RpcContext) => Awaitable<unknown>
 }
 
 /**
- * The methods of `passed` that read the state of a block or run one call on it. They are answered here where the block is held or under
- * construction, one in the same way as the other, and by the node where it is not.
+ * The methods of `passed` that read a block's state or execute one call on it. They are answered here for held blocks and blocks under
+ * construction, both in the same way; otherwise by the node.
  */
 export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases } = reading
@@ -61,7 +61,7 @@ export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
           bases.snapshotFor(block, view) !== undefined ||
           (await bases.held(block, view, time)) !== undefined
         if (!isAnsweredHere) {
-          // The node's `pending` counts what waits in its pool, too.
+          // The node's `pending` also counts transactions in its pool.
           const countsPool = name === 'eth_getTransactionCount' && reading.sends
           return pass(countsPool ? params : await onHeadOf(reading, params, at, context), context)
         }
@@ -160,7 +160,7 @@ function answers(reading: Reading): [string, StateMethod][] {
   ]
 }
 
-/** The sender's next nonce as the node's pool knows it. */
+/** The sender's next nonce, including the node's pool. */
 async function countSent(client: UpstreamClient, address: Address, context: RpcContext): Promise<bigint> {
   return decodeQuantity(
     JSON.parse(await passThrough(client, 'eth_getTransactionCount', [address, 'pending'], context)),
@@ -170,14 +170,14 @@ async function countSent(client: UpstreamClient, address: Address, context: RpcC
   )
 }
 
-/** A slot as a quantity or as 32 bytes: nodes take both. */
+/** A slot as a quantity or as 32 bytes: nodes accept both. */
 function slotOf(value: unknown): Hash {
   if (typeof value === 'string' && /^0x[0-9a-f]{0,64}$/i.test(value))
     return `0x${value.slice(2).toLowerCase().padStart(64, '0')}`
   return decodeBytes32(value, undefined, 'params[1]')
 }
 
-/** A failed call as geth's `eth_call` answers it: 3 with the revert data, -32000 for a halt. */
+/** The error of geth's `eth_call`: 3 with the revert data, -32000 for a halt. */
 function refusal(failed: FailedCall): RpcError {
   const error = presentFailure(failed, 'ethereum')
   if (typeof error !== 'object') return new RpcError(ErrorCode.serverError, 'execution failed')
@@ -187,7 +187,7 @@ function refusal(failed: FailedCall): RpcError {
 
 const BLOCK_AT = 2
 
-/** `eth_getProof`, where `passed` has it: by the node. A block under construction has no root to prove anything against: `pending` is the head. */
+/** `eth_getProof`, if `passed` has it, by the node. `pending` is the head: a block under construction has no state root. */
 export function proofMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const overriding = new Overriding(passed)
   overriding.serve('eth_getProof', (pass) =>

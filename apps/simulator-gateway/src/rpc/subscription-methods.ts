@@ -19,30 +19,29 @@ import type { Subscriber } from '../subscriptions/subscriber.js'
 import { WatchedSimulation } from '../subscriptions/watched-simulation.js'
 import { listOf } from './reading.js'
 
-/** What subscriptions tell of. */
+/** Sources of notifications. */
 export interface SubscriptionSources {
   blocks: AnnouncedBlocks
   preconfirmed: Preconfirmed
-  /** Whether the head is followed at all. */
+  /** Whether the head is followed. */
   follows: boolean
-  /** WebSocket URLs of the nodes, which alone know transactions that wait. */
+  /** WebSocket URLs of nodes: only they know pending transactions. */
   nodeUrls: readonly string[]
 }
 
 type Open = (subscriber: Subscriber, params: unknown[]) => Promise<string>
 
-/** How long blocks under construction are followed for clients that come back. */
+/** How long blocks under construction are still followed for clients that reconnect. */
 const LINGER_MS = 60_000
-/** Kept for them. */
+/** Logs kept for them. */
 const MOST_UNSEALED_LOGS = 20_000
-/** In characters of JSON. */
+/** Flashblocks kept for them, in characters of JSON. */
 const MOST_FLASHBLOCKS_LENGTH = 8 * 1024 * 1024
 
 /**
- * `eth_subscribe` and `eth_unsubscribe`, as geth has them, over WebSocket only: `newHeads`, `logs`, `newPendingTransactions` where a
- * node can be subscribed to, and where a stream is followed `newFlashblocks`, `pendingLogs`. After the parameters that geth knows,
- * `{"resume": last}` goes on after the last notification that a client received. `upfront_subscribe` to a `simulation` tells
- * whenever its outcome changes.
+ * `eth_subscribe` and `eth_unsubscribe` like geth's, over WebSocket only: `newHeads`, `logs`, `newPendingTransactions` if nodes have
+ * WebSocket URLs, `newFlashblocks` and `pendingLogs` if a stream is followed. An additional last parameter `{"resume": last}` continues
+ * after the client's last notification. `upfront_subscribe` to a `simulation` notifies whenever its outcome changes.
  */
 export function subscriptionMethods(sources: SubscriptionSources): Map<string, RpcMethod> {
   const methods = new Map<string, RpcMethod>()
@@ -102,7 +101,7 @@ function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
   }
 }
 
-/** A change's logs in the order in which they are sent. @param after the last of them that a client knows */
+/** A change's logs in the order in which they are sent. @param after the last log that the client knows */
 function logsOf({ kind, block }: BlockChange, after?: LogPosition): readonly BlockLog[] {
   const isAdded = kind === 'added'
   const logs = isAdded ? block.logs : block.logs.toReversed()
@@ -124,7 +123,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
       let last: unknown
       return preconfirmed.onSnapshot((snapshot) => {
         const block = newestBlock(snapshot)
-        // The same block as before on another head.
+        // The same block, on a new snapshot.
         if (block === last) return
         last = block
         const { payloadId, index: flashblock, environment } = block
@@ -216,7 +215,7 @@ function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<
   return {
     simulation: (subscriber, params) => {
       const isPending = params[1] === 'pending'
-      // As text: parsed, a request takes many times what its subscription is counted as. Numbers may be longer than they came.
+      // Kept as text: parsed, a request takes many times the size counted for it. Numbers may be longer than the client wrote them.
       const text = JSON.stringify(params)
       return subscriber.subscribe(async (notify, ended) => {
         const watch = new WatchedSimulation(subscriber, text, notify)
@@ -238,7 +237,7 @@ function subscriberOf({ subscriber }: RpcContext): Subscriber {
   throw new RpcError(ErrorCode.methodNotFound, 'notifications not supported: subscribe over WebSocket')
 }
 
-/** As geth answers (`rpc/errors.go`), with what there is. */
+/** geth's error (`rpc/errors.go`), with the available kinds. */
 function unknownSubscription(kind: string, namespace: string, known: readonly string[]): RpcError {
   return new RpcError(
     ErrorCode.methodNotFound,

@@ -1,6 +1,6 @@
 import type { FollowedBlock } from '@upfront/chain'
 
-/** geth's, of `eth/gasprice` and `ethconfig.FullNodeGPO`. */
+/** Defaults of geth (`eth/gasprice`, `ethconfig.FullNodeGPO`). */
 const BLOCKS = 20
 const TIPS_OF_A_BLOCK = 3
 const LEAST_TIP = 2n
@@ -8,9 +8,9 @@ const PERCENTILE = 60
 const MOST_TIP = 500_000_000_000n
 
 /**
- * A tip as geth's `eth_maxPriorityFeePerGas` suggests it, in wei per gas: of the three smallest tips of each of the newest 20 blocks, the one at
- * 60 percent; up to 40 blocks where some say little. Undefined where one says nothing, for geth then falls back on what it suggested before, or
- * where too few blocks are held.
+ * Suggests a tip like geth's `eth_maxPriorityFeePerGas`, in wei per gas: the 60th percentile of the three smallest tips of each of the
+ * newest 20 blocks; up to 40 blocks if some have a single tip. Undefined if a block has none (geth then falls back on its previous
+ * suggestion), or if too few blocks are held.
  * @param blocks newest first
  */
 export function suggestTip(blocks: Iterable<FollowedBlock>): bigint | undefined {

@@ -17,7 +17,7 @@ import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { blockParameter, decoding, timeOf } from './reading.js'
 
-/** What is reserved for each byte of the outcomes. */
+/** Bytes reserved per byte of outcomes. */
 const COPIES = 3
 const START = { blockNumber: 'pending', transactionIndex: 0 }
 
@@ -28,23 +28,23 @@ interface Sweeping {
   chain: Chain
 }
 
-/** A block whose positions are tried. */
+/** A block whose positions are swept. */
 interface SweptBlock {
-  /** What it stands on; of a stream's block under construction, the request's view knows. */
+  /** The block to pin; absent for a stream's block under construction, which the request's view pins. */
   pinned?: PinnedBlock
   transactions: readonly Hash[]
   opened: OpenedPrefix
 }
 
-/** The outcome at one position, as JSON. */
+/** The outcome at one position. */
 interface Tried {
   transactionIndex: number
-  /** What it comes of, where the call was executed. */
+  /** The state that the outcome depends on; absent if the call was not executed. */
   readList?: TouchedList | undefined
   outcome: string
 }
 
-/** `upfront_simulate`, of one call at several positions of a block where the payload names `positions`. */
+/** `upfront_simulate`; if the payload has `positions`, it runs one call at several positions of a block. */
 export function sweepMethod(sweeping: Sweeping): RpcMethod {
   const { simulator } = sweeping
   const swept = decoding(async (params, context) => {
@@ -52,20 +52,20 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
     const [payload, block = 'latest'] = taken.params
     const { pinned, transactions, opened } = await sweptBlock([payload, block], sweeping, context)
     const asked = indexes(taken.positions, transactions.length)
-    // All that the last position needs at once.
+    // The highest position first: it brings the state of all others.
     await sweeping.positions.after(opened, Math.max(...asked), timeOf(context))
     const outcomes: string[] = []
     let length = 0
     let gasUsed = 0n
-    // Of one call contracts are asked the same nearly everywhere.
+    // Token contracts are asked nearly the same at every position.
     let probes: Probe[] = []
     const decoded = await simulator.decode('upfront_simulate', [payload, START], context)
-    // It stays the block that was opened, though the node may have another one under construction by now.
+    // All runs use the block that was opened, even if the node's pending block is another one by now.
     if (pinned !== undefined) {
       context.view.pinned ??= new WeakMap()
       context.view.pinned.set((decoded.request.block as BlockPosition).block, pinned)
     }
-    // What the last run reads does not tell what others found before.
+    // With these, the read list of the last run does not contain everything that the outcome depends on.
     const isWhole = decoded.inspection?.tokens === undefined && decoded.inspection?.accounts === undefined
     const tried = (transactionIndex: number) =>
       simulator.run(
@@ -88,7 +88,7 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
           () => tried(transactionIndex),
           (error) => ({ transactionIndex, outcome: JSON.stringify(rejected(error)) }),
         )
-      // What is the same here as there need not be compared with there again.
+      // The outcome is reused, and compared from this position from now on.
       else last = { ...last, transactionIndex }
       if (gasUsed > context.limits.gas)
         throw new RpcError(
@@ -110,7 +110,7 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
       : simulator.simulate('upfront_simulate', params, context, ({ json }) => json)
 }
 
-/** Whether nothing that the outcome comes of was changed between its position and another. */
+/** Whether no transaction between two positions changed the state that the outcome depends on. */
 function isSame({ transactionIndex, readList }: Tried, other: number, { prefix }: OpenedPrefix): boolean {
   return (
     readList !== undefined &&
@@ -122,7 +122,7 @@ function isSwept(params: unknown): boolean {
   return Array.isArray(params) && (params[0] as { positions?: unknown } | null | undefined)?.positions != null
 }
 
-/** @throws RpcError -32602 where the block has no such position */
+/** @throws RpcError -32602 if the block has no such position */
 function indexes(positions: SweptPositions, count: number): number[] {
   if (positions === 'all') return Array.from({ length: count + 1 }, (_, index) => index)
   if (positions.length > count + 1)
@@ -158,7 +158,7 @@ async function sweptBlock(
     : chain.resolver.onBlock(parameter, time, open)
 }
 
-/** A call that is no valid transaction at a position has that as its outcome there. @throws what is no such error */
+/** The outcome of a call that is no valid transaction at a position. @throws every other error */
 function rejected(error: unknown): object {
   const isRejection = error instanceof RpcError && error.message.startsWith('blockStateCalls[0].calls[0]: ')
   if (!isRejection || error.code === ErrorCode.limitExceeded || error.code === ErrorCode.invalidParams) throw error
@@ -169,7 +169,7 @@ function requestAt(request: SimulationRequest, transactionIndex: number): Simula
   return { ...request, block: { ...(request.block as BlockPosition), transactionIndex } }
 }
 
-/** The call of a trial that has one. */
+/** The single call in a trial's JSON. */
 function callIn(json: string): string {
   return json.slice('[{"calls":['.length, -']}]'.length)
 }

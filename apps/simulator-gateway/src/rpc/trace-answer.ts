@@ -2,22 +2,22 @@ import type { JsonText, Tracer } from '@upfront/protocol'
 import { type Answer, presentTrace, structLogJson, type Wording } from '@upfront/simulation'
 import { bounded, narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 
-/** Of a trace that is put together on the event loop, where others wait. */
+/** Limit of traces that are built on the event loop, in bytes. */
 const MOST_TRACE_BYTES = 4 * 1024 * 1024
-/** Of struct logs, which engines write. */
+/** Limit of struct logs, which the engine writes. */
 const MOST_STEP_BYTES = 16 * 1024 * 1024
 
-/** As geth words it. */
+/** geth's wording. */
 export const TRACING: Wording = (words) => `tracing failed: ${words}`
 
-/** What a trace of one call may take. */
+/** The limits of tracing one call. */
 export function traceLimits({ name }: Tracer, limits: RequestLimits): RequestLimits {
   return narrowed(limits, name === 'structLogger' ? MOST_STEP_BYTES : MOST_TRACE_BYTES)
 }
 
 /**
- * What a tracer says of the one call of an answer, as JSON in parts.
- * @param earlierLogs of transactions before it in its block
+ * The tracer's result for the answer's one call, as JSON in parts.
+ * @param earlierLogs logs of earlier transactions in the block
  * @throws AnswerTooLong
  */
 export function traceJson({ records }: Answer, tracer: Tracer, limits: RequestLimits, earlierLogs = 0): JsonText[] {

@@ -23,17 +23,17 @@ import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { TRACING, traceJson, traceLimits } from './trace-answer.js'
 
-/** Of what is recorded for an access list: some 50,000 slots. */
+/** Limit of the records for an access list, in bytes: enough for some 50,000 slots. */
 const MOST_LIST_BYTES = 16 * 1024 * 1024
 
-/** As geth words it. */
+/** geth's wording. */
 const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 
 type Run = (request: CallRequest) => Promise<Answer>
 
-/** Methods that run one call in the block that the request names, on the state after it, and tell how it ran. */
+/** Methods that run one call in the context of the named block, on the state after it, and report its execution. */
 export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
-  /** Has `work` run the call as often as it needs. */
+  /** Lets `work` run the call as often as it needs. */
   const running = async <T>(
     { block }: CallRequest,
     context: RpcContext,
@@ -48,7 +48,7 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
             const plan = planTracedCall(request, tracedBlock(on), rules, { ...limits, answerBytes }, recording)
             return simulator.counting(taken).simulate(plan, state, on)
           }
-          // A run is about as long as the one before.
+          // The next run starts with the length that the last one reached.
           const run = async (request: CallRequest) =>
             growing(limits, context, (answerBytes) => simulated(request, answerBytes), turn.answerBytes)
           return work(run, on.earlierLogs)

@@ -3,24 +3,24 @@ import type { SimulationRequest } from '@upfront/protocol'
 import { AnswerTooLong, type Simulation, type SimulationAnswer, simulate } from '@upfront/simulation'
 
 interface Reserving {
-  /** Sees to it that work under way has so much memory, until the request is answered. @throws Overloaded where there is none */
+  /** Reserves memory, `bytes` in total, until the request is answered. @throws Overloaded if there is none */
   reserve?(bytes: number): void
 }
 
-/** Longer answers are made once memory is reserved for them, in steps. */
+/** Longer answers need reserved memory; the reservation grows by `STEP`. */
 export const SMALL_ANSWER_BYTES = 256 * 1024
 const STEP = 16
-/** A byte of an answer is held raw, as hex and as JSON. */
+/** Each byte of an answer is held raw, as hex and as JSON. */
 const COPIES = 3
-/** What a block without calls takes in an answer, and what a call that returns and logs nothing adds. */
+/** Bytes of a block without calls in an answer, and of a call without return data and logs. */
 const BLOCK_BYTES = 2_048
 const CALL_BYTES = 192
 
 /**
- * `simulate`, with about as much memory reserved as the answer needs: where it is too long for what is reserved, it is made again
- * with more, up to the request's limit.
- * @param turn of what is recorded beside the answer
- * @throws or rejects with what `simulate` does; Overloaded where there is no memory
+ * `simulate` with about as much memory reserved as the answer needs: an answer that exceeds the reservation is made again with more, up to
+ * the request's limit.
+ * @param turn for the records that the answer is made from
+ * @throws what `simulate` throws, as a rejection too; Overloaded if there is no memory
  */
 export function simulateGrowing(
   simulation: Simulation,
@@ -37,9 +37,9 @@ export function simulateGrowing(
 }
 
 /**
- * Does work whose answer has at most so many bytes, with about as much memory reserved as that needs: see `simulateGrowing`.
- * @param expectedBytes of the answer; memory for a small one is not reserved
- * @throws or rejects with what `work` does; Overloaded where there is no memory
+ * Runs `work` with a limit of its answer's length, reserving memory as in `simulateGrowing`.
+ * @param expectedBytes of the answer; no memory is reserved for small ones
+ * @throws what `work` throws, as a rejection too; Overloaded if there is no memory
  */
 export function growing<T>(
   limits: { answerBytes: number },
@@ -65,23 +65,23 @@ function bytesOfPlainAnswer({ blockStateCalls }: SimulationRequest): number {
 }
 
 interface Recording {
-  /** Waits for the turn of a record of so many bytes. @returns what ends it */
+  /** Waits for the turn of a record of up to `answerBytes`. @returns a function that ends it */
   record?(answerBytes: number): Promise<() => void>
 }
 
-/** The turn of long records, as long as they grew so far. */
+/** The turn for a request's records, of the length reached so far. */
 export interface LongTurn {
   answerBytes: number
   take(answerBytes: number): Promise<void>
 }
 
-/** Does work with the turn that it takes, which ends with it: what is shown of a record still holds parts of it. */
+/** Runs `work` and ends its turn afterwards, not earlier: the presented answer still refers to the records. */
 export async function takingTurns<T>(context: Recording, work: (turn: LongTurn) => Awaitable<T>): Promise<T> {
   let leave: (() => void) | undefined
   let taken: Promise<void> = Promise.resolve()
   const grow = async (answerBytes: number) => {
     if (answerBytes <= turn.answerBytes) return
-    // Two that each hold a turn and wait for more would wait for each other.
+    // Gives up the turn first: otherwise two requests could each wait for the other's.
     leave?.()
     leave = undefined
     leave = await context.record?.(answerBytes)
@@ -89,7 +89,7 @@ export async function takingTurns<T>(context: Recording, work: (turn: LongTurn) 
   }
   const turn: LongTurn = {
     answerBytes: SMALL_ANSWER_BYTES,
-    // Runs of one request side by side share its turn.
+    // Concurrent runs of one request share its turn.
     take: (answerBytes) => {
       const next = () => grow(answerBytes)
       taken = taken.then(next, next)

@@ -3,7 +3,7 @@ import { recovered } from '@upfront/node'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
 import { Simulator } from './simulator.js'
 
-/** Simulates once as the gateway starts, so that the first request finds compiled code. Nothing depends on its success. */
+/** Simulates once at start-up, so that the first request finds compiled code. A failure is only logged. */
 @Injectable()
 export class Rehearsal implements OnApplicationBootstrap {
   constructor(

@@ -17,7 +17,7 @@ import { Simulator } from './simulator.js'
 
 const EXECUTION_TIMEOUT_MS = 10_000
 
-/** Simulating on the chain that is served, and what that stands on. */
+/** The simulator, and its engine, node client and chain. */
 @Module({
   providers: [
     {
@@ -94,7 +94,7 @@ export class SimulateModule implements OnApplicationBootstrap, OnApplicationShut
     void this.preconfirmed.start()
   }
 
-  /** Nest's hook, once nothing is in flight. */
+  /** Called by Nest once no request is in flight. */
   async onApplicationShutdown(): Promise<void> {
     this.preconfirmed.close()
     this.chain.close()

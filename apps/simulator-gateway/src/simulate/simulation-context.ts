@@ -8,11 +8,11 @@ import type { Cost, RequestCosts } from '../limits/free-budget.js'
 import type { RequestView } from '../pending/request-view.js'
 import type { TimeLimits } from '../pending/simulation-base.js'
 
-/** What one request may use; the free endpoint and the paid routes differ in this alone. */
+/** The limits of one request. Only these differ between the free endpoint and the paid routes. */
 export interface RequestLimits extends SimulationLimits {
-  /** Values of state read from upstream. */
+  /** Values of state that may be read from the node. */
   upstreamReads: number
-  /** Of all runs that one answer takes; where absent, as much as there is time for. */
+  /** Gas limit of all runs behind one answer; absent: only time limits them. */
   gasOfAllRuns?: bigint
 }
 
@@ -23,7 +23,7 @@ export function freeLimits({ LIMITS }: Environment): RequestLimits {
   return { blocks: 256, callsPerBlock, totalCalls, gas: BigInt(LIMITS.gas), answerBytes, upstreamReads }
 }
 
-/** The limits of what is sold: a run has no more gas than the signed maximum pays for, and no run begins once those before it took that. */
+/** The limits of paid requests. No run has more gas than the signed maximum pays for; none starts once earlier runs used that up. */
 export function paidLimits(environment: Environment): RequestLimits {
   const { paidGas, paidReads: upstreamReads } = environment.LIMITS
   const most = BigInt(paidGas)
@@ -32,47 +32,47 @@ export function paidLimits(environment: Environment): RequestLimits {
   return { ...freeLimits(environment), gas, gasOfAllRuns, upstreamReads }
 }
 
-/** With less room for what is written down of calls, or the JSON of it. */
+/** The limits with at most `answerBytes` for records and their JSON. */
 export function narrowed(limits: RequestLimits, answerBytes: number): RequestLimits {
   return { ...limits, answerBytes: Math.min(limits.answerBytes, answerBytes) }
 }
 
-/** What the engine wrote down is bounded; as JSON it may be longer. @throws AnswerTooLong */
+/** The engine's records are limited, but may be longer as JSON. @throws AnswerTooLong */
 export function bounded<T extends JsonText>(json: T, { answerBytes }: RequestLimits): T {
   if (json.length > answerBytes) throw new AnswerTooLong(answerBytes)
   return json
 }
 
-/** What a simulation may know of the request that asks for it. */
+/** The request's context, as a simulation sees it. */
 export interface SimulationContext extends RequestCosts {
   dialect: Dialect
-  /** May be made only where it is asked for: what is answered at once never asks. */
+  /** May be created on first use: synchronous answers never use it. */
   readonly signal: CancelSignal
-  /** When the signal aborts for want of time, by `performance.now()`. */
+  /** When the signal aborts for lack of time, on the clock of `performance.now()`. */
   deadline: number
-  /** What this request's answers stand on. */
+  /** The states behind this request's answers. */
   view: RequestView
   /** What it may use. */
   readonly limits: RequestLimits
-  /** Sees to it that work under way has so much memory, until the request is answered. @throws Overloaded where there is none */
+  /** Reserves memory, `bytes` in total, until the request is answered. @throws Overloaded if there is none */
   reserve?(bytes: number): void
-  /** See `RecordTurn`. */
+  /** See {@link RecordTurn}. */
   record?(answerBytes: number): Promise<() => void>
-  /** The body is so large that decoding takes several turns of the event loop. */
+  /** Decoding the body takes several turns of the event loop. */
   isLarge?: boolean
-  /** Counts what work took that ended in an error, and so is never charged. */
+  /** Counts work that ended in an error and is therefore never charged. */
   spendInVain?(cost: Cost): void
 }
 
-/** Left of the deadline when reads from upstream end, so that it is the upstream that the answer names. */
+/** Reads from the node end this long before the deadline, so that the error names the node. */
 const READ_MARGIN_MS = 250
 
-/** When a request's reads end, by `performance.now()`. @param deadline of the request */
+/** When a request's reads end, on the clock of `performance.now()`. @param deadline of the request */
 export function readUntil(deadline: number): number {
   return deadline - READ_MARGIN_MS
 }
 
-/** The part of a request's time in which the node is asked. */
+/** The part of a request's time in which the node may be asked. */
 export class ReadDeadline implements TimeLimits {
   readonly deadline: number
   readonly #request: Cancellation & RequestCosts & { deadline: number }

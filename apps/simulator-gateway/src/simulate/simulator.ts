@@ -44,22 +44,22 @@ import {
 } from './simulation-context.js'
 import { countingRefused, MaximumSpent, spending, type Taken } from './spending.js'
 
-/** The methods of ours that simulate; all others ask one of them. */
+/** Our two simulation methods; all others use one of them. */
 export type SimulationMethod = 'eth_simulateV1' | 'upfront_simulate'
 
-/** What work of one request executes on, and within. */
+/** The state that a request's work executes on, and its budget. */
 export interface Execution extends SimulationBase {
   rules: ChainRules
   budget: ReadBudget
-  /** Which counts when the work is over. */
+  /** Counted once the work is over. */
   taken: Taken
 }
 
-/** What is simulated, within which limits. */
+/** A decoded simulation request with its limits. */
 export interface DecodedSimulation {
   request: SimulationRequest
   inspection: Inspection | undefined
-  /** More is shown than outcomes. */
+  /** The inspection needs recorded calls, not just outcomes. */
   isRecording: boolean
   limits: RequestLimits
 }
@@ -70,10 +70,10 @@ type SimulationWork<T> = (
   inspection: Inspection | undefined,
 ) => Awaitable<T>
 
-/** Of an answer that shows more than outcomes: it is put together on the event loop, where others wait. */
+/** Limit of an inspected answer, which is built on the event loop, in bytes. */
 const MOST_INSPECTED_BYTES = 4 * 1024 * 1024
 
-/** Executes on the chain that the gateway serves, whoever asks: the one way from a request to the engine. */
+/** Executes on the served chain: the only path from requests to the engine. */
 @Injectable()
 export class Simulator {
   private readonly layouts = new TokenLayouts()
@@ -90,10 +90,10 @@ export class Simulator {
   ) {}
 
   /**
-   * Simulates, then does `work` with the answer on what was simulated on; at once where all it needs is there. `upfront_simulate` is
-   * `eth_simulateV1` with an inspection.
-   * @param params as they came
-   * @throws or rejects with RpcError, the signal's reason, what `work` throws
+   * Simulates, then runs `work` on the answer; synchronously if no state is missing. `upfront_simulate` is `eth_simulateV1` with an
+   * inspection.
+   * @param params unchanged from the request
+   * @throws RpcError, the signal's reason or what `work` throws, as a rejection too
    */
   simulate<T>(
     method: SimulationMethod,
@@ -104,7 +104,7 @@ export class Simulator {
     return andThen(this.decode(method, params, context), (decoded) => this.run(decoded, context, work))
   }
 
-  /** What the params ask for. @throws or rejects with RpcError -32602 with the place of what is wrong */
+  /** Decodes the params. @throws RpcError -32602 with the place of the error, as a rejection too */
   decode(method: SimulationMethod, params: unknown, context: SimulationContext): Awaitable<DecodedSimulation> {
     const asked = method === 'upfront_simulate' ? decodeInspection(params) : { params, inspection: undefined }
     const { inspection } = asked
@@ -117,9 +117,9 @@ export class Simulator {
   }
 
   /**
-   * `simulate` of what was decoded.
-   * @param probes that an inspection is likely to ask for @param isTrial see `SimulationPlan`
-   * @throws or rejects with what `simulate` does
+   * `simulate` for decoded params.
+   * @param probes that an inspection will probably ask for @param isTrial see `SimulationPlan`
+   * @throws what `simulate` throws, as a rejection too
    */
   run<T>(
     { request, inspection, isRecording, limits }: DecodedSimulation,
@@ -127,7 +127,7 @@ export class Simulator {
     work: SimulationWork<T>,
     { probes, isTrial }: Pick<Simulation, 'probes' | 'isTrial'> = {},
   ): Awaitable<T> {
-    // What is sold has to take the same for whoever executes it again, so it is not found by what was found before.
+    // Paid runs must be reproducible by anyone, so they don't use layouts learnt from earlier requests.
     const layouts = context.isSold ? undefined : this.layouts
     return this.simulateOn(request, limits, context, (simulation, taken) => {
       const inTurn = (turn?: LongTurn): Awaitable<T> => {
@@ -135,7 +135,7 @@ export class Simulator {
           const { gasOfAllRuns } = limits
           if (gasOfAllRuns !== undefined && taken.gasUsed >= gasOfAllRuns)
             throw new MaximumSpent(taken.gasUsed, gasOfAllRuns)
-          // A run before may have left its own.
+          // An earlier run may have changed them.
           simulation.limits = limits
           return andThen(
             countingRefused(limits, context, () => simulateGrowing(simulation, context, turn), simulation.isSpare),
@@ -163,9 +163,9 @@ export class Simulator {
   }
 
   /**
-   * Does the work on the block that is meant, within the request's limits; anew where that block moved away meanwhile. What it took counts
-   * when it is over.
-   * @throws or rejects with RpcError, the signal's reason, what `work` throws
+   * Runs `work` on the block that the parameter names, within the request's limits; again if that block is reorganised away while it runs.
+   * The cost is counted when it is over.
+   * @throws RpcError, the signal's reason or what `work` throws, as a rejection too
    */
   execute<T>(
     block: StateParameter,
@@ -183,14 +183,14 @@ export class Simulator {
           taken.gasUsed = 0n
           const budget = new ReadBudget(limits.upstreamReads, time.deadline)
           taken.budget = budget
-          // Field by field: spreading costs more than some simulations.
+          // Listed one by one: spreading costs more than some simulations.
           return work({ base, opening, inside, earlierLogs, state, cancellation, rules, budget, taken }, time)
         })
       }),
     )
   }
 
-  /** The driver, which counts what is executed. */
+  /** The driver, counting the gas of every run. */
   counting(taken: Taken): Pick<Driver, 'simulate' | 'read'> {
     const { driver } = this
     return {
@@ -204,8 +204,8 @@ export class Simulator {
   }
 
   /**
-   * Simulates an empty call that no metric counts, so that the first request finds V8's code compiled.
-   * @throws or rejects with what a request would fail with
+   * Simulates an empty call that no metric counts, so that the first request finds code that V8 has compiled.
+   * @throws what a request would fail with, as a rejection too
    */
   rehearse(): Awaitable<unknown> {
     const { timeoutMs } = this.environment.LIMITS
@@ -255,14 +255,14 @@ export class Simulator {
     )
   }
 
-  /** After Denim a node has no block under construction: `pending` is the latest, never one more. */
+  /** After Denim nodes have no pending block: `pending` means the latest block, never one more. */
   private blockMeant(block: StateParameter, { schedule: { subsecond } }: ChainRules): StateParameter {
     const isPending = block.kind === 'tag' && block.tag === 'pending' && !this.preconfirmed.enabled
     const sharesSeconds = subsecond !== undefined && subsecond.since * 1_000n <= BigInt(Date.now())
     return isPending && sharesSeconds ? { kind: 'tag', tag: 'latest' } : block
   }
 
-  /** Of an OP-stack head; an older block's own deposit tells where its state may be gone. */
+  /** From the block's own deposit, because an older block's state may be gone; undefined for tags and positions. */
   private daFootprintScalar(
     block: StateParameter,
     base: BlockHeader,

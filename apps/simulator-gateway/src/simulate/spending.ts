@@ -4,25 +4,25 @@ import { CallsRan } from '@upfront/simulation'
 import type { Cost } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/refused.js'
 
-/** What work takes, added up as it goes on. */
+/** The cost of work in progress. */
 export interface Taken {
   gasUsed: bigint
-  /** Counts the values that it reads from the node. */
+  /** Counts values read from the node. */
   budget?: { readonly used: number }
 }
 
 interface Spending {
-  /** Counts what work took, where that is free of charge. */
+  /** Counts free work. */
   spend?(cost: Cost): void
-  /** Counts what work took that ended in an error, and so is never charged. */
+  /** Counts work that ended in an error and is therefore never charged. */
   spendInVain?(cost: Cost): void
 }
 
-/** What was executed took more than the signed maximum pays for. */
+/** The runs so far have used more gas than the signed maximum pays for. */
 export class MaximumSpent extends RpcError {
   override readonly name = 'MaximumSpent'
 
-  /** @param most gas of all runs */
+  /** @param most gas that the signed maximum pays for, of all runs */
   constructor(gasUsed: bigint, most: bigint) {
     super(
       ErrorCode.limitExceeded,
@@ -31,13 +31,13 @@ export class MaximumSpent extends RpcError {
   }
 }
 
-/** No engine executes more gas in a millisecond. */
+/** An upper bound of the engine's speed. */
 const GAS_PER_MS = 1_000_000
 
 /**
- * Does the work, and counts what it took, whether it succeeds or not. How far the run came that met a limit of its own is not known: it counts
- * as having taken what it may take. Where it was ended because memory was short, which others may have used, it counts as what it can have
- * taken in its time. What runs before it took counts besides.
+ * Runs work and counts its cost, whether it succeeds or not. How far a run got that reached a limit is not known, so it counts with its
+ * full gas limit. A run cancelled because memory was short, perhaps through no fault of its own, counts with what is possible in its time.
+ * Earlier runs are added.
  */
 export function spending<T>(
   { gas }: { gas: bigint },
@@ -64,9 +64,9 @@ export function spending<T>(
 }
 
 /**
- * Does one run of a simulation. Where calls ran before one that is no valid transaction, it counts as what it can have taken in its time, whether
- * the request fails with it or goes on without it.
- * @param isSpare the request goes on without it whatever it meets
+ * Does one run of a simulation. If it is rejected because of an invalid transaction after other calls have run, it counts with what is
+ * possible in its time, whether or not the request then fails.
+ * @param isSpare the request continues without this run, however it fails
  */
 export function countingRefused<T>(
   { gas }: { gas: bigint },
@@ -82,7 +82,7 @@ export function countingRefused<T>(
   })
 }
 
-/** Of its run: where runs before it took all that there was, it did not begin. */
+/** Whether a run reached a limit; `MaximumSpent` means that it never started. */
 function hasMetLimit(error: unknown): boolean {
   return error instanceof RpcError && error.code === ErrorCode.limitExceeded && !(error instanceof MaximumSpent)
 }

@@ -1,45 +1,45 @@
 import { tellInTurns } from '@upfront/chain'
 import { Turn } from '@upfront/node'
 
-/** Where a {@link Broadcast} gets its events from. */
+/** The source of a {@link Broadcast}'s events. */
 export interface BroadcastSource<T> {
   /**
    * Starts the source.
-   * @param end to be called where events are missing: whoever listens is told why, and has to begin anew
-   * @returns what stops it
-   * @throws where it can't be started
+   * @param end must be called if events were missed: listeners receive the reason and have to subscribe again
+   * @returns a function that stops the source
+   * @throws if it can't be started
    */
   begin(publish: (event: T) => void, end: (reason: string) => void): Promise<() => void>
-  /** What a new listener is told first; nothing where absent. */
+  /** Events that a new listener receives first; none if absent. */
   current?(): readonly T[]
-  /** The size of an event; 1 where absent. */
+  /** The size of an event; 1 if absent. */
   weigh?(event: T): number
-  /** Of the events that wait to be told: where more do, whoever listens has to begin anew. */
+  /** Largest size of undelivered events; beyond it, listeners have to subscribe again. */
   most: number
-  /** Of the journal, from whose events listeners resume; older ones are dropped. As `most` where absent. */
+  /** Size of the journal from which listeners resume; older events are dropped. Equal to `most` if absent. */
   mostKept?: number
-  /** How long the source runs on after the last listener left, so that it can resume. */
+  /** How long the source keeps running after its last listener has left, so that it can resume. */
   lingerMs: number
 }
 
-/** Is given events in their order, one or more at a time. */
+/** Receives events in order, one or more at a time. */
 type Listener<T> = (...events: T[]) => void
 
 interface Listening {
   ended: (reason: string) => void
-  /** Events that waited to be told when it began to listen: it knows them. */
+  /** Undelivered events when it started to listen: it already has them. */
   skips: number
 }
 
 /**
- * One source's events for many listeners, told in turns of the event loop. It runs while somebody listens, and keeps the last events for
- * those who come back.
+ * Delivers one source's events to many listeners, in turns of the event loop. The source runs while there are listeners; recent events are
+ * kept for those that reconnect.
  */
 export class Broadcast<T> {
   readonly #listeners = new Map<Listener<T>, Listening>()
   #journal: T[] = []
   #size = 0
-  /** Published, and not told yet. */
+  /** Published but not delivered. */
   #waiting: T[] = []
   #waitingSize = 0
   #isTelling = false
@@ -52,12 +52,12 @@ export class Broadcast<T> {
   }
 
   /**
-   * Listens from now on, or from after the event that `isLast` names.
-   * @param begin called with what comes before the next event: what is current, or what came since; what it throws ends listening
-   * @param ended called where events are missing: nothing is told any more
-   * @param isLast the last event that the listener knows
-   * @returns what ends it; undefined where that event is not in the journal
-   * @throws as the source's `begin`
+   * Listens from now on, or from after the event that `isLast` matches.
+   * @param begin receives the events before the next one: the current ones, or those since `isLast`; if it throws, listening ends
+   * @param ended called if events were missed: no more are delivered
+   * @param isLast matches the last event that the listener knows
+   * @returns a function that stops listening; undefined if that event is not in the journal
+   * @throws what the source's `begin` throws
    */
   async listen(
     listener: Listener<T>,

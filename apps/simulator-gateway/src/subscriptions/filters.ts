@@ -3,19 +3,19 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 import { MOST_TIMES_OF_A_NETWORK, networkOf } from '../limits/client-of.js'
 import { Tally } from '../limits/tally.js'
 
-/** A filter that nobody asks for so long is forgotten (geth's time). */
+/** A filter that is not polled for this long is removed; geth's default. */
 const EXPIRES_MS = 300_000
 const MOST_OF_A_CLIENT = 64
 const MOST_OF_A_NETWORK = MOST_TIMES_OF_A_NETWORK * MOST_OF_A_CLIENT
 const MOST_OF_ALL = 4_096
-/** Characters of changes that wait to be asked for. */
+/** Most pending changes of a filter, in characters. */
 const MOST_WAITING = 1024 * 1024
-/** Of all filters. */
+/** Most pending changes of all filters together, in characters. */
 const MOST_WAITING_OF_ALL = 64 * 1024 * 1024
 
 interface Filter {
   client: string
-  /** What it was made with: for `eth_getFilterLogs`. */
+  /** Its log filter, for `eth_getFilterLogs`. */
   logs: object | undefined
   changes: string[]
   length: number
@@ -23,24 +23,24 @@ interface Filter {
   leave: () => void
 }
 
-/** Gives a filter its changes, each as JSON, until it ends. @returns what ends it */
+/** Passes a filter its changes, each as JSON, until it ends. @returns a function that ends it */
 export type FilterSource = (note: (...changes: string[]) => void, ended: () => void) => Promise<() => void>
 
 /**
- * Filters that clients ask for changes over and over (`eth_newFilter` and its kin). One that is not asked for five minutes, or has more waiting than
- * is kept, is forgotten: its client is told that there is none, and makes another. None leaves changes out.
+ * Filters that clients poll (`eth_newFilter` and the like). A filter that is not polled for five minutes, or has too many pending changes,
+ * is removed as a whole: its client gets `filter not found` and makes a new one. No filter ever skips changes.
  */
 export class Filters {
   readonly #filters = new Map<string, Filter>()
-  /** By client, and by network of clients. */
+  /** Filters per client, and per network of clients. */
   readonly #count = new Tally()
   #length = 0
 
   /**
    * Makes a filter.
-   * @param logs the parameters of `eth_getLogs` that it stands for
-   * @returns its id
-   * @throws RpcError -32005 where the client, its network or all clients have all they may have; what `source` does
+   * @param logs the equivalent parameters of `eth_getLogs`
+   * @returns its ID
+   * @throws RpcError -32005 if the client, its network or all clients are at their limit; or what `source` throws
    */
   async make(client: string, source: FilterSource, logs?: object): Promise<string> {
     const network = networkOf(client)
@@ -58,7 +58,7 @@ export class Filters {
         (...changes) => this.#note(id, changes),
         () => this.end(id),
       )
-      // It ended meanwhile.
+      // It was removed while the source was starting.
       if (!this.#filters.has(id)) leave()
       filter.leave = leave
     } catch (error) {
@@ -68,7 +68,7 @@ export class Filters {
     return id
   }
 
-  /** What came since it was asked last, as a JSON list. @throws RpcError -32000 where there is no such filter */
+  /** The changes since the last poll, as a JSON list. @throws RpcError -32000 if there is no such filter */
   changes(id: string): string {
     const filter = this.#find(id)
     filter.timer.refresh()
@@ -79,7 +79,7 @@ export class Filters {
     return `[${changes.join(',')}]`
   }
 
-  /** What a filter of logs was made with. @throws RpcError -32000 where there is no such filter */
+  /** The parameters of a log filter. @throws RpcError -32000 if there is no such filter */
   logs(id: string): object {
     const { logs, timer } = this.#find(id)
     timer.refresh()
@@ -87,7 +87,7 @@ export class Filters {
     return logs
   }
 
-  /** False where there is no such filter. */
+  /** Returns false if there is no such filter. */
   end(id: string): boolean {
     const filter = this.#filters.get(id)
     if (filter === undefined) return false
@@ -127,7 +127,7 @@ function full(message: string): RpcError {
   return new RpcError(ErrorCode.limitExceeded, message)
 }
 
-/** In geth's words. */
+/** geth's error. */
 function noFilter(): RpcError {
   return new RpcError(ErrorCode.serverError, 'filter not found')
 }

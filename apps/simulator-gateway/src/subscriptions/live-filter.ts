@@ -5,10 +5,10 @@ type LiveLog = Parameters<typeof logMatches>[0] & { blockNumber?: unknown }
 const END = (1n << 64n) - 1n
 
 /**
- * The filter of `logs` and `pendingLogs`. As in geth, `fromBlock` and `toBlock` bound the new blocks whose logs are sent and bring no
- * old ones: go-ethereum's client always sends them.
- * @param at which parameter it is
- * @returns whether the filter lets a log through
+ * The filter of `logs` and `pendingLogs`. As in geth, `fromBlock` and `toBlock` limit which new blocks' logs are sent, and never cause old
+ * logs to be sent: go-ethereum's client always sets them.
+ * @param at index of the parameter
+ * @returns whether a log passes the filter
  * @throws RpcError -32602 that names the field
  */
 export function liveFilter(value: unknown, at = 1): (log: LiveLog) => boolean {

@@ -2,21 +2,21 @@ import { NodeSubscription } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { Broadcast } from './broadcast.js'
 
-/** A connection without any transaction for so long is made anew. */
+/** A connection without any transaction for this long is replaced. */
 const SILENCE_MS = 300_000
-/** Characters of JSON that wait to be told. */
+/** Most undelivered transactions, in characters of JSON. */
 const MOST_LENGTH = 8 * 1024 * 1024
 
 /**
- * The transactions that wait at the node, as its `newPendingTransactions` tells of them, passed on as JSON.
- * @param urls of nodes; each further one is tried where those before refuse or can't be reached
- * @param params of the subscription: `[true]` for whole transactions
+ * Pending transactions as the node's `newPendingTransactions` reports them, passed on as JSON.
+ * @param urls of nodes, tried in order until one serves the subscription
+ * @param params of the subscription: `[true]` for full transactions
  */
 export function nodeTransactions(urls: readonly string[], params: unknown[]): Broadcast<string> {
   return new Broadcast({
     most: MOST_LENGTH,
     weigh: (transaction) => transaction.length,
-    // A node has no positions to resume from.
+    // There is no position that a node could resume from.
     mostKept: 0,
     lingerMs: 0,
     begin: async (publish) => {
@@ -34,7 +34,7 @@ export function nodeTransactions(urls: readonly string[], params: unknown[]): Br
   })
 }
 
-/** @returns what ends it, or why the node does not serve it */
+/** @returns a function that ends the subscription, or the reason why the node does not serve it */
 function subscribe(
   url: string,
   params: unknown[],
@@ -51,7 +51,7 @@ function subscribe(
         isServed = true
         resolve(() => subscription.close())
       },
-      // Once the node has served it, the next attempt follows by itself.
+      // If the node has served it before, the subscription reconnects on its own.
       onLost: (reason) => {
         if (isServed) return
         subscription.close()

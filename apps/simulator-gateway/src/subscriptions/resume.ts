@@ -11,17 +11,17 @@ import {
 } from '@upfront/protocol'
 import type { UnsealedLog } from '../pending/unsealed-logs.js'
 
-/** Notifications that are sent again at most; a client that missed more starts anew. */
+/** Most notifications that are sent again; a client that missed more has to subscribe without `resume`. */
 const MOST_REPLAYED = 1_000
 const MOST_REPLAYED_LENGTH = 768 * 1024
 
-/** Where in a block's logs a client stopped reading. */
+/** The last log that a client received. */
 export interface LogPosition extends KnownChange {
-  /** Undefined where all logs of the block are known. */
+  /** Undefined if the client has all logs of the block. */
   logIndex: bigint | undefined
 }
 
-/** One state of a block under construction. */
+/** A block under construction up to a flashblock. */
 export interface FlashblockPosition {
   number: bigint
   payloadId: Hex
@@ -31,8 +31,8 @@ export interface FlashblockPosition {
 type Notification = Record<string, unknown>
 
 /**
- * The last notification that a client received, as `{"resume": …}` gives it.
- * @param at which parameter of `eth_subscribe` it is
+ * The client's last notification, from `{"resume": …}`.
+ * @param at index of the parameter of `eth_subscribe`
  * @throws DecodeError
  */
 function lastNotification(options: unknown, at: number): { last: Notification; place: Place } | undefined {
@@ -75,7 +75,7 @@ export function flashblockPosition(options: unknown): FlashblockPosition | undef
   return { number: decodeQuantity(last.number, 64, place, 'number'), ...payloadPosition(last, place) }
 }
 
-/** @returns whether an event is the one that the client received last @throws DecodeError that names the field */
+/** @returns a function that matches the client's last event @throws DecodeError that names the field */
 export function unsealedLogPosition(options: unknown): ((log: UnsealedLog) => boolean) | undefined {
   const given = lastNotification(options, 2)
   if (given === undefined) return undefined
@@ -93,8 +93,8 @@ export function unsealedLogPosition(options: unknown): ((log: UnsealedLog) => bo
 }
 
 /**
- * Sends again what a client missed.
- * @throws RpcError -32005 where that is too much, before anything is sent
+ * Sends missed notifications again.
+ * @throws RpcError -32005 if there are too many; nothing is sent then
  */
 export function replay(notify: (result: string) => void, results: readonly string[]): void {
   const length = results.reduce((sum, result) => sum + result.length, 0)
@@ -106,7 +106,7 @@ export function replay(notify: (result: string) => void, results: readonly strin
   for (const result of results) notify(result)
 }
 
-/** The position is not in the journal of blocks under construction. */
+/** The error for a position that is not in the journal of blocks under construction. */
 export function unknownUnsealedPosition(): RpcError {
   return new RpcError(
     ErrorCode.resourceNotFound,

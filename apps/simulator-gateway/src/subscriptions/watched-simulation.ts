@@ -3,20 +3,20 @@ import { ErrorCode } from '@upfront/protocol'
 import type { Subscriber } from './subscriber.js'
 
 interface SimulationReply {
-  /** Of several positions of a block each has no `calls`. */
+  /** Blocks; outcomes at several positions have no `calls`. */
   result?: { calls?: Record<string, unknown>[] }[]
   error?: { code: number; message: string }
 }
 
-/** Longer answers would hold the event loop with each block. */
+/** Longer answers would block the event loop on every new block. */
 const MOST_LENGTH = 1024 * 1024
-/** After a refusal for want of budget or time, and twice as long after each that follows: a refusal takes work too, and none is charged. */
+/** Pause after a refusal for lack of budget or time, doubled after each further one: refusals take work and are never charged. */
 const REST_MS = 1_000
 const MOST_REST_MS = 32_000
 
-/** Simulates a request again and again, and tells when its outcome is another than the last time. */
+/** Repeats a simulation and sends its answer whenever the outcome changes. */
 export class WatchedSimulation {
-  /** A digest: outcomes are long. */
+  /** A digest, because outcomes are long. */
   #outcome: string | undefined
   #isRunning = false
   #isStale = false
@@ -27,14 +27,14 @@ export class WatchedSimulation {
   readonly #params: string
   readonly #send: (answer: string) => void
 
-  /** @param params of `upfront_simulate`, JSON */
+  /** @param params of `upfront_simulate`, as JSON */
   constructor(subscriber: Subscriber, params: string, send: (answer: string) => void) {
     this.#subscriber = subscriber
     this.#params = params
     this.#send = send
   }
 
-  /** Call it when the state is another one. While a simulation runs, or was just refused, one more follows, however often this is called. */
+  /** Call this when the state changes. Calls during a simulation, or during the pause after a refusal, result in a single further run. */
   async run(): Promise<void> {
     this.#isStale = true
     if (this.#isRunning || this.#resting !== undefined) return
@@ -68,7 +68,7 @@ export class WatchedSimulation {
   }
 
   #tell({ result, error }: SimulationReply): void {
-    // Refused for want of budget or time: nothing is known of the outcome.
+    // Refused for lack of budget or time: says nothing about the outcome.
     if (error?.code === ErrorCode.limitExceeded) {
       this.#rest()
       return
@@ -82,7 +82,7 @@ export class WatchedSimulation {
   }
 }
 
-/** A call's outcome without what names the block that it was simulated in, and without the values that decided it. */
+/** A call's outcome without fields that change with every block and without the values that it depends on. */
 function lasting({ logs, depends: _, ...call }: Record<string, unknown>): object {
   if (!Array.isArray(logs)) return call
   return { ...call, logs: logs.map(({ address, topics, data }) => ({ address, topics, data })) }

@@ -16,7 +16,7 @@ type OfUpstream = {
 }
 
 interface OfRequests {
-  /** `method` and `outcome` come from closed sets, never from what a client sent. */
+  /** `method` and `outcome` come from closed sets, never from client input. */
   'call.served': { method: string; requestId: string; milliseconds: number }
   'call.failed': {
     method: string
@@ -24,51 +24,51 @@ interface OfRequests {
     milliseconds: number
     outcome: string
     reason: string
-    /** Where the gateway is at fault. */
+    /** Set if the gateway is at fault. */
     err?: unknown
   }
   'request.refused': { status: number; requestId: string; err?: unknown }
-  /** `isHeld`: no state had to be read for it. */
+  /** `isHeld`: all its state was held, none had to be read. */
   'simulation.done': { blocks: number; gasUsed: bigint; isHeld: boolean }
   'simulation.rejected': Rejection
   'payment.record': PaymentRecord
   'upstream.straying': { upstream: string; strays: Straying | undefined }
   'chain.rules': ChainRules
-  /** Of a prediction that the chain confirmed `hit`, else why it was wrong: from a closed set. */
+  /** `hit` for a correct prediction, otherwise the reason why it was wrong, from a closed set. */
   'truth.judged': { transaction: string; block: bigint; outcome: string }
-  /** Transactions that are not scored, and why. */
+  /** Transactions that are not scored, with the reason. */
   'truth.left': { count: number; why: 'crowded' | 'invalid' | 'unanswered'; reason?: string }
-  /** Where transactions or blocks are told is open, or why not. */
+  /** The state of a source of transactions or blocks: open, or lost for a reason. */
   'truth.source': { what: string; lost?: string }
 }
 
-/** What happens in the gateway, by name. */
+/** The gateway's events, by name. */
 export type Events = ByKind<'carry', CarryEvent> &
   ByKind<'head', HeadEvent> &
   ByKind<'preconfirmed', FollowerEvent> &
   OfUpstream &
   OfRequests
 
-/** What is said of an event: nothing is logged without a level; the event's name and own fields are, where none are given. */
+/** How an event is reported. It is logged only if it has a level; by default with its name as the message and its own fields. */
 export interface Told<E> {
   level?: Level | ((event: E) => Level | undefined)
   message?: string | ((event: E) => string)
   fields?: (event: E) => object
-  /** Said once at its level, then at debug. */
+  /** Logged once at its level, then at debug. */
   once?: true
   count?: (figures: Figures, event: E) => void
 }
 
-/** A stream's URL may hold a key: only its host is written. */
+/** The host of a stream's URL: the rest may hold a key and is never logged. */
 const hostOf = (url: string) => new URL(url).host
 
-/** What counts the events of a family that have no count of their own, by their kind. */
+/** Counters for events that have no `count` of their own, by family; the label is the event's kind. */
 export const BY_KIND: Record<string, 'headEvents' | 'preconfirmedEvents'> = {
   head: 'headEvents',
   preconfirmed: 'preconfirmedEvents',
 }
 
-/** What the gateway says of itself: of each event the line of the log, and what is counted. */
+/** For each event, its log line and its metrics. */
 export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   'call.served': {
     level: 'debug',

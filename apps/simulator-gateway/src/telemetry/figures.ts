@@ -6,7 +6,7 @@ const VISIBLE_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15
 
 export type Figures = ReturnType<typeof figuresOf>
 
-/** What `/metrics` counts. Alerts see a first increase only where there was a 0 before: those series are named. */
+/** The counters and histograms of `/metrics`. Alerts notice a first increase only if the series existed with 0: such series are listed. */
 export function figuresOf(metrics: Metrics) {
   return {
     calls: metrics.tally('upfront_rpc_calls_total', 'JSON-RPC calls by method and outcome', ['method', 'outcome']),

@@ -1,7 +1,7 @@
 import type { FollowerStatus, HeadStatus } from '@upfront/chain'
 import type { CarryPace, CarryStatus } from '@upfront/simulation'
 
-/** What gauges are read from. */
+/** The values that gauges are read from. */
 export interface Shown {
   head: HeadStatus
   carry: CarryStatus | undefined
@@ -12,7 +12,7 @@ export interface Shown {
   truth: { waiting: number; busyMs: number }
 }
 
-/** What it is, how it is read, and which of several processes' values is shown (`max` where absent), or that it is a count. */
+/** Help, reader, and how several processes' values are combined (default `max`), or `counter`. */
 export type Gauge<S> = [help: string, (shown: S) => number, type?: 'sum' | 'max' | 'counter']
 
 const PACES: Record<CarryPace, number> = { each: 1, everySecond: 0.5, off: 0, distrusted: -1 }

@@ -5,7 +5,7 @@ import { BY_KIND, EVENTS, type Events, type Told } from './events.js'
 import { type Figures, figuresOf } from './figures.js'
 import { GAUGES, type Gauge, type Shown } from './gauges.js'
 
-/** Logs and counts what happens, as the table of events says. */
+/** Logs and counts events as specified in {@link EVENTS}. */
 @Injectable()
 export class Telemetry {
   readonly figures: Figures
@@ -34,7 +34,7 @@ export class Telemetry {
     if (figure !== undefined) this.figures[figure].add(kind)
   }
 
-  /** Shows what `read` gives as gauges, each time that `/metrics` is read. */
+  /** Registers gauges that read their values from `read` on each scrape. */
   show<N extends keyof Shown>(name: N, read: () => Shown[N]): void {
     const gauges: Record<string, Gauge<Shown[N]>> = GAUGES[name]
     for (const [metric, [help, of, type = 'max']] of Object.entries(gauges)) {
@@ -43,7 +43,7 @@ export class Telemetry {
     }
   }
 
-  /** What the node's client tells. */
+  /** The observer of the node's client. */
   ofUpstream(): Required<UpstreamObserver> {
     return {
       onHttpRequest: (event) => this.tell('upstream.httpRequest', event),
@@ -57,7 +57,7 @@ export class Telemetry {
   }
 }
 
-/** Without its kind. Bigints become decimal; of a header its number and hash are written. */
+/** An event's fields for the log: without its kind, bigints in decimal, a header as number and hash. */
 function written(event: object): object {
   const fields: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(event)) {

@@ -2,13 +2,17 @@ import { type Hex, toQuantity } from '@upfront/protocol'
 import { differenceOf, type ShownFact } from '@upfront/simulation'
 import type { FoundFact, Result, Run } from './run.js'
 
-/** Where a prediction was wrong. */
+/** The part of a prediction that was wrong. */
 export type Part = 'status' | 'gas' | 'transfers'
 
 /**
- * Why a prediction was wrong. `dependency`: a fact that `depends` names was another one. `block`: so was one of the block's own alone, as another
- * block came between. `rule`: what it wrote was there, or was not, and so cost other gas. `ours`: at its own place our engine comes to something
- * else than the chain. `unnamed`: it does not, and nothing that was named is another one. `unknown`: it could not be run there.
+ * Why a prediction was wrong.
+ * `dependency`: state that `depends` names had changed.
+ * `block`: only a field of the block had, because another block came between.
+ * `rule`: a slot or account that it writes had changed, so the write cost different gas.
+ * `ours`: run at its own place, our engine disagrees with the chain.
+ * `unnamed`: it agrees there, and nothing named had changed.
+ * `unknown`: it could not be run there.
  */
 export type Reason = 'dependency' | 'block' | 'rule' | 'ours' | 'unnamed' | 'unknown'
 
@@ -16,22 +20,22 @@ export interface ChangedFact {
   fact: ShownFact
   predicted: Hex
   found: Hex
-  /** Whose it is, or what changed it: a transaction before it in its block, or a block before that. */
+  /** The cause of the change: the block itself, a transaction before it in the block, or an earlier block. */
   by: 'the block' | 'a transaction before' | 'a block between'
 }
 
 export interface Explanation {
   why: Reason
-  /** The facts that were other ones, the first of them. */
+  /** The first of the changed facts behind `why`. */
   because: ChangedFact[]
   /**
-   * What the prediction comes to, run again with what was found: to what happened with one of these facts `alone`, with all that changed `together`,
-   * or with `neither`. Absent where it could not be run.
+   * Whether repeating the prediction with the values found gives the mined outcome: with one fact `alone`, with all changed facts
+   * `together`, or with `neither`. Absent if it could not be repeated.
    */
   proof?: 'alone' | 'together' | 'neither'
 }
 
-/** An explanation, with all that was another one. */
+/** An explanation with all changed facts. */
 export interface Explained extends Explanation {
   changed: ChangedFact[]
 }
@@ -42,7 +46,7 @@ export function isExplained(why: Reason): boolean {
   return why === 'dependency' || why === 'block' || why === 'rule'
 }
 
-/** In what two results differ, and how in words. Nothing: they are the same. */
+/** The parts in which two results differ, and the difference in words. `differs` is empty if they agree. */
 export function partsOf(predicted: Result, mined: Result): { differs: Part[]; effect?: string } {
   const difference = differenceOf(predicted.effects, mined.effects)
   const differs: Part[] = []
@@ -52,7 +56,7 @@ export function partsOf(predicted: Result, mined: Result): { differs: Part[]; ef
   return { differs, ...(difference && { effect: difference.effect }) }
 }
 
-/** @param atPlace the transaction run again where it was mined @param mined as the chain has it */
+/** @param atPlace the transaction run again at the place where it was mined @param mined the outcome on chain */
 export function explanationOf(predicted: Run, atPlace: Run, mined: Result): Explained {
   if (partsOf(atPlace, mined).differs.length > 0) return { why: 'ours', because: [], changed: [] }
   const changed: { was: FoundFact; is: FoundFact }[] = []

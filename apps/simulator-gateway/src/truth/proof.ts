@@ -2,13 +2,13 @@ import type { Hex } from '@upfront/protocol'
 import { type ChangedFact, type Explained, type Explanation, partsOf } from './explanation.js'
 import type { Result } from './run.js'
 
-/** Values that a run is to find, as a block of `upfront_simulate` has them. */
+/** Values to override in a run, as in a block of `upfront_simulate`. */
 export interface Found {
   stateOverrides: Record<string, { balance?: Hex; stateDiff?: Record<string, Hex> }>
   blockOverrides: Record<string, Hex>
 }
 
-/** Of the facts that are tried alone. */
+/** Most facts that are tried alone. */
 const MOST_ALONE = 3
 const BLOCK_FIELDS: Record<string, string> = {
   time: 'time',
@@ -21,9 +21,8 @@ const BLOCK_FIELDS: Record<string, string> = {
 }
 
 /**
- * Whether what was named is the cause: the prediction, run again where it was made with the values that were found, and nothing else, comes to what
- * happened.
- * @param again runs it so
+ * Checks whether the changed facts caused the miss: repeats the prediction with only the values found overridden.
+ * @param again repeats the prediction with overrides
  */
 export async function proofOf(
   { because, changed }: Explained,

@@ -12,24 +12,24 @@ import {
   shownDependencies,
 } from '@upfront/simulation'
 
-/** What a transaction came to, in a run of ours or on chain. */
+/** The outcome of a transaction, in our run or on chain. */
 export interface Result {
   succeeded: boolean
   gasUsed: bigint
   effects: Effects
 }
 
-/** A run of ours. */
+/** Our run of a transaction. */
 export interface Run extends Result {
   /** Number of the block that it was run in. */
   block: bigint
-  /** On whose state it was run; undefined where more than that block was. */
+  /** Hash of the block whose state it ran on; undefined if there were layers on top. */
   on: Hash | undefined
-  /** What decided, and what was written, by place. */
+  /** Facts that decided the run, and state that it wrote, by place. */
   facts: Map<string, FoundFact>
 }
 
-/** With what it changes of the state. */
+/** A run with the state that it changes. */
 export interface ChangingRun extends Run {
   changes: ShownFact[]
 }
@@ -38,20 +38,20 @@ export interface ChangingRun extends Run {
 export interface FoundFact {
   fact: ShownFact
   value: bigint
-  /** `depends` names it. Else what writing it costs hangs on it. */
+  /** Whether `depends` names it; otherwise only the gas of writing it depends on it. */
   isNamed: boolean
-  /** Of the price of writing it: what was there and what was left, as far as that counts (EIP-2200). */
+  /** What the gas of writing it depends on (EIP-2200): the value before and after, zero or not. */
   price: string | undefined
-  /** Transactions before it in the same block changed it. */
+  /** Changed by earlier transactions of the same block. */
   isOfBlock: boolean
 }
 
-/** More of a run is not kept. */
+/** Further facts of a run are dropped. */
 const MOST_FACTS = 256
-/** These follow from the others, or are the transaction's own. */
+/** Left out: they follow from other facts, or belong to the transaction itself. */
 const FOLLOWING = new Set<DecidingFact['kind']>(['gasLeft', 'gasPrice', 'origin'])
 
-/** @param answer to one call, with its dependencies and state recorded */
+/** @param answer with one call, and its dependencies and state recorded */
 export function runOf({ json, records }: SimulationAnswer, { base, state }: Simulation): ChangingRun {
   const [block] = JSON.parse(json.toString()) as SimulatedBlock[]
   const [call] = block!.calls
@@ -65,7 +65,7 @@ export function runOf({ json, records }: SimulationAnswer, { base, state }: Simu
   }
 }
 
-/** Of a receipt, or of a simulated call. */
+/** The result in a receipt or a simulated call. */
 export function resultOf({ status, gasUsed, logs }: Pick<SimulatedCall, 'status' | 'gasUsed' | 'logs'>): Result {
   return {
     succeeded: status !== '0x0',

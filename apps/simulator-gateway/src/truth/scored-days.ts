@@ -3,17 +3,17 @@ import type { TruthCounts } from '@upfront/receipt'
 import { LRUCache } from 'lru-cache'
 import { type Explanation, isExplained, type Part } from './explanation.js'
 
-/** A prediction that was wrong. */
+/** A wrong prediction. */
 export interface Miss extends Explanation {
   transaction: Hash
-  /** Number of the block that it was mined in, and of the one that it was predicted in. */
+  /** Number of the block that mined it; `predictedIn` is the block of the prediction. */
   block: string
   predictedIn: string
   seen: 'waiting' | 'underConstruction'
   differs: Part[]
-  /** How status or transfers differ, in words. */
+  /** The difference in status or transfers, in words. */
   effect?: string
-  /** Decimal. */
+  /** Gas used, decimal. */
   gas: { predicted: string; mined: string }
 }
 
@@ -22,13 +22,13 @@ interface Judged {
   miss: Miss | undefined
 }
 
-/** Judged transactions that are kept. */
+/** Judged transactions that are kept one by one. */
 const MOST_JUDGED = 10_000
 const MOST_DAYS = 7
-/** Of a day's misses, that are listed: the newest. */
+/** Most misses listed per day, the newest. */
 export const MOST_MISSES = 1_000
 
-/** What became of predictions, by the day (UTC) on which their transactions were mined; the last ten thousand one by one. */
+/** Outcomes of predictions by day (UTC) of mining; the latest `MOST_JUDGED` are kept one by one. */
 export class ScoredDays {
   readonly #days = new LRUCache<string, TruthCounts>({ max: MOST_DAYS })
   readonly #judged = new LRUCache<Hash, Judged>({ max: MOST_JUDGED })
@@ -37,7 +37,7 @@ export class ScoredDays {
     this.#of(day)[what] += 1
   }
 
-  /** Once more where a reorganisation had it mined again: the last time counts. */
+  /** A transaction that a reorganisation mines again is judged again: the last time counts. */
   judge(transaction: Hash, miss: Miss | undefined, day = today()): void {
     const before = this.#judged.get(transaction)
     if (before !== undefined) add(this.#of(before.day), before.miss, -1)
@@ -45,7 +45,7 @@ export class ScoredDays {
     add(this.#of(day), miss, 1)
   }
 
-  /** Undefined for a day of which nothing is kept. */
+  /** Undefined if nothing is kept of that day. */
   of(day: string): (TruthCounts & { misses: Miss[] }) | undefined {
     const counts = this.#days.get(day)
     if (counts === undefined) return undefined
@@ -65,7 +65,7 @@ export class ScoredDays {
   }
 }
 
-/** Such as `2026-11-24`. */
+/** The current day (UTC), such as `2026-11-24`. */
 export function today(): string {
   return new Date().toISOString().slice(0, 10)
 }

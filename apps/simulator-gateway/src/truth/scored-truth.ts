@@ -9,29 +9,29 @@ import type { Miss } from './scored-days.js'
 
 export type ScoredDay = TruthCounts & { misses: Miss[] }
 
-/** What became of predictions, whichever of `GATEWAY_WORKERS` processes made them. */
+/** The scores of predictions, whichever worker process keeps them. */
 export abstract class ScoredTruth {
   /**
-   * Undefined for a day of which nothing is kept.
-   * @throws or rejects with RpcError (HTTP 503) where the process that scores does not answer
+   * A day's scores; undefined if nothing is kept of that day.
+   * @throws RpcError (HTTP 503) if the scoring process does not answer, as a rejection
    */
   abstract of(day: string): Promise<ScoredDay | undefined>
 }
 
-/** A transaction that waits, as the node has it, with what it changes; or one that waits no longer. */
+/** A pending transaction in the node's format with the state that it changes, or one that is no longer pending. */
 export type WaitingNews = { hash: Hash; call: object; changes: ShownFact[] } | { hash: Hash }
 
-/** Between the processes; the first passes them on. */
+/** Messages between worker processes; the primary forwards them. */
 export type TruthMessage =
   | { kind: 'truthAsked'; id: string; from: number; day: string }
   | { kind: 'truthTold'; id: string; to: number; found: ScoredDay | null }
   | { kind: 'waiting'; news: WaitingNews }
 
-/** Place of the worker that scores for all. */
+/** Number of the worker that scores for all. */
 export const SCORER = 1
 const TIMEOUT_MS = 2_000
 
-/** This process among `GATEWAY_WORKERS`, from 1; undefined where it is the only one. */
+/** Number of this process among `GATEWAY_WORKERS`, from 1; undefined if it is the only one. */
 export function placeOfWorker(): number | undefined {
   return cluster.isWorker ? Number(process.env.GATEWAY_WORKER) : undefined
 }
@@ -42,7 +42,7 @@ export function keepWaiting(waiting: WaitingTransactions, news: WaitingNews): vo
   else if (call !== undefined) waiting.add(news.hash, call, news.changes)
 }
 
-/** What another process scores: its days are asked for, and transactions that it sees waiting are kept here too. */
+/** The truth in workers that don't score: asks the scorer for its days, and keeps the pending transactions that it reports. */
 @Injectable()
 export class TruthOfScorer extends ScoredTruth implements OnApplicationShutdown {
   readonly #asked = new Map<string, (found: ScoredDay | null) => void>()

@@ -1,22 +1,23 @@
 import type { Hash, Hex } from '@upfront/protocol'
 
-/** A transaction before it was mined. */
+/** A transaction seen before it was mined. */
 export interface SeenTransaction {
   hash: Hash
   source: 'waiting' | 'underConstruction'
-  /** As a call of `upfront_simulate`; undefined where the node only named it. */
+  /** As a call of `upfront_simulate`; undefined if the node sent only the hash. */
   call?: object | Hex
-  /** The block parameter of what it is predicted on. */
+  /** The block parameter to predict it on. */
   on: unknown
 }
 
 const HASH = /^0x[0-9a-f]{64}$/
-/** What of a transaction is a call; of its prices those of its type. */
+/** Fields of a transaction that make a call; the price fields depend on its type. */
 const FIELDS = ['from', 'to', 'gas', 'value', 'nonce', 'input', 'maxFeePerBlobGas', 'blobVersionedHashes'] as const
 
 /**
- * A transaction as a node's JSON-RPC tells of it: its hash, or all of it. Undefined where it is neither, or an OP-stack deposit: those wait nowhere.
- * @param on what it is predicted on
+ * A transaction from a node's JSON-RPC: a hash, or a full transaction. Undefined for anything else, and for OP-stack deposits, which are
+ * never pending.
+ * @param on the block parameter to predict it on
  */
 export function waitingTransaction(told: unknown, on: unknown): SeenTransaction | undefined {
   if (typeof told === 'string') return HASH.test(told) ? { hash: told as Hash, source: 'waiting', on } : undefined

@@ -1,20 +1,20 @@
 import { setTimeout as rest } from 'node:timers/promises'
 
-/** What is done in spare time takes so much of a core at most. */
+/** Spare-time work takes at most this share of a core. */
 const SHARE = 0.1
 
 interface SpareTimeOptions {
   /** Resolves while no client's request is under way. */
   idle(): Promise<void>
-  /** Pieces of work that wait, at most; of each kind. */
+  /** Most waiting pieces of each kind. */
   mostWaiting: number
   onFailure(error: unknown): void
 }
 
 /**
- * Does work while no client has any, one piece after the other, and rests between them so that all of it stays below a tenth of a core. Of
- * ordinary work the newest is done first, as what is old is soon of no use, and the oldest is left out where more waits than may; urgent work is
- * done in its order, and the newest is left out.
+ * Runs work while clients have none, one piece at a time, with pauses that keep it below a tenth of a core. Ordinary work runs newest
+ * first, because old work is soon useless; if too much waits, the oldest is dropped. Urgent work runs in order; if too much waits, the
+ * newest is dropped.
  */
 export class SpareTime {
   readonly #urgent: (() => Promise<void>)[] = []
@@ -28,7 +28,7 @@ export class SpareTime {
     this.#options = options
   }
 
-  /** Milliseconds of a core that work took so far, at most. */
+  /** Upper bound of the CPU time used so far, in milliseconds. */
   get busyMs(): number {
     return this.#busyMs
   }
@@ -37,7 +37,7 @@ export class SpareTime {
     return this.#urgent.length + this.#ordinary.length
   }
 
-  /** @returns false where another piece is left out for it */
+  /** @returns false if another piece was dropped for it */
   add(work: () => Promise<void>): boolean {
     const isFull = this.#ordinary.length >= this.#options.mostWaiting
     if (isFull) this.#ordinary.shift()
@@ -46,7 +46,7 @@ export class SpareTime {
     return !isFull
   }
 
-  /** Before all that is not urgent. @returns false where it is left out */
+  /** Adds work that runs before ordinary work. @returns false if it was dropped */
   addUrgent(work: () => Promise<void>): boolean {
     if (this.#urgent.length >= this.#options.mostWaiting) return false
     this.#urgent.push(work)
@@ -79,7 +79,7 @@ export class SpareTime {
       const cpu = process.cpuUsage()
       await work?.().catch(this.#options.onFailure)
       const { user, system } = process.cpuUsage(cpu)
-      // The process's time holds others' work too, time on the clock waits for the node: the work took less than either.
+      // CPU time includes other work of the process, wall time includes waiting for the node: the work took at most the smaller.
       const took = Math.min(performance.now() - startedAt, (user + system) / 1_000)
       this.#busyMs += took
       await rest(took * (1 / SHARE - 1), undefined, { signal, ref: false }).catch(() => undefined)

@@ -10,11 +10,11 @@ import type { Found } from './proof.js'
 import { type ChangingRun, type Result, resultOf, runOf } from './run.js'
 import { type SeenTransaction, waitingTransaction } from './seen-transaction.js'
 
-/** Of an answer: transactions that say more are not predicted. */
+/** Transactions with longer answers are not predicted. */
 const ANSWER_BYTES = 512 * 1024
 const TRANSACTION_BYTES = 1024 * 1024
 
-/** Runs transactions as clients' simulations run, and reads what the chain made of them. */
+/** Runs transactions like clients' simulations, and reads their outcome on chain. */
 @Injectable()
 export class TruthRunner {
   constructor(
@@ -25,9 +25,9 @@ export class TruthRunner {
   ) {}
 
   /**
-   * @param block as `upfront_simulate` takes it
-   * @param found values that it finds there instead of the block's own
-   * @throws or rejects with RpcError where it is no valid transaction there, and what a request would fail with
+   * @param block parameter of `upfront_simulate`
+   * @param found overrides of the block's own values
+   * @throws RpcError if the transaction is not valid there, or what a request would fail with, as a rejection
    */
   async run(call: NonNullable<SeenTransaction['call']>, block: unknown, found?: Found): Promise<ChangingRun> {
     const { LIMITS } = this.environment
@@ -47,7 +47,7 @@ export class TruthRunner {
     return this.simulator.simulate('upfront_simulate', [payload, block], context, runOf)
   }
 
-  /** Undefined where the node does not have it any more. @throws UpstreamError */
+  /** Undefined if the node no longer has the transaction. @throws UpstreamError */
   async call({ hash, on }: SeenTransaction): Promise<SeenTransaction['call']> {
     const asked: UpstreamCall<SeenTransaction | undefined> = {
       method: 'eth_getTransactionByHash',
@@ -60,8 +60,8 @@ export class TruthRunner {
   }
 
   /**
-   * What became of transactions of a block, by their places in it; undefined where the node does not say.
-   * @throws or rejects with the signal's reason
+   * Outcomes of a block's transactions, given their indices; undefined if the node has no receipts.
+   * @throws the signal's reason, as a rejection
    */
   async mined(block: FollowedBlock, places: ReadonlyMap<Hash, number>): Promise<Map<Hash, Result> | undefined> {
     const receipts = await this.chain.receipts.of(block, this.limits())

@@ -29,22 +29,22 @@ interface Prediction {
   run: Run
 }
 
-/** Transactions that wait to be predicted, and blocks and misses that wait to be looked at. */
+/** Most waiting predictions; also most waiting blocks and misses. */
 const MOST_WAITING = 256
-/** Hashes of transactions that were seen. */
+/** Hashes of seen transactions that are remembered. */
 const MOST_SEEN = 50_000
-/** Of all predictions that are kept, those of mined transactions too: a reorganisation may have them mined again. */
+/** Memory of all kept predictions. Those of mined transactions stay: a reorganisation may mine them again. */
 const MOST_KEPT_BYTES = 64 * 1024 * 1024
-/** About what a fact, or what is told of a transfer, takes. */
+/** Approximate bytes of a fact, or of a transfer's description. */
 const FACT_BYTES = 300
-/** Blocks in which a transaction is looked for that was mined while it was predicted. */
+/** Recent blocks that are searched for a transaction mined while it was predicted. */
 const MOST_BLOCKS = 16
 const SEALED_TIMEOUT_MS = 5_000
 const UNKNOWN: Explanation = { why: 'unknown', because: [] }
 
 /**
- * Predicts transactions when they are first seen, and compares with what the chain makes of them: `TRUTH_SCORE=on`. What of a prediction was
- * wrong is explained by the same transaction run at the place where it was mined.
+ * For `TRUTH_SCORE=on`: predicts transactions when they are first seen, and compares with their outcome on chain. A wrong prediction is
+ * explained by running the transaction again at the place where it was mined.
  */
 @Injectable()
 export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -97,14 +97,14 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     this.spare.end()
   }
 
-  /** Another process asks. */
+  /** Answers another process's question for a day. */
   private readonly answer = (message: TruthMessage): void => {
     if (message.kind !== 'truthAsked') return
     const { id, from: to, day } = message
     process.send?.({ kind: 'truthTold', id, to, found: this.days.of(day) ?? null } satisfies TruthMessage)
   }
 
-  /** Here, and in the other processes. */
+  /** Keeps the news here and in the other processes. */
   private keep(news: WaitingNews): void {
     keepWaiting(this.waiting, news)
     if (placeOfWorker() !== undefined) process.send?.({ kind: 'waiting', news } satisfies TruthMessage)
@@ -131,7 +131,7 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     this.days.count('predicted')
     if (seen.source === 'waiting' && typeof call === 'object') this.keep({ hash: seen.hash, call, changes })
     this.predictions.set(seen.hash, { seen: { ...seen, call }, run })
-    // It may have been mined meanwhile.
+    // It may have been mined during the prediction.
     const block = this.minedIn(seen.hash)
     if (block === undefined) return
     this.keep({ hash: seen.hash })

@@ -17,14 +17,14 @@ interface TruthSourcesOptions {
   preconfirmed: Preconfirmed
   telemetry: Telemetry
   onSeen(transaction: SeenTransaction): void
-  /** Each block in the order of the chain, those of a reorganisation too. */
+  /** Called for each block in order, also for blocks of a new branch. */
   onBlock(block: AnnouncedBlock): void
 }
 
-/** A source that could not be had, or that broke off, is asked again. */
+/** Delay before a source that failed or ended is opened again. */
 const RETRY_MS = 5_000
 
-/** Where transactions are seen: waiting at the node, under construction in a stream, and in blocks. */
+/** Sources of transactions: the node's pool, the Flashblocks stream, and blocks. */
 export class TruthSources {
   readonly #options: TruthSourcesOptions
   readonly #leave = new Set<() => void>()
@@ -75,7 +75,7 @@ export class TruthSources {
   }
 }
 
-/** Of each flashblock what is new in it. */
+/** Reports the new transactions of each flashblock. */
 function underConstruction(onSeen: (transaction: SeenTransaction) => void): (snapshot: PreconfirmedSnapshot) => void {
   let last: { payloadId: string; count: number } | undefined
   return (snapshot) => {

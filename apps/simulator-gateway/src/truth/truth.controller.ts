@@ -10,10 +10,10 @@ import { refused } from '../limits/refused.js'
 import { today } from './scored-days.js'
 import { ScoredTruth } from './scored-truth.js'
 
-/** What is answered may be so old: signing takes a millisecond. */
+/** An answer is reused for this long: signing takes a millisecond. */
 const LASTS_MS = 1_000
 
-/** `GET /v1/truth`: how a day's predictions turned out. */
+/** `GET /v1/truth`: a day's score of predictions. */
 @Controller('v1/truth')
 export class TruthController {
   private readonly account: PrivateKeyAccount | undefined
@@ -28,7 +28,7 @@ export class TruthController {
     if (keys !== undefined) this.account = privateKeyToAccount(keys.privateKey)
   }
 
-  /** @param day such as `2026-11-24` (UTC); today where absent */
+  /** @param day such as `2026-11-24` (UTC); today by default */
   @Get()
   @Header('content-type', 'application/json; charset=utf-8')
   async summary(@Req() request: FastifyRequest, @Query('day') day: unknown = today()): Promise<string> {

@@ -4,10 +4,10 @@ import { TruthController } from './truth.controller.js'
 import { TruthRunner } from './truth-runner.js'
 import { TruthScore } from './truth-score.js'
 
-/** Predictions, and what became of them: where `TRUTH_SCORE` is on. One of several processes scores for all. */
+/** Predictions and their scores, for `TRUTH_SCORE=on`. Of several worker processes one scores for all. */
 @Module({ controllers: [TruthController] })
 export class TruthModule {
-  /** @param imports which have to give `Environment`, `LOGGER`, `Metrics`, JSON-RPC with its limits and what simulates */
+  /** @param imports must export `Environment`, `LOGGER`, `Metrics`, JSON-RPC with its limits, and the simulator */
   static importing(...imports: DynamicModule[]): DynamicModule {
     const scores = (placeOfWorker() ?? SCORER) === SCORER
     const providers: Provider[] = scores

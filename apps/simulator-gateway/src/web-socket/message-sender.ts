@@ -8,8 +8,8 @@ import { endUnlessRead, lengthOf } from '../requests/answer-sender.js'
 type Message = readonly JsonText[]
 
 /**
- * Sends messages over one WebSocket, one after another, as fast as its client reads them. What is not read yet counts towards the client's
- * memory, and a message that is not read within `timeoutMs` ends the connection.
+ * Sends messages over one WebSocket, in order, as fast as the client reads them. Unread messages count towards the client's memory, and a
+ * message that is not read within `timeoutMs` closes the connection.
  */
 export class MessageSender {
   #unread = 0
@@ -24,7 +24,7 @@ export class MessageSender {
   readonly #memory: MemoryShare
   readonly #timeoutMs: number
 
-  /** @param socket what the WebSocket stands on */
+  /** @param socket the socket below the WebSocket */
   constructor(webSocket: WebSocket, socket: Socket, memory: MemoryShare, timeoutMs: number) {
     this.#webSocket = webSocket
     this.#socket = socket
@@ -39,12 +39,12 @@ export class MessageSender {
     })
   }
 
-  /** Characters and bytes of messages that the client has not read. */
+  /** Length of messages that the client has not read, in characters and bytes. */
   get unread(): number {
     return this.#unread
   }
 
-  /** @throws Overloaded where so much more may not be kept for the client */
+  /** @throws Overloaded if the client has no memory left for it */
   send(message: Message): void {
     if (this.#isClosed) return
     this.#count(message)
@@ -52,12 +52,12 @@ export class MessageSender {
     if (!this.#isSending) this.#sendNext()
   }
 
-  /** From now on messages wait until `release`. */
+  /** Holds back messages until `release`. */
   hold(): void {
     this.#isHeld = true
   }
 
-  /** Sends one message, if it has parts, before those that wait, then these. @throws as `send` */
+  /** Ends `hold`: sends `first`, if it is not empty, then the messages held back. @throws like `send` */
   release(first: Message): void {
     this.#isHeld = false
     if (first.length > 0 && !this.#isClosed) {
@@ -67,7 +67,7 @@ export class MessageSender {
     if (!this.#isSending) this.#sendNext()
   }
 
-  /** Resolves once the client has read everything, or is gone; undefined where it has. */
+  /** Resolves once the client has read everything or is gone; undefined if nothing is unread. */
   allRead(): Promise<void> | undefined {
     if (!this.#isSending) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
@@ -97,7 +97,7 @@ export class MessageSender {
     this.#wake()
   }
 
-  /** False where the client has to read first: then sending goes on by itself. */
+  /** Returns false if the client has to read first; sending then continues on its own. */
   #isSentAtOnce(message: Message): boolean {
     const socket = this.#socket
     let isDone = false

@@ -17,16 +17,16 @@ import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { Notify, Subscriber } from '../subscriptions/subscriber.js'
 import { MessageSender } from './message-sender.js'
 
-/** Messages that wait for their turn before no more are read. */
+/** Most messages waiting for their turn; beyond it, reading pauses. */
 const MOST_WAITING = 16
 const MOST_SUBSCRIPTIONS = 64
-/** Of all connections of a client: each is told of each block. */
+/** Over all connections of a client: each subscription is notified of each block. */
 const MOST_SUBSCRIPTIONS_OF_A_CLIENT = 1_024
-/** Bytes held for each byte of a message that opens a subscription: a part is kept as sets of addresses. */
+/** Bytes held per byte of a message that opens a subscription: part of it is kept as sets of addresses. */
 const COPIES_KEPT = 2
-/** What a read takes in memory beside its bytes, of which there may be one. */
+/** Memory of a read besides its bytes: there may be a single one. */
 const READ_BYTES = 256
-/** Of notifications that a client has not read, or that wait for the answer which opens their subscription. */
+/** Limit of unread notifications, including those that wait for the answer that opens their subscription. */
 const MOST_UNREAD_BYTES = 1024 * 1024
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -39,7 +39,7 @@ const TRY_AGAIN_LATER = 1013
 
 export interface WebSocketClient {
   webSocket: WebSocket
-  /** What the WebSocket stands on. */
+  /** The socket below the WebSocket. */
   socket: Socket
   caller: Caller
   dialect: Dialect
@@ -47,47 +47,47 @@ export interface WebSocketClient {
 
 export interface WebSocketServices {
   endpoint: RpcEndpoint
-  /** Of each message. */
+  /** Budget of each message. */
   budget: Budget
   free: FreeBudget
   memory: Memory
   logger: Logger
   answerTimeoutMs: number
-  /** Waits for the state that the client asks each message to stand on. @throws or rejects with what to answer instead */
+  /** Waits for the state that the client requires for every message. @throws the error to answer with, as a rejection too */
   waits?: (() => Promise<unknown>) | undefined
-  /** Subscriptions of all connections, by client. */
+  /** Subscriptions over all connections, by client. */
   subscriptions: Tally
 }
 
 interface Subscription {
-  /** What it keeps of the message that opened it, at most. */
+  /** Upper bound of the memory that it keeps from its opening message. */
   bytes: number
   end?: () => void
 }
 
-/** One client's WebSocket. Its messages are answered one after another, as a client's requests by `POST` wait behind each other. */
+/** A client's WebSocket connection. Its messages are answered one after another, like a client's queued `POST` requests. */
 export class WebSocketConnection implements Subscriber {
-  /** What the client's messages, subscriptions and notifications take. */
+  /** Memory of the client's messages, subscriptions and notifications. */
   readonly #share: MemoryShare
-  /** Bytes of a message that is not here as a whole yet, and at most of one read more. */
+  /** Bytes of an incomplete message, plus at most one read. */
   #arriving = 0
   #lastRead = 0
-  /** Others are served before more is read. */
+  /** Reading is paused so that other connections have their turn. */
   #isLeavingTurn = false
   readonly #waiting: Buffer[] = []
   readonly #subscriptions = new Map<string, Subscription>()
-  /** Length of the message that is being answered. */
+  /** Length of the message being answered. */
   #messageBytes = 0
-  /** Bytes of the answer that is being sent, until the client has read all of it. */
+  /** Length of the answer being sent, until the client has read all of it. */
   #answerLength = 0
   readonly #sender: MessageSender
   #isBusy = false
   #isEnding = false
   #isClosed = false
-  /** What the last ping held, until it is answered. */
+  /** Payload of the last ping, until it is answered. */
   #pinged: Buffer | undefined
   readonly #client: WebSocketClient
-  /** By which the client is counted. */
+  /** The client's key in limits. */
   readonly #name: string
   readonly #services: WebSocketServices
 
@@ -98,14 +98,14 @@ export class WebSocketConnection implements Subscriber {
     this.#name = clientOf(caller)
     this.#share = services.memory.bodiesOf(this.#name)
     this.#sender = new MessageSender(webSocket, socket, this.#share, services.answerTimeoutMs)
-    // Before the WebSocket takes them.
+    // Prepended, to run before the WebSocket's own listener.
     socket.prependListener('data', ({ length }: Buffer) => this.#arrive(length))
     webSocket.on('message', (data, isBinary) => {
       this.#arrived()
       if (isBinary) webSocket.close(UNSUPPORTED_DATA, 'send JSON-RPC as text')
       else this.#receive(data as Buffer)
     })
-    // Others say nothing of whether the client reads.
+    // Other pongs don't prove that the client reads.
     webSocket.on('pong', (data) => {
       if (this.#pinged?.equals(data)) this.#pinged = undefined
     })
@@ -116,7 +116,7 @@ export class WebSocketConnection implements Subscriber {
     return this.#subscriptions.size
   }
 
-  /** Drops the connection where the last ping was not answered. What is not read has a time of its own, and a ping would wait behind it. */
+  /** Closes the connection if the last ping was not answered. Sends none while messages are unread: it would queue behind them. */
   ping(): void {
     if (this.#sender.unread > 0) return
     if (this.#pinged !== undefined) {
@@ -127,7 +127,7 @@ export class WebSocketConnection implements Subscriber {
     this.#client.webSocket.ping(this.#pinged)
   }
 
-  /** Ends it once what has arrived is answered, or after `withinMs`. */
+  /** Closes the connection once received messages are answered, or after `withinMs`. */
   end(withinMs: number): void {
     this.#isEnding = true
     this.#unsubscribeAll()
@@ -136,7 +136,7 @@ export class WebSocketConnection implements Subscriber {
     this.#client.webSocket.once('close', () => clearTimeout(timer))
   }
 
-  /** Ends it when its token expires. @param time seconds since 1970 */
+  /** Closes the connection when its token expires. @param time seconds since 1970 */
   endAt(time: number): void {
     const end = () => {
       const left = time * 1_000 - Date.now()
@@ -161,7 +161,7 @@ export class WebSocketConnection implements Subscriber {
     this.#share.take(subscription.bytes)
     this.#subscriptions.set(id, subscription)
     this.#services.subscriptions.add(this.#name)
-    // Notifications wait until the answer that opens their subscription is sent.
+    // Notifications wait until the answer with the subscription's ID is sent.
     this.#sender.hold()
     try {
       subscription.end = await begin(
@@ -172,7 +172,7 @@ export class WebSocketConnection implements Subscriber {
       this.unsubscribe(id)
       throw error
     }
-    // The client left, or the gateway began to stop, meanwhile.
+    // The client has left, or the gateway is stopping.
     if (!this.#subscriptions.has(id)) subscription.end()
     return id
   }
@@ -214,7 +214,7 @@ export class WebSocketConnection implements Subscriber {
     else if (webSocket.isPaused) webSocket.resume()
   }
 
-  /** A message is here: what may still be on its way is the rest of what was read last. */
+  /** A message is complete: at most the last read still belongs to an incomplete one. */
   #arrived(): void {
     const left = Math.min(this.#arriving, this.#lastRead)
     this.#share.give(this.#arriving - left)
@@ -286,7 +286,7 @@ export class WebSocketConnection implements Subscriber {
       await waits?.()
       const request = { id, caller, dialect, connection: socket, length: body.length, budget, subscriber }
       await endpoint.serve(request, body, ({ body: parts = [] }) => {
-        // What is short goes out in one frame.
+        // Short answers go out in one frame.
         if (parts.length > 0) send(lengthOf(parts) > SMALL_BYTES ? parts : [joinJson(parts)])
       })
     } catch (thrown) {
@@ -296,7 +296,7 @@ export class WebSocketConnection implements Subscriber {
     }
   }
 
-  /** In one write. */
+  /** Sends all of them in one write. */
   #notifyAll(id: string, results: readonly string[]): void {
     const { socket } = this.#client
     socket.cork()
@@ -323,7 +323,7 @@ export class WebSocketConnection implements Subscriber {
     }
   }
 
-  /** Ends the connection of a client that takes too much, and says so. */
+  /** Closes the connection of a client that takes too much, with the reason. */
   #drop(reason: string, code = TRY_AGAIN_LATER): void {
     this.#unsubscribeAll()
     this.#isEnding = true

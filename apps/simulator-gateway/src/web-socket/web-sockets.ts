@@ -17,13 +17,13 @@ import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 import { WebSocketConnection } from './web-socket-connection.js'
 
-/** Of one message. A request that is longer has to come by `POST`. */
+/** Largest message. Longer requests have to use `POST`. */
 const MAX_MESSAGE_BYTES = 1024 * 1024
-/** Of one message: each is kept by itself until the last is here. */
+/** Most fragments of a message: each is kept separately until the last has arrived. */
 const MAX_FRAGMENTS = 64
-/** Reads from which one frame is put together, as small as networks make them. */
+/** Most reads of one frame; packets of real networks need fewer. */
 const MAX_READS_OF_A_FRAME = 4_096
-/** A client whose connection died is noticed within twice this time. */
+/** A dead connection is noticed within twice this time. */
 const PING_MS = 30_000
 
 /** Serves JSON-RPC over WebSocket at `/` and `/ethereum`. */
@@ -58,7 +58,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
       maxFragments: MAX_FRAGMENTS,
       maxBufferedChunks: MAX_READS_OF_A_FRAME,
     }
-    // Open connections are ended by `beforeApplicationShutdown`, with what they still serve.
+    // `beforeApplicationShutdown` closes open connections, after answering received messages.
     server.register(fastifyWebsocket, {
       options,
       preClose: (done) => done(),
@@ -84,10 +84,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     for (const connection of this.open) connection.end(this.environment.SHUTDOWN_TIMEOUT_MS)
   }
 
-  /**
-   * A browser lets any page connect: only those that may call by `POST` are let in, which are the gateway's own and those of
-   * `CORS_ORIGINS`.
-   */
+  /** Browsers let any page connect. Only origins that may call by `POST` are accepted: the gateway's own and those of `CORS_ORIGINS`. */
   private async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (!request.ws) return
     const { origin, host } = request.headers
@@ -101,7 +98,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     }
   }
 
-  /** Libraries can't set a header for each message, and pages none at all: the query of the URL goes for all of a connection. */
+  /** The query parameter covers a whole connection: libraries can't set headers per message, and pages can't set any. */
   private waitsFor({ headers, query }: FastifyRequest) {
     const name = (query as Record<string, unknown>)[MIN_STATE_HEADER] ?? headers[MIN_STATE_HEADER]
     return name === undefined ? undefined : this.minState.waitingFor(String(name))

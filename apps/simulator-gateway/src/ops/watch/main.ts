@@ -2,9 +2,9 @@ import { type Flashblock, FlashblockStream, type RecentHead } from '@upfront/cha
 import { answerStateFromHeader } from '../../pending/answer-state.js'
 import { StreamPrinter } from './stream-printer.js'
 
-/** Two calls each time: well below the free endpoint's 50 a second. */
+/** Each poll is two calls: well below the free limit of 50 a second. */
 const POLL_MS = 60
-/** The gateway looks at its own health once a second at most. */
+/** Health is polled once in this many polls: the gateway refreshes it at most once a second. */
 const HEALTH_EVERY = 8
 
 const HELP = `npm run watch shows the block under construction, flashblock by flashblock, until Ctrl-C.
@@ -20,7 +20,7 @@ if (process.argv.includes('--help')) {
 const { env } = process
 const urls = (env.FLASHBLOCKS_WS_URL || `ws://127.0.0.1:${env.DEVNET_FLASHBLOCKS_PORT || 8546}`).split(',')
 const gateway = env.GATEWAY_URL || `http://${reachable(env.GATEWAY_HOST)}:${env.GATEWAY_PORT || 8080}`
-// The reader of this output has gone.
+// Exits when the reader of this output is gone.
 process.stdout.on('error', () => process.exit(0))
 const printer = new StreamPrinter((line) => process.stdout.write(`${line}\n`))
 
@@ -79,11 +79,11 @@ async function lookAtHealth(): Promise<void> {
     const { following } = (await response.json()) as { following?: { recent: RecentHead[] } }
     if (following) printer.followed(following.recent)
   } catch {
-    // What is wrong with the gateway is said by `lookAtGateway`.
+    // `lookAtGateway` reports what is wrong.
   }
 }
 
-/** Where a server that listens on this address can be reached from here. */
+/** An address at which a server listening on `host` can be reached from this machine. */
 function reachable(host: string | undefined): string {
   return !host || host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
 }

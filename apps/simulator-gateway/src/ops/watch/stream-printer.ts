@@ -2,10 +2,10 @@ import type { Flashblock, RecentHead } from '@upfront/chain'
 import { LRUCache } from 'lru-cache'
 import type { AnswerState } from '../../pending/answer-state.js'
 
-/** Flashblocks of which it is still open when the gateway shows them. */
+/** Most flashblocks and blocks that are remembered. */
 const MOST_OPEN = 100
 
-/** Tells in lines what the stream brings and when the gateway shows it. */
+/** Prints the flashblocks of the stream, and when the gateway shows each. */
 export class StreamPrinter {
   readonly #arrived = new LRUCache<string, number>({ max: MOST_OPEN })
   readonly #told = new LRUCache<string, string>({ max: MOST_OPEN })
@@ -28,16 +28,16 @@ export class StreamPrinter {
     this.say(`block ${blockNumber} flashblock ${index}: +${transactions.length} transactions, ${mgas} Mgas so far`)
   }
 
-  /** The newest sealed block that the gateway's node has. */
+  /** The gateway's newest sealed block. */
   head(number: bigint): void {
     if (number !== this.#newest) this.say(`head: block ${number} is sealed`)
     this.#newest = number
   }
 
-  /** The blocks that the gateway followed last, oldest first. */
+  /** The blocks that the gateway followed recently, oldest first. */
   followed(heads: readonly RecentHead[]): void {
     for (const { block, hash, reorganised, carried, reason, detail, transactions, read, written, tookMs } of heads) {
-      // What becomes of its state is known a little later than the block.
+      // Whether its state was carried is known a little later than the block.
       const state = carried === undefined ? 'seen' : carried ? 'carried' : 'not carried'
       if (this.#told.get(hash) === state || (this.#told.has(hash) && state === 'seen')) continue
       this.#told.set(hash, state)
@@ -52,7 +52,7 @@ export class StreamPrinter {
     }
   }
 
-  /** What the gateway's `pending` stands on just now. */
+  /** The state that the gateway's `pending` is on. */
   gateway(answerState: AnswerState): void {
     this.#problem = undefined
     const shown = answerState.kind === 'latest' ? 'latest' : `${answerState.block}/${answerState.flashblock}`

@@ -42,7 +42,7 @@ export function alchemyMethods(recorder: Recorder): [string, RpcMethod][] {
   ]
 }
 
-/** The format stands first, where it stands at all. */
+/** The format is an optional first parameter. */
 function formatOf(params: unknown[]): { format: string; rest: unknown[]; at: number } {
   const [first] = params
   if (typeof first !== 'string') return { format: 'FLAT', rest: params, at: 0 }
@@ -75,7 +75,7 @@ function assetChanges({ calls, chainId }: Recorded): unknown[] {
 
 function approvalOf({ kind, token, owner, spender, amount, tokenId, approved }: ShownApproval, isEther: boolean) {
   const isErc20 = kind === 'erc20' || kind === 'permit2'
-  // Of collectibles an amount is there only where the approval is taken away.
+  // For NFTs, Alchemy has an amount only if the approval is revoked.
   const raw = isErc20 ? BigInt(amount ?? 0) : approved === false ? 0n : null
   return {
     ...assetOf({ ...token, ...(tokenId && { tokenId }) }, isEther),

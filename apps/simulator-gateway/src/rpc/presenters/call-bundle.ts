@@ -38,7 +38,7 @@ export function bundleMethods(recorder: Recorder): [string, RpcMethod][] {
           {
             payload: {
               blockStateCalls: [{ blockOverrides, calls: txs }],
-              // Of what is signed, nonces and prices count.
+              // Signed transactions are validated: nonces, balances, fees.
               ...{ validation: true, returnFullTransactions: true, stateDiff: true, trace: true, decode: true },
             },
             block: fields.stateBlockNumber ?? 'latest',
@@ -57,7 +57,7 @@ export function bundleMethods(recorder: Recorder): [string, RpcMethod][] {
   ]
 }
 
-/** Flashbots takes numbers as JSON numbers. */
+/** Flashbots sends numbers as JSON numbers. */
 function quantity(value: unknown): unknown {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? `0x${(value as number).toString(16)}` : value
 }

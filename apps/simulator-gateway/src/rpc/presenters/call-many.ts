@@ -3,9 +3,9 @@ import type { RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorder, type RecordingRequest } from './recorder.js'
 import { failureOf } from './words.js'
 
-// Erigon's bundles. Source: https://docs.erigon.tech (eth_callMany), and what reth and the providers answer.
+// Erigon's bundles. Source: https://docs.erigon.tech (eth_callMany), and answers of reth and providers.
 
-/** Erigon's names of what a block may be given, by ours. */
+/** Erigon's names of block overrides, mapped to ours. */
 const OVERRIDES: Readonly<Record<string, string>> = {
   blockNumber: 'number',
   coinbase: 'feeRecipient',
@@ -93,7 +93,7 @@ function blockOverridesOf(given: unknown, place: string): object {
   return overrides
 }
 
-/** The state after a block, or after its first transactions; -1: after all. */
+/** The state after a block, or after its first transactions; an index of -1 means all. */
 function blockOf(simulated: unknown): unknown {
   if (simulated == null) return 'latest'
   const { blockNumber, transactionIndex } = decodeObject(simulated, 'params[1]')

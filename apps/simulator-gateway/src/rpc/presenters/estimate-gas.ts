@@ -3,7 +3,9 @@ import type { RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorder } from './recorder.js'
 import { failureOf, given } from './words.js'
 
-/** `upfront_estimateGas`: what `eth_estimateGas` is asked, and beside a limit with which no inner call runs short what else the call pays. */
+/**
+ * `upfront_estimateGas`: like `eth_estimateGas`, but returns a limit with which no inner call runs out of gas, gas used and rollup fees.
+ */
 export function estimateMethods(recorder: Recorder): [string, RpcMethod][] {
   return [
     [

@@ -9,7 +9,7 @@ import { tenderlyMethods } from './tenderly.js'
 import { traceMethods } from './trace-call.js'
 import { userOperationMethods } from './user-operation.js'
 
-/** The methods of other services and nodes, and of user operations, by what one recorded simulation tells. */
+/** Methods of other services and nodes, and of user operations. Each presents one recorded `upfront_simulate`. */
 export function presenterMethods(simulator: Simulator): [string, RpcMethod][] {
   const recorder = new Recorder(simulator)
   const made = [

@@ -3,24 +3,24 @@ import type { CallRecord, InspectedBlock, InspectedCall } from '@upfront/simulat
 import type { RpcContext } from '../../requests/rpc-method.js'
 import type { Simulator } from '../../simulate/simulator.js'
 
-/** What is asked of `upfront_simulate` in another service's name. */
+/** An `upfront_simulate` on behalf of another service's method. */
 export interface RecordingRequest {
   payload: { blockStateCalls: object[] } & Record<string, unknown>
   block: unknown
-  /** Where what stands in the payload stands in the request that came: the longest that fits names an error's place. */
+  /** Maps places in the payload to places in the original request, for errors: the longest match wins. */
   places: readonly (readonly [inPayload: string, inRequest: string])[]
 }
 
-/** A simulation as it was recorded. */
+/** A recorded simulation. */
 export interface Recorded {
   blocks: InspectedBlock[]
-  /** Of all calls, in order. */
+  /** All calls, in order. */
   calls: { call: InspectedCall; record: CallRecord; block: InspectedBlock }[]
   base: BlockHeader
   chainId: bigint
 }
 
-/** Simulates for the methods of other services: none of them executes anything by itself. */
+/** Runs the simulations behind other services' methods; those methods execute nothing themselves. */
 export class Recorder {
   readonly #simulator: Simulator
 
@@ -28,7 +28,7 @@ export class Recorder {
     this.#simulator = simulator
   }
 
-  /** @throws or rejects with what `Simulator.simulate` does, places named as in the request that came */
+  /** @throws what `Simulator.simulate` throws, as a rejection too, with places of the original request */
   async record({ payload, block, places }: RecordingRequest, context: RpcContext): Promise<Recorded> {
     const params = [payload, block ?? 'latest']
     try {
@@ -71,7 +71,7 @@ function placed(error: RpcError, places: RecordingRequest['places']): RpcError {
   return new RpcError(error.code, inRequest + error.message.slice(inPayload.length), error.data)
 }
 
-/** The params of a method, as a list. @throws RpcError -32602 */
+/** The params of a method as a list. @throws RpcError -32602 */
 export function listOf(params: unknown, most: number): unknown[] {
   const list = decodeList(params, 'params')
   if (list.length > most)

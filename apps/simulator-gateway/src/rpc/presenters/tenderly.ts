@@ -51,7 +51,7 @@ export function tenderlyMethods(recorder: Recorder): [string, RpcMethod][] {
   ]
 }
 
-/** Numbers may be JSON numbers, and a gas limit of 0 is none. A signed transaction is taken as it is. */
+/** Accepts JSON numbers and signed transactions; a gas limit of 0 counts as absent. */
 function transactionOf(given: unknown, place: string): unknown {
   if (typeof given === 'string') return given
   const call = Object.fromEntries(
@@ -148,7 +148,7 @@ function assetChanges(changes: AssetChanges | undefined): unknown[] {
   })
 }
 
-/** By account: which of the asset changes are its own. There are no dollar values here: they are empty. */
+/** The asset changes of each account, by index. Dollar values are empty: the gateway has none. */
 function balanceChanges(changes: AssetChanges | undefined): unknown[] {
   const transfers = new Map<string, number[]>()
   for (const [index, { from, to }] of (changes?.transfers ?? []).entries())

@@ -4,7 +4,7 @@ import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorder, type RecordingRequest } from './recorder.js'
 import { traceAddresses } from './words.js'
 
-// OpenEthereum's traces. Source: https://openethereum.github.io/JSONRPC-trace-module and what Erigon, Nethermind and reth answer.
+// OpenEthereum's traces. Source: https://openethereum.github.io/JSONRPC-trace-module and answers of Erigon, Nethermind and reth.
 
 const TYPES = ['trace', 'stateDiff']
 
@@ -57,7 +57,7 @@ function typesOf(given: unknown, place: string): string[] {
   })
 }
 
-/** Calls of precompiles are none. */
+/** Calls of precompiles are left out, except at the top. */
 function actions({ frames }: CallRecord): unknown[] {
   const shown = frames.filter(({ isPrecompile, depth }) => depth === 0 || !isPrecompile)
   return traceAddresses(shown).map(({ frame, traceAddress, subtraces }) => ({
@@ -81,13 +81,13 @@ function actionOf(frame: Frame): object {
   return { action, ...outcomeOf(frame, { gasUsed, output }), type: 'call' }
 }
 
-/** What reverted has an output, what halted has none. */
+/** A revert has output, a halt has none. */
 function outcomeOf({ reverted, halt, gasUsed, output }: Frame, result: object): object {
   if (reverted && halt === undefined) return { error: 'Reverted', result: { gasUsed: toQuantity(gasUsed), output } }
   return halt === undefined ? { result } : { error: errorOf(haltMessage(halt)), result: null }
 }
 
-/** OpenEthereum's words for geth's. */
+/** Translates geth's messages to OpenEthereum's. */
 function errorOf(message: string): string {
   if (/out of gas/.test(message)) return 'Out of gas'
   if (/^invalid opcode/.test(message)) return 'Bad instruction'

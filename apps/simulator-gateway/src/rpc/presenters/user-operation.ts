@@ -7,7 +7,7 @@ const CALL_FIELDS = ['userOperation', 'entryPoint']
 const BLOCK_FIELDS = ['stateOverrides', 'blockOverrides']
 const KNOWN: readonly string[] = [...CALL_FIELDS, ...BLOCK_FIELDS, ...INSPECTION_FIELDS]
 
-/** `upfront_simulateUserOperation`: one user operation as a call of `upfront_simulate`, and what is shown of it first. */
+/** `upfront_simulateUserOperation`: simulates one user operation with `upfront_simulate` and presents its outcome. */
 export function userOperationMethods(recorder: Recorder): [string, RpcMethod][] {
   return [
     [

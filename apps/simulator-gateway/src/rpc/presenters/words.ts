@@ -1,13 +1,13 @@
 import type { Decoded, DecodedFrame, Frame, InspectedCall } from '@upfront/simulation'
 
-/** An argument as other services show it. */
+/** A decoded argument in the format of other services. */
 export interface Argument {
   name: string
   type: string
   value: unknown
 }
 
-/** What an ABI's signature says of each argument: `transfer(address to, uint256 value)`. Tuples are `tuple`. */
+/** Arguments with the names and types of the signature, such as `transfer(address to, uint256 value)`. The type of tuples is `tuple`. */
 export function argumentsOf({ signature = '', args }: Decoded): Argument[] {
   const inner = signature.slice(signature.indexOf('(') + 1, -1)
   const values = Object.values(args)
@@ -20,7 +20,7 @@ export function argumentsOf({ signature = '', args }: Decoded): Argument[] {
   })
 }
 
-/** Splits at the commas that stand in no parentheses. */
+/** Splits at commas outside parentheses. */
 function topLevel(text: string): string[] {
   const parts: string[] = []
   let depth = 0
@@ -36,14 +36,14 @@ function topLevel(text: string): string[] {
   return parts
 }
 
-/** Why a call failed, in the words of its contract where it has some; undefined where it did not. */
+/** Why a call failed, by its contract's own error if known; undefined if it succeeded. */
 export function failureOf({ error, decoded }: InspectedCall): string | undefined {
   if (error === undefined) return undefined
   const said = typeof error === 'string' ? error : error.message
   return decoded?.error?.from === undefined ? said : `execution reverted: ${decoded.error.meaning}`
 }
 
-/** Where each frame stands below the call's own: its position among those of its caller, and so for each caller. */
+/** Path of each frame from the top call: the index among its caller's frames, at each level. */
 export function traceAddresses(
   frames: readonly Frame[],
 ): { frame: Frame; traceAddress: number[]; subtraces: number }[] {
@@ -59,12 +59,12 @@ export function traceAddresses(
   return made
 }
 
-/** A frame and all below it, in the order in which they began. */
+/** A frame and all frames below it, in the order of execution. */
 export function flat(top: DecodedFrame): DecodedFrame[] {
   return [top, ...(top.calls ?? []).flatMap(flat)]
 }
 
-/** The fields that are neither null nor absent: other services take null for absent. */
+/** The fields that are neither null nor absent: other services treat null as absent. */
 export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null))
 }
