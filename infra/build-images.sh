@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds every target of the Dockerfile with buildah, which needs no daemon, and prints the images' sizes.
 #   infra/build-images.sh [TARGET...]
-# NODE_IMAGE, RUST_IMAGE: other base images, such as node:24-bookworm-slim@sha256:… to pin one.
+# NODE_IMAGE, RUST_IMAGE: other base images, for example pinned: node:24-bookworm-slim@sha256:…
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ for base in NODE_IMAGE RUST_IMAGE; do
   [ -z "${!base:-}" ] || arguments+=(--build-arg "$base=${!base}")
 done
 for target in "${targets[@]}"; do
-  # docker's format keeps the health checks.
+  # Only docker's format has health checks.
   buildah build --isolation=chroot --format docker --layers --file infra/Dockerfile --target "$target" --tag "upfront-$target" "${arguments[@]}" .
 done
 for target in "${targets[@]}"; do

@@ -22,7 +22,7 @@ const simulator = {
     work({ json: '["simulated"]' } as SimulationAnswer, {} as Simulation, undefined),
 }
 
-/** The gateway without a node: what simulates is the stand-in above. */
+/** The gateway without a node: the simulator is the stub above. */
 async function start(variables: Record<string, string> = {}): Promise<string[]> {
   const environment = readGatewayEnvironment({
     UPSTREAM_RPC_URL: 'http://127.0.0.1:1',
@@ -41,7 +41,7 @@ async function start(variables: Record<string, string> = {}): Promise<string[]> 
   return lines
 }
 
-/** Not a plain request, as it has an origin: the controller answers it. */
+/** Not a plain request, because it has an `Origin`: the controller answers it. */
 const post = (body: object) =>
   fetch(url, {
     method: 'POST',

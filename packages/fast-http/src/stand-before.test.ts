@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { FastRequest, FrontOptions } from './front-options.js'
 import { type Front, standBefore } from './stand-before.js'
 
-// Timeouts, memory and closing. What is answered to which bytes: test/differential.test.ts.
+// Time-outs, memory and closing. Answers byte by byte: test/differential.test.ts.
 const MEMORY_BYTES = 150_000
 
 let server: Server
@@ -115,7 +115,7 @@ describe('standBefore', () => {
       client.write(byte)
       await new Promise(setImmediate)
     }
-    // The first byte alone is no request to be sure of.
+    // A single byte does not tell yet whether the request is plain.
     await until(() => received.includes('by Node'))
     client.destroy()
     client = connect((server.address() as AddressInfo).port, '127.0.0.1').setNoDelay(true)

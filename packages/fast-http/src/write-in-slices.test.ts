@@ -14,7 +14,7 @@ describe('writeInSlices', () => {
         isDone = true
       },
     )
-    // From Node 26 on a read gives one part, before it all of them.
+    // From Node 26 on, a read returns one part; before, all of them.
     let written = ''
     for (let part = stream.read(); part !== null; part = stream.read()) written += part
     expect([isDone, written]).toEqual([true, 'ab'])

@@ -14,7 +14,7 @@ async function serverOf(total: number, perClient: number) {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const sockets: Socket[] = []
-  /** From an address of its own; once the server has it. */
+  /** Connects from its own address, and resolves once the server has accepted. */
   const open = async (client: number) => {
     const accepted = once(server, 'connection')
     const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.2.${client}` }).on('error', () => undefined)

@@ -2,7 +2,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { RedisHealth } from '../replicas/redis-health.js'
 import { inMemory, SharedCounter } from './counters.js'
 
-/** A store that can be made to hang: then it answers nothing in time, and does later what it was asked. */
+/** A store that can hang: it then answers nothing in time, and carries out what it was asked later. */
 class Store extends RateLimiterMemory {
   asked = 0
   isHanging = false
@@ -75,7 +75,7 @@ describe('SharedCounter', () => {
     store.isHanging = true
     for (let call = 0; call < 3; call++) await counter.consume(`${call}`)
     await counter.penalty('a', 100)
-    // Into the next second of the clock.
+    // Wait for the next second of the clock.
     await new Promise((resolve) => setTimeout(resolve, 1_010 - (Date.now() % 1_000)))
     await store.goOn()
     pass(5_000)

@@ -19,7 +19,7 @@ describe('Memory', () => {
   })
 
   it('gives one client’s bodies as much as stays free beside them, and others what is left', () => {
-    // 128 in all, 112 for bodies.
+    // Capacity 128, of which 112 for bodies.
     const memory = new Memory(688)
     const greedy = memory.bodiesOf('a')
     greedy.take(30)

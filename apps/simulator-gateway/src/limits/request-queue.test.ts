@@ -7,7 +7,7 @@ const bob: Client = { name: 'bob', pays: false }
 const carol: Client = { name: 'carol', pays: false }
 const payer: Client = { name: 'payer', pays: true }
 
-/** Enters and notes whose turn it is. */
+/** Enters, and records the label of each turn or refusal. */
 function entering(queue: RequestQueue, order: string[]) {
   return (client: Client, label = client.name) => {
     const turn = queue.enter(client, never)

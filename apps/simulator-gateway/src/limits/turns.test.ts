@@ -5,7 +5,7 @@ import { Memory } from './memory.js'
 import { MemoryGuard } from './memory-guard.js'
 import { Turns } from './turns.js'
 
-/** Turns, and whose requests have had theirs, in order. Requests stay under way until `end`. */
+/** Turns, with the clients that had one, in order. Requests stay under way until `end`. */
 function takingTurns() {
   const memory = new Memory(2 ** 30)
   const turns = new Turns({ maxInFlight: 64, maxQueued: 1_024 }, { memory, guard: new MemoryGuard(memory) })
@@ -43,7 +43,7 @@ describe('Turns', () => {
     expect([begun.at(-1), ofMany]).toEqual(['one', 1 + 80 / 8])
     await setImmediate()
     await setImmediate()
-    // Half of the slots beside the one that is taken.
+    // The client gets half of the slots that the other one leaves free.
     expect(begun.filter((name) => name === 'many').length).toBeGreaterThan(30)
     await end()
   })
@@ -57,7 +57,7 @@ describe('Turns', () => {
       const asked = { client: { name, pays: false }, response: new PassThrough(), timeoutMs: 60_000, length: 100 }
       await turns.take(asked, async (_, record) => leaves.push(await record(answerBytes)))
     }
-    // One longer than all there is has all of it.
+    // A record longer than all memory takes all of it.
     const recorded = [record('whole', 1_024 * MIB), record('one', 4 * MIB), record('other', 4 * MIB)]
     await setImmediate()
     expect([leaves.length, turns.queued]).toEqual([1, 2])

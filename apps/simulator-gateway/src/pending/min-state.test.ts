@@ -3,7 +3,7 @@ import { MinState } from './min-state.js'
 
 const preconfirmed = { enabled: false } as Preconfirmed
 
-/** A chain whose head is the block of this number, and how often that was asked for. */
+/** A chain with this head, counting how often it is asked. */
 function chainAt(number: bigint) {
   const chain = {
     asked: 0,

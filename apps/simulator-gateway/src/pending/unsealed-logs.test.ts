@@ -5,7 +5,7 @@ const A = '0xaa'
 const B = '0xbb'
 const C = '0xcc'
 
-/** A block with one transaction for each hash, each with one log. */
+/** A block with one transaction per hash, each with one log. */
 function block(payloadId: string, index: number, hashes: string[], before?: PreconfirmedBlock): PreconfirmedBlock {
   const log = { address: '0x01', topics: [], data: '0x' }
   return {

@@ -3,7 +3,7 @@ import { growing, SMALL_ANSWER_BYTES, takingTurns } from './growing-answer.js'
 
 const KIB = 1_024
 
-/** Work whose answer has so many bytes, and what was tried and reserved for it. */
+/** Work with an answer of `bytes`, recording the limits tried and the bytes reserved for it. */
 function answerOf(bytes: number) {
   const tried: number[] = []
   const reserved: number[] = []

@@ -4,7 +4,7 @@ import type { Cost } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/refused.js'
 import { countingRefused, MaximumSpent, spending, type Taken } from './spending.js'
 
-// More than comes of any time that a test takes.
+// More gas than is possible in the time that a test takes.
 const GAS = 50_000_000_000n
 
 async function spentOn(error: Error, took?: Taken): Promise<Cost | undefined> {

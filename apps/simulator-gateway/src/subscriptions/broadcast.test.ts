@@ -1,7 +1,7 @@
 import { Broadcast } from './broadcast.js'
 
 const ignore = () => undefined
-/** Telling takes turns of the event loop. */
+/** Events are delivered in turns of the event loop. */
 const told = () => new Promise((resolve) => setImmediate(resolve))
 
 function listenTo(broadcast: Broadcast<number>, seen: number[], last?: number) {
@@ -90,7 +90,7 @@ describe('Broadcast', () => {
         (...events) => {
           own.push(...events)
           turns.add(turn)
-          // More than one turn may be held for.
+          // Longer than a broadcast may hold one turn.
           if (own === seen[0]) for (const until = performance.now() + 6; performance.now() < until; );
         },
         ignore,

@@ -57,7 +57,7 @@ describe('explanationOf', () => {
     const before = fact('slot', 0n, { isNamed: false, price: 'zero to some' })
     const after = fact('slot', 5n, { isNamed: false, price: 'some to some' })
     expect(why([before], [after])).toMatchObject({ why: 'rule', because: [{ predicted: '0x0', found: '0x5' }] })
-    // What it holds alone costs nothing.
+    // A different value does not change the price.
     expect(why([{ ...after, value: 4n }], [after])).toMatchObject({ why: 'unnamed', because: [] })
   })
 

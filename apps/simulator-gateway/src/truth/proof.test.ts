@@ -14,7 +14,7 @@ const balance: ChangedFact = { ...slot, fact: { kind: 'balance', address: ADDRES
 const time: ChangedFact = { fact: { kind: 'time' }, predicted: '0x5', found: '0x6', by: 'the block' }
 const explained: Explained = { why: 'dependency', because: [slot, balance], changed: [slot, balance, time] }
 
-/** @param isCause of what happened */
+/** @param isCause whether these overrides reproduce the mined outcome */
 async function proof(isCause: (found: Found) => boolean): Promise<string> {
   return proofOf(explained, mined, async (found) => result(isCause(found) ? 40_000n : 50_000n))
 }

@@ -61,7 +61,7 @@ describe('SpareTime', () => {
   })
 })
 
-/** A promise, and what resolves it. */
+/** A promise and its resolve function. */
 function eventually(): { promise: Promise<void>; resolve: () => void } {
   let settle: (() => void) | undefined
   const promise = new Promise<void>((done) => {

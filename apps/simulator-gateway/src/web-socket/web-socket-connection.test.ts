@@ -11,7 +11,7 @@ import type { Budget } from '../requests/request.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { WebSocketConnection } from './web-socket-connection.js'
 
-/** Never asked here. */
+/** Not called in these tests. */
 const endpoint = {} as RpcEndpoint
 
 async function connected(options: WebSocket.ClientOptions) {
@@ -66,7 +66,7 @@ describe('WebSocketConnection', () => {
   it('reads on one long message at a time', async () => {
     const all = await Promise.all(Array.from({ length: 16 }, () => connected({})))
     let turn = 0
-    /** Of each turn of the event loop, whose messages were read on in it. */
+    /** The connections that were read from in each turn of the event loop. */
     const reading = new Map<number, Set<Socket>>()
     for (const { socket } of all) {
       let read = 0
@@ -75,11 +75,11 @@ describe('WebSocketConnection', () => {
         read += length
       })
     }
-    // One frame of text of 1,000,000 bytes, masked with zeroes, of which the last does not come.
+    // A text frame of 1,000,000 bytes, masked with zeroes, without its last byte.
     const half = Buffer.concat([Buffer.from('01ff00000000000f424000000000', 'hex'), Buffer.alloc(999_999, 0x20)])
     for (const { client } of all) (client as unknown as { _socket: Socket })._socket.write(half)
     for (; all.some(({ socket }) => socket.bytesRead < half.length); turn++) await setImmediate()
-    // The one of this turn, and the one before with what was read already.
+    // The one whose turn it is, and the previous one with data already read.
     expect(Math.max(...[...reading.values()].map(({ size }) => size))).toBeLessThanOrEqual(2)
     for (const { client, close } of all) {
       client.terminate()

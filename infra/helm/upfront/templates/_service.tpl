@@ -1,10 +1,10 @@
-{{/* A service of this chart: {root, name, values, environment, port, live, ready, journal}. `journal`: each pod has a volume of its own. */}}
+{{/* A service of this chart: {root, name, values, environment, port, live, ready, journal}. `journal`: each pod has its own volume. */}}
 {{- define "upfront.labels" -}}
 app.kubernetes.io/name: {{ .name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 {{- end }}
 
-{{/* The account that its pods run as; empty: the namespace's default. */}}
+{{/* The pods' service account; empty for the namespace's default. */}}
 {{- define "upfront.account" -}}
 {{- $account := .values.serviceAccount -}}
 {{- if $account.create -}}{{ default (printf "%s-%s" .root.Release.Name .name) $account.name }}{{- else -}}{{ $account.name }}{{- end -}}
@@ -36,7 +36,7 @@ spec:
       annotations: {{- toYaml . | nindent 8 }}
       {{- end }}
     spec:
-      # Above the service's own time to finish what is in flight.
+      # Longer than SHUTDOWN_TIMEOUT_MS, so that requests in flight can finish.
       terminationGracePeriodSeconds: 30
       securityContext:
         runAsNonRoot: true
@@ -83,7 +83,7 @@ spec:
           {{- end }}
           ports:
             - { name: http, containerPort: {{ .port }} }
-          # Endpoints hear of the end of a pod later than the pod does.
+          # Waits because Endpoints are updated only after the pod is told to stop.
           lifecycle: { preStop: { exec: { command: [node, -e, 'setTimeout(() => {}, 5000)'] } } }
           livenessProbe: { httpGet: { path: {{ .live }}, port: http }, periodSeconds: 10, timeoutSeconds: 3 }
           readinessProbe: { httpGet: { path: {{ .ready }}, port: http }, periodSeconds: 5, timeoutSeconds: 3 }
