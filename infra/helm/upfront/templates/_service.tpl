@@ -36,7 +36,7 @@ spec:
       annotations: {{- toYaml . | nindent 8 }}
       {{- end }}
     spec:
-      # Longer than SHUTDOWN_TIMEOUT_MS, so that requests in flight can finish.
+      # Longer than the service's own shutdown time-out.
       terminationGracePeriodSeconds: 30
       securityContext:
         runAsNonRoot: true
