@@ -3,7 +3,7 @@ import type { UpstreamClient } from './upstream-client.js'
 
 const MOST_IN_FLIGHT = 32
 const MOST_CALLS = 1_000
-/** A `prompt` call does not share an HTTP request with more calls than these, nor with a `slow` one. */
+/** A `prompt` call shares an HTTP request with at most this many calls, and never with a `slow` one. */
 const PROMPT_COMPANIONS = 64
 
 interface Entry {
@@ -13,8 +13,8 @@ interface Entry {
 }
 
 /**
- * Sends calls together: those of one turn of the event loop share one HTTP request. While the most HTTP requests are under way, further calls
- * wait and are sent together afterwards. One queue serves all requests; another may serve the calls of one request, within its limits.
+ * Batches calls: those of one turn of the event loop share one HTTP request. While the maximum of requests is in flight, further calls wait
+ * and are sent together afterwards. One queue serves all requests; another may serve the calls of one request, within its limits.
  */
 export class CallQueue implements Pick<UpstreamClient, 'call'> {
   readonly #client: Pick<UpstreamClient, 'batch'>
@@ -24,13 +24,13 @@ export class CallQueue implements Pick<UpstreamClient, 'call'> {
   #scheduled = false
   #inFlight = 0
 
-  /** @param limits of all calls */
+  /** @param limits apply to all calls */
   constructor(client: Pick<UpstreamClient, 'batch'>, limits: CallLimits = {}) {
     this.#client = client
     this.#limits = limits
   }
 
-  /** As `UpstreamClient.call`. */
+  /** Like `UpstreamClient.call`. */
   async call<T>(call: UpstreamCall<T>): Promise<T> {
     return settled(await this.send(call))
   }
@@ -42,12 +42,12 @@ export class CallQueue implements Pick<UpstreamClient, 'call'> {
     })
   }
 
-  /** Outcomes in the order of the calls, once all are there. */
+  /** Outcomes in the order of the calls, once all are settled. */
   sendAll<T>(calls: readonly UpstreamCall<T>[]): Promise<CallOutcome<T>[]> {
     return Promise.all(calls.map((call) => this.send(call)))
   }
 
-  /** Like `send`, but one call for all who give the same key before the next HTTP request leaves: no answer is older than asked for. */
+  /** Like {@link send}, but calls with the same key share one until the next HTTP request leaves. No answer is older than its call. */
   sendShared<T>(key: string, call: UpstreamCall<T>): Promise<CallOutcome<T>> {
     let outcome = this.#unsent.get(key) as Promise<CallOutcome<T>> | undefined
     if (outcome === undefined) {

@@ -1,30 +1,27 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Says when work is to end. The part of an AbortSignal that this project uses, so an AbortSignal is one. */
+/** Signals that work should end. The subset of AbortSignal that this project uses, so every AbortSignal is one. */
 export interface CancelSignal {
   readonly aborted: boolean
-  /** Why; undefined until it aborts. */
+  /** The reason; undefined until aborted. */
   readonly reason: unknown
   throwIfAborted(): void
   addEventListener(type: 'abort', listener: () => void, options?: { once: true }): void
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** Has a signal that may be made only when it is first asked for: work that is done at once never asks. */
+/** Provides a signal that may be created on first use: work that finishes synchronously never needs it. */
 export interface Cancellation {
   readonly signal: CancelSignal
 }
 
-/**
- * An AbortController for the path of every request: Node's makes an event target each time, which costs more than a small
- * simulation's reads.
- */
+/** An AbortController for the hot path. Node's creates an event target each time, which costs more than the reads of a small simulation. */
 export class Canceller implements Cancellation {
   readonly #signal = new Signal()
   readonly signal: CancelSignal = this.#signal
 
-  /** Listeners are called at once, in order, each once. They must not throw. */
+  /** Calls each listener once, synchronously and in order. They must not throw. */
   cancel(reason: unknown): void {
     this.#signal.abort(reason)
   }
@@ -57,8 +54,8 @@ class Signal implements CancelSignal {
 }
 
 /**
- * Calls `listener` once when the signal aborts, at once where it already has. Returns a function that takes the listener
- * off again: to be called when the work ends, or signals that outlive it keep the listener.
+ * Calls `listener` once when the signal aborts, or at once if it already has.
+ * @returns a function that removes the listener. Call it when the work ends, or a signal that outlives the work keeps the listener.
  */
 export function onAbort(signal: CancelSignal | undefined, listener: () => void): () => void {
   if (signal === undefined) return () => undefined
@@ -66,13 +63,13 @@ export function onAbort(signal: CancelSignal | undefined, listener: () => void):
     listener()
     return () => undefined
   }
-  // One request may wait for hundreds of reads at once: that many listeners are no leak.
+  // One request may wait for hundreds of reads at once, so many listeners are not a leak.
   if (signal instanceof EventTarget) setMaxListeners(0, signal)
   signal.addEventListener('abort', listener, { once: true })
   return () => signal.removeEventListener('abort', listener)
 }
 
-/** Waits so many milliseconds. @throws the signal's reason, once it aborts */
+/** Waits for the given time. @throws the signal's reason, once it aborts */
 export function pause(milliseconds: number, signal?: CancelSignal): Promise<void> {
   if (signal === undefined) return sleep(milliseconds)
   return new Promise((resolve, reject) => {

@@ -4,14 +4,14 @@ const FIRST_REST_MS = 2_000
 const MOST_REST_MS = 60_000
 
 /**
- * Decides whether a node is asked while there are others. A failure leaves it out (`open`) for 2 s, each further one without a success in between
- * for twice as long as before, up to a minute. After that it is tried once (`half-open`): what it says closes the circuit or opens it again.
+ * Circuit breaker of one node among several. After a failure the node is not used (`open`) for 2 s. Each further failure without a success
+ * doubles that, up to a minute. Then it is tried once (`half-open`), which closes the circuit or opens it again.
  */
 export class Circuit {
   readonly #tell: (state: CircuitState) => void
   readonly #now: () => number
   #state: CircuitState = 'closed'
-  /** Failures in a row; those while it is open don't count: they were asked before. */
+  /** Failures in a row. Failures while open don't count: those calls were sent before. */
   #failures = 0
   #openUntil = 0
 
@@ -25,7 +25,7 @@ export class Circuit {
     return this.#state
   }
 
-  /** The node was left out for long enough and is not being tried yet. */
+  /** Whether the pause is over and the node is not being tried yet. */
   get isDue(): boolean {
     return this.#state === 'open' && this.#now() >= this.#openUntil
   }
@@ -34,7 +34,7 @@ export class Circuit {
     this.#become('half-open')
   }
 
-  /** @param restMs where what went wrong tells how long it lasts */
+  /** @param restMs how long to leave the node out, if the failure tells */
   failed(restMs?: number): void {
     if (this.#state === 'open') return
     this.#openUntil = this.#now() + (restMs ?? Math.min(FIRST_REST_MS * 2 ** this.#failures, MOST_REST_MS))
@@ -42,7 +42,7 @@ export class Circuit {
     this.#become('open')
   }
 
-  /** @param isProven the node answered a real call; otherwise it was only reachable */
+  /** @param isProven whether the node answered a real call rather than only a probe */
   succeeded(isProven: boolean): void {
     if (isProven) this.#failures = 0
     this.#become('closed')

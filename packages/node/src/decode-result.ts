@@ -9,7 +9,7 @@ export function decodeQuantity(value: unknown, bits = 256): bigint {
   return quantity
 }
 
-/** Whole bytes, lower case. @throws UpstreamFault */
+/** Whole bytes, in lower case. @throws UpstreamFault */
 export function decodeBytes(value: unknown): Hex {
   if (typeof value !== 'string' || value.length % 2 !== 0 || !/^0x[0-9a-f]*$/i.test(value))
     throw malformed('bytes', value)
@@ -23,14 +23,14 @@ export function decodeFixedBytes(value: unknown, length: number): Hex {
   return bytes
 }
 
-/** A storage word; one that the node shortens (`0x0`, `0x1`) is padded. @throws UpstreamFault */
+/** A storage word. Shortened ones (`0x0`, `0x1`), as some nodes send them, are padded. @throws UpstreamFault */
 export function decodeWord(value: unknown): Hash {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{0,64}$/i.test(value)) throw malformed('32 bytes', value)
   if (value.length === 66) return value.toLowerCase() as Hash
   return `0x${value.slice(2).toLowerCase().padStart(64, '0')}`
 }
 
-/** The answer had the wrong shape. What came instead is not quoted: it may hold anything. */
+/** The fault for an answer of the wrong shape. The answer is not quoted, because it may contain anything. */
 export function malformed(expected: string, got: unknown): UpstreamFault {
   if (got === null) return new UpstreamFault('null', `expected ${expected}, got null`)
   const kind = Array.isArray(got) ? 'a list' : typeof got === 'object' ? 'an object' : `a ${typeof got}`

@@ -5,21 +5,21 @@ import { type PostLimits, post } from './post.js'
 import { Secrets } from './secrets.js'
 import { UpstreamFault } from './upstream-fault.js'
 
-/** After this time larger batches are tried again. Trying costs one request; taking a temporary failure for a limit costs many. */
+/** After this time larger batches are tried again. A try costs one request; mistaking a temporary failure for a limit costs many. */
 const FINDING_LASTS_MS = 60_000
-/** For failures that may have been temporary. */
+/** Like {@link FINDING_LASTS_MS}, for failures that may be temporary. */
 const SUSPICION_LASTS_MS = 10_000
 const CONNECT_TIMEOUT_MS = 3_000
 
-/** One node behind one URL: its connections, and what was found out about it. */
+/** One node behind one URL: its connections and what was learnt about it. */
 export class Endpoint {
-  /** Host and port: what messages and metrics may show. Paths, queries and user info often hold keys. */
+  /** Host and port: all that messages and metrics may show. Paths, queries and user info often contain keys. */
   readonly label: string
-  /** Parts of the URL that no message may show. */
+  /** Parts of the URL that must not appear in messages. */
   readonly secrets: Secrets
-  /** While it is not closed, requests go to another endpoint, if there is one. */
+  /** Unless it is closed, requests go to another endpoint, if there is one. */
   readonly circuit: Circuit
-  /** Why the node's heads are not used, as `HeadAgreement` of `@upfront/chain` finds: requests go to another endpoint too. */
+  /** Why `HeadAgreement` of `@upfront/chain` excludes this node, if it does. Requests then go to another endpoint too. */
   strays: string | undefined
   readonly latencies = new Latencies()
   readonly #pool: Pool
@@ -52,7 +52,7 @@ export class Endpoint {
   }
 
   /**
-   * The text that the node answers to one HTTP request.
+   * Sends one HTTP request and returns the text of its response.
    * @throws UpstreamFault, or the signal's reason
    */
   async post(body: string, limits: PostLimits): Promise<string> {
@@ -65,13 +65,13 @@ export class Endpoint {
     })
   }
 
-  /** How many calls one HTTP request may hold. */
+  /** Most calls in one HTTP request. */
   get batchLimit(): number {
     if (performance.now() > this.#batchLimitUntil) this.#batchLimit = this.#largestBatch
     return this.#batchLimit
   }
 
-  /** The node refused a batch, or answered part of it. True where this is news. */
+  /** The node refused a batch or answered only part of it. @returns whether the limit is new */
   limitBatches(limit: number): boolean {
     const news = limit < this.batchLimit
     if (news) this.#batchLimit = limit
@@ -79,7 +79,7 @@ export class Endpoint {
     return news
   }
 
-  /** A batch failed in a way that may be the node's way of refusing it. */
+  /** A batch failed in a way that may mean that the node refuses it. */
   batchFailed(size: number): void {
     this.#failedBatches += 1
     if (this.#failedBatches < 2) return
@@ -91,18 +91,18 @@ export class Endpoint {
     this.#failedBatches = 0
   }
 
-  /** What is under way fails. */
+  /** Fails all requests in flight. */
   close(): Promise<void> {
     return this.#pool.destroy()
   }
 }
 
-/** Some nodes send JSON-RPC errors under 4xx. 429 and 5xx mean: try again. */
+/** Some nodes send JSON-RPC errors with a 4xx status. 429 and 5xx mean: try again. */
 function mayHoldAnswer(status: number, text: string): boolean {
   return status >= 400 && status < 500 && status !== 429 && /^\s*[[{]/.test(text) && text.includes('"jsonrpc"')
 }
 
-/** Milliseconds. */
+/** @returns milliseconds */
 function parseRetryAfter(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   const milliseconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now()

@@ -10,19 +10,19 @@ import { UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
 
 const WRONG_CHAIN_REST_MS = 60_000
-/** Of one HTTP answer, whatever its calls may have together. */
+/** Most bytes of one HTTP response, whatever the limits of its calls add up to. */
 const ANSWER_MOST_BYTES = 64 * 1024 * 1024
-/** Longer results are passed on as they are, without values being made of them. */
+/** Longer results are passed on as text, without being parsed. */
 const LONG = 256 * 1024
-/** Of a long answer: its pieces, and its text. */
+/** Copies of a long response in memory: its chunks and its text. */
 const COPIES = 2
 const NEVER = new Canceller().signal
-/** What the envelope of one call may take, beside its result. */
+/** Most bytes of a call's envelope around its result. */
 const ENVELOPE_BYTES = 1_024
 
 export type Settled<T> = { value: T } | { fault: UpstreamFault }
 
-/** Single HTTP requests with calls to one node, and what each tells of that node. */
+/** Sends single HTTP requests to a node and records what each reveals about the node. */
 export class Exchanges {
   readonly #sameChain: SameChain
   readonly #observer: UpstreamObserver
@@ -30,7 +30,7 @@ export class Exchanges {
   readonly #chain: { asksChainId: boolean; hasOthers: boolean }
   #nextId = 1
 
-  /** @param chain `asksChainId`: every request asks for the chain id too; `hasOthers`: there are nodes of other URLs */
+  /** @param chain `asksChainId`: every request also asks for the chain id; `hasOthers`: other URLs are configured */
   constructor(
     sameChain: SameChain,
     observer: UpstreamObserver,
@@ -43,7 +43,7 @@ export class Exchanges {
     this.#chain = chain
   }
 
-  /** The outcomes in the order of the calls. @throws the signal's reason */
+  /** Outcomes in the order of the calls. @throws the signal's reason */
   async send<T>(
     endpoint: Endpoint,
     calls: UpstreamCall<T>[],
@@ -128,7 +128,7 @@ export class Exchanges {
   }
 }
 
-/** Leaves a node out for a while after a failure. */
+/** Stops using a node for a while after a failure. */
 export function leaveOut(endpoint: Endpoint, error: unknown): void {
   const isOfAnotherChain = error instanceof UpstreamFault && error.kind === 'wrong-chain'
   endpoint.circuit.failed(isOfAnotherChain ? WRONG_CHAIN_REST_MS : undefined)

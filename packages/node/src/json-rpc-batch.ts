@@ -5,13 +5,13 @@ export type CallResult = { result: unknown } | { fault: UpstreamFault }
 
 const WITHHELD = "the node's message is withheld: it holds a part of the node's URL"
 
-/** `params`: a list, or the JSON of one. */
+/** `params`: a list, or its JSON. */
 interface CallText {
   method: string
   params: readonly unknown[] | string
 }
 
-/** The body of one HTTP request: one call as an object, several as a batch. Ids run from `firstId` on. */
+/** The body of one HTTP request: a single call as an object, several as a batch. Ids count up from `firstId`. */
 export function encodeCalls(calls: readonly CallText[], firstId: number): string {
   const requests = calls.map(({ method, params }, index) => {
     const text = typeof params === 'string' ? params : JSON.stringify(params)
@@ -21,9 +21,8 @@ export function encodeCalls(calls: readonly CallText[], firstId: number): string
 }
 
 /**
- * The answers to `count` calls whose ids run from `firstId` on, in the calls' order whatever the node's. A node's words
- * that hold one of the `secrets` are withheld.
- * @throws UpstreamFault where the text answers none of them, or can't be believed: an id that was not asked for, or one twice
+ * The answers to `count` calls with ids from `firstId` on, in the order of the calls. Answers that contain a secret are withheld.
+ * @throws UpstreamFault if the text answers none of them or is inconsistent: an unknown id, or one id twice
  */
 export function matchAnswers(text: string, firstId: number, count: number, secrets: Secrets): CallResult[] {
   const parsed = parse(text)

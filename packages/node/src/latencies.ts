@@ -1,11 +1,11 @@
-/** Samples that are looked at, the newest ones. */
+/** Number of newest samples considered. */
 const KEPT = 64
 const FEWEST = 20
 const SLOW_SHARE = 0.95
-/** Sorting at each sample would cost more than it tells. */
+/** Sorting after every sample would cost too much. */
 const SORT_EVERY = 8
 
-/** How long a node takes to answer. */
+/** The response times of a node. */
 export class Latencies {
   readonly #samples: number[] = []
   #count = 0
@@ -19,7 +19,7 @@ export class Latencies {
     this.#slowMs = sorted[Math.floor(sorted.length * SLOW_SHARE)]
   }
 
-  /** Milliseconds within which 95 of 100 answers came; undefined while too few are known. */
+  /** The 95th percentile in milliseconds; undefined until there are enough samples. */
   get slowMs(): number | undefined {
     return this.#slowMs
   }

@@ -5,10 +5,10 @@ import type { UpstreamClient } from './upstream-client.js'
 import { type RpcErrorObject, UpstreamError } from './upstream-fault.js'
 
 const ANSWER_BYTES = 32 * 1024 * 1024
-/** A node may work longer on a call than on a read of its state. */
+/** A node may take longer for a call than for a read of its state. */
 const ATTEMPT_TIMEOUT_MS = 12_000
 
-/** The node's own JSON-RPC error for a call that was passed on. Users see it as it is. */
+/** The node's own JSON-RPC error for a passed-on call, shown to users unchanged. */
 export class UpstreamRefusal extends Error {
   override readonly name = 'UpstreamRefusal'
   constructor(readonly error: RpcErrorObject) {
@@ -17,9 +17,9 @@ export class UpstreamRefusal extends Error {
 }
 
 /**
- * Sends a user's call on to the node.
- * @param options bounds on repeating it; `isShown: false` where nobody is shown it, and whoever takes it reads it with suspicion
- * @returns the JSON of the result; a long one as the node has written it
+ * Passes a user's call on to the node.
+ * @param options bounds on retries; `isShown: false` if the result is not shown to users and its reader treats it as untrusted
+ * @returns the JSON of the result; a long one exactly as the node wrote it
  * @throws UpstreamRefusal, UpstreamError, or the signal's reason
  */
 export async function passThrough(

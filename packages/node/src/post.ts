@@ -6,11 +6,11 @@ const LEADING_WHITESPACE_LIMIT = 65_536
 const RESERVED_EACH = 1024 * 1024
 
 export interface PostLimits {
-  /** Most bytes of the answer. */
+  /** Most bytes of the response. */
   maxBytes: number
   timeoutMs: number
   signal?: CancelSignal | undefined
-  /** Called with what was read, every MiB. @throws where there is no memory for so much */
+  /** Called for each MiB with the bytes read so far. @throws if no memory is left */
   reserve?(bytes: number): void
 }
 
@@ -21,8 +21,8 @@ export interface Response {
 }
 
 /**
- * One HTTP exchange. Reads at most `maxBytes`, and no more than 64 KiB of leading whitespace. undici's `dispatch` costs less
- * than its `request`, whose streams are for bodies that don't fit into memory.
+ * One HTTP exchange. Reads at most `maxBytes`, and at most 64 KiB of leading whitespace. undici's `dispatch` is cheaper than its
+ * `request`, whose streams are for bodies that don't fit into memory.
  * @throws UpstreamFault, or the signal's reason
  */
 export async function post(
@@ -70,7 +70,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     })
   }
 
-  /** Gives the request up: it is not sent if it still waits for a connection. */
+  /** Aborts the request. If it still waits for a connection, it is never sent. */
   end(reason: unknown): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
@@ -98,7 +98,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     else if (this.#isReserved()) this.#chunks.push(chunk)
   }
 
-  /** In steps, for what was read; false where it was given up for want of memory. */
+  /** Reserves memory stepwise for what was read. @returns false if the request was aborted for lack of memory */
   #isReserved(): boolean {
     if (this.#length <= this.#reserved) return true
     try {

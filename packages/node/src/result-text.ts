@@ -1,23 +1,23 @@
 import type { Parts } from '@upfront/protocol'
 import type { Secrets } from './secrets.js'
 
-/** Characters that are looked at in one part. */
+/** Characters checked in one part. */
 const PART_LENGTH = 256 * 1024
-/** Different texts that are no hex data: more than any method's answer has names of fields. */
+/** Most distinct strings other than hex data. No method's answer has that many field names. */
 const MOST_STRINGS = 1_000
 const HEX = /0x[0-9a-f]*"/iy
 const LITERAL = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-/** What an escape may hide, and what stands in no text that was written without spaces. */
+/** What may hide an escape, or never occurs in JSON written without spaces. */
 const NOT_PLAIN = /[^ -\uffff]|\\/
 const OPENING = /^\s*\{"jsonrpc":"2\.0","id":(\d+),"result":/
 const CLOSING = /\}\s*$/
 
-/** A result that was not made a value. */
+/** A result left as JSON text. */
 export class ResultText {
   constructor(readonly json: string) {}
 }
 
-/** The text of `result` in a node's answer to one call, by how nodes write a long one; undefined where it is written otherwise. Not looked at. */
+/** The text of `result` in a node's answer to one call, not validated; undefined if the answer is not laid out as expected. */
 export function resultText(text: string, id: number): string | undefined {
   const [opening = '', answered] = OPENING.exec(text.slice(0, 100)) ?? []
   const [closing = ''] = CLOSING.exec(text.slice(-100)) ?? []
@@ -27,14 +27,14 @@ export function resultText(text: string, id: number): string | undefined {
 }
 
 /**
- * `resultText`, found to be one JSON value without making values of it: to be passed on as it is.
- * @returns undefined, too, where it may hold a secret: it is to be parsed then
+ * {@link resultText}, checked to be one JSON value without parsing it, so that it can be passed on unchanged.
+ * @returns undefined also if it may contain a secret: it must then be parsed
  */
 export function* resultTextInParts(text: string, id: number, secrets: Secrets): Parts<string | undefined> {
   const result = resultText(text, id)
   if (result === undefined) return undefined
   for (let at = 0; at < result.length; at += PART_LENGTH) {
-    // A secret may stand across two parts.
+    // A secret may span two parts.
     const part = result.slice(Math.max(0, at - 1_024), at + PART_LENGTH)
     if (NOT_PLAIN.test(part) || secrets.mayBeInHex(part)) return undefined
     yield
@@ -44,9 +44,9 @@ export function* resultTextInParts(text: string, id: number, secrets: Secrets): 
   return secrets.areIn([...strings]) ? undefined : result
 }
 
-/** Whether a text without escapes is one JSON value. @param strings is given what it holds beside hex data */
+/** Whether a text without escapes is one JSON value. @param strings collects its strings other than hex data */
 function* isOneValue(text: string, strings: Set<string>): Parts<boolean> {
-  /** Of what is open: whether it is an object. */
+  /** For each open bracket, whether it is an object's. */
   const open: boolean[] = []
   let expects: 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma' = 'value'
   let next = PART_LENGTH

@@ -2,19 +2,19 @@ import type { UpstreamCall } from './upstream-call.js'
 import type { UpstreamFault } from './upstream-fault.js'
 
 const MAX_ATTEMPTS = 8
-/** For faults that seldom pass by themselves: refused credentials, a wrong path. */
+/** For faults that seldom pass on their own: rejected credentials, a wrong path. */
 const MAX_ATTEMPTS_CLIENT_ERROR = 3
 const MAX_ATTEMPTS_RPC_ERROR = 5
 const MAX_ATTEMPTS_NULL = 6
 const BACKOFF_FIRST_MS = 40
 const BACKOFF_MOST_MS = 1_000
 const RETRY_AFTER_MOST_MS = 5_000
-/** HTTP statuses by which nodes refuse batches. */
+/** HTTP statuses with which nodes reject batches. */
 const REFUSING_STATUS = new Set([400, 405, 413, 415, 422, 501])
-/** EIP-1474's limit exceeded, QuickNode's and Alchemy's rate limits, HTTP 429 as a JSON-RPC code. */
+/** EIP-1474's "limit exceeded", the rate limits of QuickNode and Alchemy, and HTTP 429 as a JSON-RPC code. */
 const RATE_LIMIT_CODES = new Set([-32005, -32007, -32097, 429])
 
-/** How often a call is sent at most, if this is what went wrong. */
+/** Most attempts of a call after this fault. */
 export function mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
   return Math.min(call.attempts ?? MAX_ATTEMPTS, mostAttemptsAfter(call, fault))
 }
@@ -31,7 +31,7 @@ function mostAttemptsAfter(call: UpstreamCall<unknown>, fault: UpstreamFault): n
   return MAX_ATTEMPTS
 }
 
-/** Milliseconds: doubled each time, with jitter; what the node asked for instead, within reason. */
+/** Pause before the next attempt, milliseconds: doubles each time, with jitter. What the node asked for instead, within bounds. */
 export function backoff(attempt: number, retryAfter: number): number {
   if (retryAfter > 0) return Math.min(retryAfter, RETRY_AFTER_MOST_MS)
   return Math.min(BACKOFF_FIRST_MS * 2 ** (attempt - 1), BACKOFF_MOST_MS) * (0.5 + Math.random() / 2)
@@ -46,7 +46,7 @@ function isFinalRpcError(fault: UpstreamFault): boolean {
   return isMethodMissing(fault) || fault.detail.rpc?.code === -32602
 }
 
-/** Whether the node limits the rate of requests: the same call may succeed later. */
+/** Whether the node limits its request rate, so that the same call may succeed later. */
 export function isRateLimit(fault: UpstreamFault): boolean {
   const { status, rpc } = fault.detail
   if (status === 429) return true

@@ -5,12 +5,12 @@ import type { PostLimits } from './post.js'
 import { UpstreamFault } from './upstream-fault.js'
 
 export const CHAIN_ID_CALL = { method: 'eth_chainId', params: [] }
-/** How long an endpoint is believed to be of the chain that it was seen to be of, where the chain is given. */
+/** How long an endpoint's chain id is trusted, if the chain is configured. */
 const BELIEVED_MS = 10_000
 
 /**
- * Sees to it that all endpoints serve one chain: state of another chain would be wrong without any error. Which one is given, or is that of
- * the endpoint that answered first.
+ * Ensures that all endpoints serve one chain: state of another chain would give wrong results without an error.
+ * The chain is configured, or that of the endpoint that answered first.
  */
 export class SameChain {
   readonly #checkedAt = new WeakMap<Endpoint, number>()
@@ -22,7 +22,7 @@ export class SameChain {
     this.#believedMs = chainId === undefined ? Number.POSITIVE_INFINITY : BELIEVED_MS
   }
 
-  /** Asks an endpoint that has not answered lately. @throws UpstreamFault, or the signal's reason */
+  /** Asks an endpoint for its chain id unless it answered recently. @throws UpstreamFault, or the signal's reason */
   async check(endpoint: Endpoint, limits: Omit<PostLimits, 'maxBytes'>): Promise<void> {
     const checkedAt = this.#checkedAt.get(endpoint)
     if (checkedAt !== undefined && performance.now() - checkedAt < this.#believedMs) return
@@ -35,7 +35,7 @@ export class SameChain {
     this.believe(endpoint, matchAnswers(text, 0, 1, endpoint.secrets)[0]!)
   }
 
-  /** @param answer the endpoint's to `eth_chainId`. @throws UpstreamFault, never with a JSON-RPC error: it is not about the call */
+  /** @param answer to `eth_chainId` @throws UpstreamFault, never with a JSON-RPC error, which would be about the call */
   believe(endpoint: Endpoint, answer: CallResult): void {
     if ('fault' in answer) throw new UpstreamFault('malformed', `no chain id: ${answer.fault.message}`)
     const chainId = decodeQuantity(answer.result)
@@ -45,7 +45,7 @@ export class SameChain {
     this.#checkedAt.set(endpoint, performance.now())
   }
 
-  /** Something went wrong: another node may answer behind the same URL from now on. */
+  /** After a failure another node may answer behind the same URL, so the chain id is checked again. */
   doubt(endpoint: Endpoint): void {
     if (this.#believedMs !== Number.POSITIVE_INFINITY) this.#checkedAt.delete(endpoint)
   }

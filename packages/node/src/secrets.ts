@@ -1,19 +1,19 @@
-/** From this length on a secret is found inside of words too; a shorter one only as a word of its own. */
+/** Secrets of this length or more are also found inside words; shorter ones only as separate words. */
 const UNMISTAKABLE_LENGTH = 6
-/** In hex data, which is the chain's, only what is that long is taken for a key. */
+/** In hex data, which comes from the chain, only secrets this long are recognised. */
 const UNMISTAKABLE_HEX = /^[0-9a-f]{16,}$/
-/** Parts of paths that are names, not keys. */
+/** Path segments that are names, not keys. */
 const PLAIN_PATH_PARTS = new Set('api eth ethereum ext http https json jsonrpc mainnet node rpc v1 v2 v3 v4'.split(' '))
 const BASE64_RUN = /[a-z0-9+/_-]{4,}/gi
 const PRINTABLE = /^[\x20-\x7e]+$/
 /** How many nested encodings are undone. */
 const MOST_DEPTH = 2
-/** In longer texts a secret is only looked for as it is and in its own encodings. */
+/** Longer texts are only searched for the secret and its own encodings, not decoded. */
 const MOST_DECODED_LENGTH = 65_536
 
 /**
- * What of a node's URL may be a key: user info, parts of the path, the query's values. Nodes quote it in their errors, and
- * users are shown those. It is looked for plain, URL-escaped, in base64, and in any case.
+ * Parts of a node's URL that may be keys: user info, path segments and query values. Nodes quote them in errors that are shown to users.
+ * Found in plain text, URL-escaped, in base64, and in any case.
  */
 export class Secrets {
   readonly #pattern: RegExp | undefined
@@ -26,7 +26,7 @@ export class Secrets {
     this.#hexPattern = anyOf(forms.filter((form) => UNMISTAKABLE_HEX.test(form)))
   }
 
-  /** Does any string or number in the JSON value hold a secret? */
+  /** Whether a string or number in the JSON value contains a secret. */
   areIn(value: unknown): boolean {
     if (this.#pattern === undefined) return false
     const open = [value]
@@ -41,7 +41,7 @@ export class Secrets {
     return false
   }
 
-  /** May hex data in the text hold a secret? */
+  /** Whether hex data in the text may contain a secret. */
   mayBeInHex(text: string): boolean {
     return this.#hexPattern?.test(text) ?? false
   }
@@ -52,7 +52,7 @@ export class Secrets {
     if (depth === 0 || text.length > MOST_DECODED_LENGTH) return false
     const plain = unescaped(text)
     if (plain !== text && this.#areInText(plain, depth - 1)) return true
-    // A run may begin before the secret's own base64 does.
+    // The run may begin before the base64 of the secret does.
     for (const [run] of text.matchAll(BASE64_RUN))
       for (let offset = 0; offset < 4; offset += 1) {
         const decoded = Buffer.from(run.slice(offset), 'base64').toString('latin1')
@@ -78,7 +78,7 @@ function secretsOf(url: URL): string[] {
   ].filter((part) => part !== '' && part !== ':')
 }
 
-/** As it is, escaped, and the part of its base64 that does not depend on what stands after it. */
+/** The secret itself, escaped, and the part of its base64 that does not depend on what follows it. */
 function formsOf(secret: string): string[] {
   const base64 = Buffer.from(secret).toString('base64').replace(/=+$/, '')
   const whole = Buffer.from(secret)

@@ -1,16 +1,16 @@
 import { channel } from 'node:diagnostics_channel'
 
-/** Under this name, work is announced to `node:diagnostics_channel`. */
+/** Name of the `node:diagnostics_channel` that announces work. */
 export const TRACED_WORK = 'upfront.work'
 
 export interface TraceDetails {
   attributes?: Record<string, string | number | boolean>
-  /** What comes later and `follows` this key belongs to the same trace: for work that no request waits for. */
+  /** Later work that `follows` this key joins the same trace, for work that no request waits for. */
   begins?: string
   follows?: string
 }
 
-/** What a subscriber of {@link TRACED_WORK} is given. It may wrap `run`, which is called afterwards. */
+/** Message for subscribers of {@link TRACED_WORK}. They may wrap `run`, which is called afterwards. */
 export interface TracedWork extends TraceDetails {
   name: string
   run: () => unknown
@@ -19,9 +19,9 @@ export interface TracedWork extends TraceDetails {
 const works = channel(TRACED_WORK)
 
 /**
- * Does `run`; where somebody subscribes, as a span of a trace. Without a subscriber it costs a call.
- * @param name of a closed set: never what a client sent
- * @returns what `run` does; a promise of it is the span's end
+ * Runs `run`, as a span of a trace if there is a subscriber. Without one it only costs a call.
+ * @param name from a closed set, never client input
+ * @returns the result of `run`; if it is a promise, the span ends with it
  */
 export function traced<T>(name: string, run: () => T, details?: TraceDetails): T {
   if (!works.hasSubscribers) return run()

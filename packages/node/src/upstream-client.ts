@@ -12,14 +12,14 @@ export interface UpstreamOptions {
   /** One or more http(s) URLs, the preferred one first. User info becomes basic authorization. */
   urls: readonly string[]
   /**
-   * The chain that the nodes must serve. Every HTTP request then asks for the chain id too, and nothing that a node of another
-   * chain answers is believed; a `slow` call goes alone, to a node that was asked at most 10 s before. Without it, several URLs
-   * must serve the chain of the one that answers first.
+   * The chain that the nodes must serve. Every HTTP request then also asks for the chain id, and answers of
+   * nodes on another chain are discarded; a `slow` call is sent alone, to a node checked at most 10 s before.
+   * Without it, all URLs must serve the chain of the one that answers first.
    */
   chainId?: number
-  /** For one attempt, milliseconds. */
+  /** Time limit of one attempt, milliseconds. */
   attemptTimeoutMs?: number
-  /** For a call with all its attempts, milliseconds; a caller's own deadline may be sooner. */
+  /** Time limit of a call with all its attempts, milliseconds. A caller's deadline may be sooner. */
   callTimeoutMs?: number
   /** Most calls in one HTTP request. */
   maxBatch?: number
@@ -34,8 +34,8 @@ interface OpenCall<T> {
 }
 
 /**
- * JSON-RPC over HTTP to one chain behind one or more URLs: batches, bounded answers, retries with backoff, failover.
- * Every failure names the upstream and never holds its credentials.
+ * JSON-RPC over HTTP to one chain behind one or more URLs: batches, bounded answers, retries with backoff,
+ * failover. Every error names the upstream and never contains its credentials.
  */
 export class UpstreamClient {
   readonly endpoints: readonly Endpoint[]
@@ -44,7 +44,7 @@ export class UpstreamClient {
   readonly #callTimeoutMs: number
   readonly #sameChain: SameChain
   readonly #exchanges: Exchanges
-  /** Calls that were sent, those of `askEach` not counted. */
+  /** Number of calls sent, without those of `askEach`. */
   sent = 0
 
   constructor(options: UpstreamOptions) {
@@ -73,7 +73,7 @@ export class UpstreamClient {
     return settled(outcome!)
   }
 
-  /** Asks every node that is not left out once, and no other instead. @returns what each said, by its place among the URLs */
+  /** Asks every usable node once, without retries. @returns their answers in the order of the URLs */
   askEach<T>(call: UpstreamCall<T>, limits: CallLimits = {}): Promise<(T | undefined)[]> {
     const deadline = Math.min(limits.deadline ?? Number.POSITIVE_INFINITY, performance.now() + this.#attemptTimeoutMs)
     return Promise.all(
@@ -86,8 +86,8 @@ export class UpstreamClient {
   }
 
   /**
-   * Sends the calls in as few HTTP requests as the node allows. Outcomes come in the order of the calls; one call's failure
-   * is not another's. `onOutcome` hears of each as soon as it is final: one call's retries don't hold up the others.
+   * Sends the calls in as few HTTP requests as the node allows. Outcomes are in the order of the calls; each call fails on its own.
+   * `onOutcome` is called for each as soon as it is final, so retries of one don't delay the others.
    * @throws the signal's reason
    */
   async batch<T>(
@@ -135,10 +135,7 @@ export class UpstreamClient {
     await Promise.all(this.endpoints.map((endpoint) => endpoint.close()))
   }
 
-  /**
-   * The first that is not left out and did not fail just now. One that strays is asked only where all others are left out; if there is
-   * none at all, the next in turn.
-   */
+  /** The first usable endpoint that did not just fail. A straying one is used only if no other is usable. If none is, the next in order. */
   #pick(failed: Endpoint | undefined): Endpoint {
     const usable = this.endpoints.filter((endpoint) => this.#isUsable(endpoint))
     const straight = usable.filter(({ strays }) => strays === undefined)
@@ -154,7 +151,7 @@ export class UpstreamClient {
     return endpoint.circuit.state === 'closed'
   }
 
-  /** Asks a node that was left out whether it is there again, so that no user's call has to wait for that. */
+  /** Probes a node that was left out, so that no user's call has to wait for the result. */
   async #try(endpoint: Endpoint): Promise<void> {
     endpoint.circuit.try()
     try {
@@ -178,7 +175,7 @@ export class UpstreamClient {
     return exchanges.length === 1 ? exchanges[0]! : Promise.all(exchanges).then((answers) => answers.flat())
   }
 
-  /** `Exchanges.send`, and the same with another node once the first is slower than 95 of 100 answers: the first good answers count. */
+  /** Like `Exchanges.send`, but asks a second node too if the first is slower than its 95th percentile. The first good answers count. */
   async #hedged<T>(
     endpoint: Endpoint,
     calls: UpstreamCall<T>[],

@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 
-/** What can go wrong with a node, as metrics and error data name it. */
+/** Kinds of node failures, as named in metrics and error data. */
 export type FaultKind =
   | 'timeout'
   | 'connection'
@@ -14,18 +14,18 @@ export type FaultKind =
   | 'null'
   | 'wrong-chain'
 
-/** One attempt's failure. Becomes an `UpstreamError` once no attempt is left. */
+/** The failure of one attempt. Becomes an `UpstreamError` if no attempt is left. */
 export class UpstreamFault extends Error {
   override readonly name = 'UpstreamFault'
   constructor(
     readonly kind: FaultKind,
     message: string,
     readonly detail: {
-      /** HTTP status, where there was one. */
+      /** HTTP status, if there was one. */
       status?: number
       /** The node's own error object, for `rpc-error`. */
       rpc?: RpcErrorObject
-      /** How long the node asked us to wait, milliseconds. */
+      /** The pause that the node asked for, milliseconds. */
       retryAfter?: number
       /** The chain that the node serves, for `wrong-chain`. */
       chainId?: bigint
@@ -41,7 +41,7 @@ export interface RpcErrorObject {
   data?: unknown
 }
 
-/** What users see of a node that failed: its host and port, never its URL's path, query or user info. */
+/** What users see of a failed node: its host and port, never the path, query or user info of its URL. */
 export class UpstreamError extends RpcError {
   constructor(
     readonly fault: UpstreamFault,
@@ -65,7 +65,7 @@ export class UpstreamError extends RpcError {
   }
 }
 
-/** What an error of any kind says. */
+/** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -2,12 +2,12 @@ import type { Awaitable } from './awaitable.js'
 import { type CancelSignal, onAbort } from './cancellation.js'
 import type { CallLimits } from './upstream-call.js'
 
-/** That a timer can wait, in ms: 24 days. One set for longer rings at once. */
+/** Longest timeout of a timer, milliseconds (24 days). A longer one fires at once. */
 const LONGEST_WAIT = 2 ** 31 - 1
 
 /**
- * Settles as `shared` does or, if that is sooner, rejects with the signal's reason, or with `late()` at the deadline. The
- * shared work itself goes on: others may wait for it.
+ * Settles like `shared`, but rejects early with the signal's reason, or with `late()` at the
+ * deadline. The shared work continues: others may wait for it.
  */
 export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => Error): Awaitable<T> {
   if (!(shared instanceof Promise)) return shared
@@ -30,7 +30,7 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
   })
 }
 
-/** Settles as `work` does or, if that is sooner, rejects with the signal's reason. The work itself goes on. */
+/** Settles like `work`, but rejects early with the signal's reason. The work itself continues. */
 export function unlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
   return within(work, signal === undefined ? {} : { signal }, () => new Error('late')) as Promise<T>
 }

@@ -8,8 +8,8 @@ const BLOOM_LENGTH = 2 + 2 * 256
 const NONCE_LENGTH = 2 + 2 * 8
 
 /**
- * The header in a node's answer to `eth_getBlockBy…` or `eth_getHeaderBy…`. Fields of a header that forks brought later may
- * be absent or null; what is there must be well formed. Whether `hash` is the hash of the rest is not looked at.
+ * Decodes the header in a node's answer to `eth_getBlockBy…` or `eth_getHeaderBy…`. Fields added by later forks may be absent or null;
+ * those present must be well formed. Does not verify `hash`.
  * @throws DecodeError whose message begins with `block`
  */
 export function blockHeaderFromRpc(value: unknown): BlockHeader {

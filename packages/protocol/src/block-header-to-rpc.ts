@@ -1,10 +1,10 @@
 import type { BlockHeader } from './block-header.js'
 import { type Hex, toQuantity } from './hex.js'
 
-/** A header as JSON-RPC has it. */
+/** A header as encoded in JSON-RPC. */
 export type RpcHeader = { [Field in keyof BlockHeader]: Hex }
 
-/** A header as geth writes it; fields that its fork lacks are absent. */
+/** Encodes a header as geth does; fields that its fork lacks are absent. */
 export function blockHeaderToRpc(header: BlockHeader): RpcHeader {
   const given = Object.entries(header).filter(([, value]) => value !== undefined)
   return Object.fromEntries(

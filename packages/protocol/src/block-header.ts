@@ -1,6 +1,6 @@
 import type { Address, Hash, Hex } from './hex.js'
 
-/** A sealed block header: quantities as bigint, bytes as hex. Fields that a fork had not brought yet are absent. */
+/** A sealed block header: quantities as bigint, bytes as hex. Fields that its fork lacks are absent. */
 export interface BlockHeader {
   hash: Hash
   parentHash: Hash
@@ -14,25 +14,25 @@ export interface BlockHeader {
   number: bigint
   gasLimit: bigint
   gasUsed: bigint
-  /** Seconds since 1970. */
+  /** Unix time in seconds. */
   timestamp: bigint
   extraData: Hex
   mixHash: Hash
   nonce: Hex
-  /** London. */
+  /** Since London. */
   baseFeePerGas?: bigint
-  /** Shanghai. */
+  /** Since Shanghai. */
   withdrawalsRoot?: Hash
-  /** Cancun. On OP-stack chains from Jovian on: the DA footprint. */
+  /** Since Cancun. On OP-stack chains since Jovian: the DA footprint. */
   blobGasUsed?: bigint
-  /** Cancun. */
+  /** Since Cancun. */
   excessBlobGas?: bigint
-  /** Cancun, EIP-4788. */
+  /** Since Cancun, EIP-4788. */
   parentBeaconBlockRoot?: Hash
-  /** Prague, EIP-7685. */
+  /** Since Prague, EIP-7685. */
   requestsHash?: Hash
-  /** Amsterdam, EIP-7928. */
+  /** Since Amsterdam, EIP-7928. */
   blockAccessListHash?: Hash
-  /** Amsterdam, EIP-7843. */
+  /** Since Amsterdam, EIP-7843. */
   slotNumber?: bigint
 }

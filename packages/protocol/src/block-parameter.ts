@@ -7,25 +7,25 @@ import type { Hash } from './hex.js'
 export const BLOCK_TAGS = ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const
 export type BlockTag = (typeof BLOCK_TAGS)[number]
 
-/** Which block a request stands on: a tag, a number, or a hash (EIP-1898). */
+/** The block that a request refers to: a tag, a number, or a hash (EIP-1898). */
 export type BlockParameter =
   | { kind: 'tag'; tag: BlockTag }
   | { kind: 'number'; number: bigint }
   | { kind: 'hash'; hash: Hash; requireCanonical: boolean }
 
-/** A moment inside a block: the state after its first transactions, before whatever follows them. */
+/** A position inside a block: the state after its first `transactionIndex` transactions. */
 export interface BlockPosition {
   kind: 'position'
   block: BlockParameter
-  /** How many transactions come before it. */
+  /** Number of transactions before it. */
   transactionIndex: number
-  /** Where the request names it. */
+  /** Where the request states it, for errors. */
   place: string
-  /** It is that of a transaction, which the block must have. */
+  /** It is the position of a transaction, which must exist in the block. */
   isOfTransaction?: boolean
 }
 
-/** Which state a request stands on: that after a block, or at a position in it. */
+/** The state that a request uses: after a block, or at a position inside one. */
 export type StateParameter = BlockParameter | BlockPosition
 
 const OBJECT_FIELDS = ['blockNumber', 'blockHash', 'requireCanonical', 'transactionIndex'] as const
@@ -33,7 +33,7 @@ const OBJECT_ALIASES = { number: 'blockNumber', hash: 'blockHash' }
 const HIGHEST_NUMBER = (1n << 63n) - 1n
 
 /**
- * As `decodeBlockParameter`, or an EIP-1898 object with `transactionIndex`, a whole number or a quantity.
+ * Like {@link decodeBlockParameter}, but also accepts an EIP-1898 object with `transactionIndex`, an integer or a quantity.
  * @throws DecodeError with `place`
  */
 export function decodeStateParameter(value: unknown, place: Place): StateParameter {
@@ -45,7 +45,7 @@ export function decodeStateParameter(value: unknown, place: Place): StateParamet
   return { kind: 'position', block, transactionIndex: decodeIndex(index, at), place: at.toString() }
 }
 
-/** How many transactions come before a position: a whole number, or a quantity. @throws DecodeError with `place` */
+/** The number of transactions before a position: an integer or a quantity. @throws DecodeError with `place` */
 export function decodeIndex(value: unknown, place: Place): number {
   if (typeof value === 'number' ? !(Number.isSafeInteger(value) && value >= 0) : typeof value !== 'string')
     throw mismatch(place, 'a number of transactions', value)
@@ -68,7 +68,7 @@ export function decodeBlockParameter(value: unknown, place: Place): BlockParamet
   return { kind: 'number', number: decodeNumber(value, place.parent, place.key) }
 }
 
-/** A number or a tag alone, where a block can't be named by its hash. @throws DecodeError with `place` */
+/** A number or a tag, for parameters that don't accept a hash. @throws DecodeError with `place` */
 export function decodeBlockNumber(value: unknown, place: Place): BlockParameter {
   const block = typeof value === 'string' ? decodeBlockParameter(value, place) : undefined
   if (block === undefined || block.kind === 'hash') throw mismatch(place, 'a block number or tag', value)

@@ -1,15 +1,15 @@
-/** Work that can be left between any two of its parts, so that the event loop serves others meanwhile. */
+/** Work that can be paused between its parts, so that the event loop serves other requests in between. */
 export type Parts<T = void> = Generator<void, T, void>
 
-/** Entries of a list or map in one part; shorter ones are done at once. */
+/** Entries of a list or map in one part; shorter ones are processed at once. */
 export const PART_ENTRIES = 1_024
 
-/** Work that is left until the rest of a request is decoded. */
+/** Work deferred until the rest of a request is decoded. */
 export type Later = Parts[]
 
 /**
- * `values.map(map)`; where there are many and `later` is given, the array is filled by what is added to `later`.
- * @param many of them are one part
+ * Like `values.map(map)`. If there are many values and `later` is given, the array is filled by the work added to `later`.
+ * @param many number of values in one part
  */
 export function mapped<T, R>(
   values: readonly T[],

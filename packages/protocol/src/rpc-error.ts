@@ -8,9 +8,9 @@ export const ErrorCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** Unknown block, and whatever geth answers without a code of its own. */
+  /** Unknown block, and everything that geth reports without a code of its own. */
   serverError: -32000,
-  /** What is asked for is not kept, or not there. */
+  /** The requested item is not kept, or does not exist. */
   resourceNotFound: -32001,
   limitExceeded: -32005,
   /** The EVM halted (inside a call result, never a whole answer). */
@@ -33,14 +33,14 @@ export const ErrorCode = {
 } as const
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode]
 
-/** An error that the client is meant to read. `data` is sent as it stands, so it never holds a secret. */
+/** An error for the client. `data` is sent unchanged, so it must not contain secrets. */
 export class RpcError extends Error {
   override readonly name: string = 'RpcError'
   constructor(
     readonly code: ErrorCode,
     message: string,
     readonly data?: unknown,
-    /** The HTTP status of an answer that holds this error alone; 200 where the client is at fault. */
+    /** HTTP status of a response with only this error; 200 if the client is at fault. */
     readonly httpStatus: number = 200,
   ) {
     super(message)

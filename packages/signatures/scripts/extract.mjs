@@ -8,7 +8,7 @@ import { toEventSelector, toFunctionSelector } from 'viem'
 const OPENZEPPELIN = '@openzeppelin/contracts@5.7.0'
 const SAFE = '@safe-global/safe-deployments@1.37.56'
 
-/** In the order of preference. `files`: names of files in the package, or a test of them; `from`: what is said of the entries. */
+/** In order of preference. `files`: names of files in the package, or a test for them; `from`: the origin stated for the entries. */
 const SOURCES = [
   ...[
     ['ERC-20', ['IERC20', 'IERC20Metadata', 'IERC20Permit']],
@@ -80,7 +80,7 @@ const SOURCES = [
     files: (name) => /^artifacts\/(?:EntryPoint|IAccount|IAccountExecute|IPaymaster)\.json$/.test(name),
     from: `ERC-4337 v${version.slice(0, 3)}`,
   })),
-  // All errors of the library, whichever contract has them; then the rest of what its contracts offer.
+  // All errors of the library, then everything else in its contracts.
   {
     package: OPENZEPPELIN,
     files: (name) => name.startsWith('build/contracts/'),
@@ -120,7 +120,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** Of several entries with the same selector the first counts; of another standard with other names, both are kept. */
+/** Of several entries with the same selector the first counts. An entry of another standard with other names is kept too. */
 function add(found, { type, name, inputs, anonymous }, from, types = ['function', 'event', 'error']) {
   if (!types.includes(type) || anonymous || name === undefined) return
   const entry = { type, name, inputs: inputs.map(parameter), from }
@@ -185,7 +185,7 @@ function listed(root) {
     .sort()
 }
 
-/** Deployed before there were packages of it: https://etherscan.io/address/0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2#code */
+/** Deployed before npm packages of it existed: https://etherscan.io/address/0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2#code */
 function weth() {
   return [
     { type: 'function', name: 'deposit', inputs: [] },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** An ABI entry as compilers write it, without what decoding needs not, and where it is from. */
+/** An ABI entry as compilers write it, reduced to what decoding needs, and its origin. */
 export interface KnownSignature {
   type: 'function' | 'event' | 'error'
   name: string
@@ -19,8 +19,8 @@ export interface SignatureParameter {
 let known: readonly KnownSignature[] | undefined
 
 /**
- * Functions, events and errors of contracts that everybody uses, standards first: of several that begin with the same four bytes the first
- * is the likeliest. Read when it is first asked for; extracted from what the contracts' authors publish: see `scripts/extract.mjs`.
+ * Functions, events and errors of widely used contracts, standards first: of several with the same selector, the first is the likeliest.
+ * Loaded on first use. Extracted from what the contracts' authors publish: see `scripts/extract.mjs`.
  */
 export function knownSignatures(): readonly KnownSignature[] {
   known ??= JSON.parse(readFileSync(new URL('../signatures.json', import.meta.url), 'utf8')) as KnownSignature[]

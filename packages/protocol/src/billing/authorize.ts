@@ -13,37 +13,37 @@ import { decodePayment, encodePayment, type Payment } from './payment.js'
 import type { Refusal } from './reasons.js'
 
 /**
- * What billing adds to `minimumValiditySeconds` at least: the time that it asks for between a charge and the deadline. Where blocks are further
- * apart than that it is their distance and two seconds, at most {@link LONGEST_SETTLEMENT_SECONDS}.
+ * Least time that billing requires between a charge and the deadline, added to `minimumValiditySeconds`. With a longer block interval it is
+ * that interval plus two seconds, at most {@link LONGEST_SETTLEMENT_SECONDS}.
  */
 export const SETTLEMENT_MARGIN_SECONDS = 6
 
-/** The same at most: Ethereum's. A seller offers a `maxTimeoutSeconds` above its handler's time-out + this + the buyer's own delay. */
+/** Largest margin (Ethereum). A seller's `maxTimeoutSeconds` must exceed its handler's timeout + this + the buyer's own delay. */
 export const LONGEST_SETTLEMENT_SECONDS = 14
 
-/** How much further than the offer's `maxTimeoutSeconds` a deadline may be away: clocks differ, and offers take a while to be signed. */
+/** How much later than the offer's `maxTimeoutSeconds` a deadline may be: clocks differ, and signing an offer takes time. */
 export const DEADLINE_SLACK_SECONDS = 60
 
-/** What an authorization of `exact` may be valid for whatever the offer says: x402's Go client signs an hour. */
+/** Longest validity of an `exact` authorization, whatever the offer says: x402's Go client signs an hour. */
 export const EXACT_VALIDITY_SECONDS = 3_600
 
-/** Verify and reserve in one step. The x402 objects go as the buyer sent them and as the seller offered them. */
+/** Verifies and reserves in one step. Holds the x402 objects as the buyer sent them and as the seller offered them. */
 export interface AuthorizeRequest {
   paymentPayload: unknown
   /** `amount` is the maximum. */
   paymentRequirements: unknown
   /**
-   * `<METHOD> <path>`, for the seller's totals. With it `resource` and the extension `bazaar` of the payload are the seller's own words,
-   * not what the buyer repeated of them: the route is listed by them.
+   * `<METHOD> <path>`, for the seller's totals. If set, the payload's `resource` and `bazaar` extension were replaced by the seller's own,
+   * not repeated by the buyer, and the route is listed with them.
    */
   route: string | null
-  /** How long the handler may take: the deadline must be at least this + {@link SETTLEMENT_MARGIN_SECONDS} away. */
+  /** How long the handler may take. The deadline must be at least this + {@link SETTLEMENT_MARGIN_SECONDS} away. */
   minimumValiditySeconds: number
 }
 
 export type AuthorizeResult = { outcome: 'authorized'; payment: Payment } | (Refusal & { payer: Address | null })
 
-/** Throws {@link DecodeError} for the envelope only: a bad payload is the buyer's, and is refused as a value. */
+/** A bad payload is the buyer's fault and gives a refusal. @throws DecodeError for the envelope only */
 export function decodeAuthorizeRequest(value: unknown): AuthorizeRequest {
   const object = decodeObject(value, 'body')
   refuseUnknownFields(object, '', ['paymentPayload', 'paymentRequirements', 'route', 'minimumValiditySeconds'])
@@ -62,7 +62,7 @@ export function encodeAuthorizeResult(result: AuthorizeResult): JsonObject {
   return result.outcome === 'authorized' ? { ...result, payment: encodePayment(result.payment) } : { ...result }
 }
 
-/** Throws {@link DecodeError}. */
+/** @throws DecodeError */
 export function decodeAuthorizeResult(value: unknown): AuthorizeResult {
   const object = decodeObject(value, 'body')
   if (decodeOneOf(object.outcome, 'outcome', ['authorized', 'refused']) === 'authorized') {

@@ -1,17 +1,17 @@
 import { decodeObject, decodeOneOf, decodeString } from '../decode/fields.js'
 
 /**
- * Why an internal call failed, with its HTTP status. Refusals are no errors: they are 200 with `outcome: 'refused'`.
+ * Error codes of internal calls, with their HTTP status. Refusals are not errors: they are 200 with `outcome: 'refused'`.
  *
- * `unavailable` (node, database or shutdown) is worth repeating under the same key and comes with `Retry-After`.
+ * `unavailable` (node, database or shutdown) may be repeated with the same key and comes with `Retry-After`.
  */
 export const BILLING_ERROR_STATUS = {
   invalid_request: 400,
   unauthorized: 401,
-  /** `POST /verify` and `POST /settle` where strangers are not served. */
+  /** `POST /verify` and `POST /settle`, if only the operator's own sellers are served. */
   forbidden: 403,
   not_found: 404,
-  /** The same idempotency key with another input (or for another operation). */
+  /** The same idempotency key with different input or for another operation. */
   idempotency_key_reused: 422,
   rate_limited: 429,
   internal: 500,
@@ -19,12 +19,12 @@ export const BILLING_ERROR_STATUS = {
 } as const
 export type BillingErrorCode = keyof typeof BILLING_ERROR_STATUS
 
-/** The body of every answer that is not 2xx. */
+/** The body of every response that is not 2xx. */
 export interface BillingErrorBody {
   error: { code: BillingErrorCode; message: string; field?: string }
 }
 
-/** Throws {@link DecodeError}. */
+/** @throws DecodeError */
 export function decodeBillingErrorBody(value: unknown): BillingErrorBody {
   const error = decodeObject(decodeObject(value, 'body').error, 'error')
   const codes = Object.keys(BILLING_ERROR_STATUS) as BillingErrorCode[]

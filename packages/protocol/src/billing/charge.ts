@@ -11,30 +11,30 @@ import { decodePayment, encodePayment, type Payment } from './payment.js'
 import type { Refusal } from './reasons.js'
 
 /**
- * Charge an authorized payment. Answered once the charge is stored and its settlement was waited for, at most
- * `waitMilliseconds`; billing finishes it in any case.
+ * Charges an authorized payment. Answered once the charge is stored and the settlement is done, or
+ * `waitMilliseconds` have passed; billing completes the settlement in any case.
  */
 export interface ChargeRequest {
   /** Smallest unit, at most the maximum. 0 consumes the authorization without a transaction (state `zero`). */
   amount: bigint
-  /** The seller's word for the ledger: `usage`, `unset`, `partial`, … */
+  /** The seller's reason, for the ledger: `usage`, `unset`, `partial`, … */
   reason: string
-  /** 0: answer as soon as the charge is stored. Absent: billing's own bound (`receiptWaitMs`). */
+  /** 0: answer as soon as the charge is stored. Absent: billing's default (`receiptWaitMs`). */
   waitMilliseconds?: number
 }
 
-/** Give an authorized payment up: its reservation ends, its authorization stays used. */
+/** Gives up an authorized payment: its reservation ends, its authorization stays used. */
 export interface ReleaseRequest {
   reason: string
 }
 
 /**
- * `done`: the charge (or release) is stored. How far the settlement came is in `payment`: `settled` or `zero`; `failed`
- * (its `reason` says why); `charging` or `submitted`: pending, and with a `blockNumber` mined but not yet confirmed.
+ * `done`: the charge or release is stored. `payment` shows the state of the settlement: `settled` or `zero`; `failed` (see its `reason`);
+ * `charging` or `submitted` while pending, with a `blockNumber` once mined but not yet confirmed.
  */
 export type ChargeResult = { outcome: 'done'; payment: Payment } | (Refusal & { payment: Payment })
 
-/** Throws {@link DecodeError}. */
+/** @throws DecodeError */
 export function decodeChargeRequest(value: unknown): ChargeRequest {
   const object = decodeObject(value, 'body')
   refuseUnknownFields(object, '', ['amount', 'reason', 'waitMilliseconds'])
@@ -51,7 +51,7 @@ export function encodeChargeRequest(request: ChargeRequest): JsonObject {
   return { ...request, amount: request.amount.toString() }
 }
 
-/** Throws {@link DecodeError}. */
+/** @throws DecodeError */
 export function decodeReleaseRequest(value: unknown): ReleaseRequest {
   const object = decodeObject(value, 'body')
   refuseUnknownFields(object, '', ['reason'])
@@ -62,7 +62,7 @@ export function encodeChargeResult(result: ChargeResult): JsonObject {
   return { ...result, payment: encodePayment(result.payment) }
 }
 
-/** Throws {@link DecodeError}. */
+/** @throws DecodeError */
 export function decodeChargeResult(value: unknown): ChargeResult {
   const object = decodeObject(value, 'body')
   const payment = decodePayment(object.payment)

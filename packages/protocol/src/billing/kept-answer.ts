@@ -1,18 +1,18 @@
 import { decodeInteger, decodeObject, decodeString, type JsonObject, refuseUnknownFields } from '../decode/fields.js'
 
-/** Characters of an answer that is kept beside its payment. */
+/** Most characters of an answer kept for a payment. */
 export const MOST_ANSWER_CHARACTERS = 96 * 1024
 const LONGEST_SECONDS = 24 * 3_600
 
-/** A seller's answer that waits for its payment, kept so that each process of the seller can give it. */
+/** A seller's answer that waits for its payment, kept so that every process of the seller can return it. */
 export interface KeptAnswer {
-  /** As the seller writes it: billing does not read it. */
+  /** In the seller's format, opaque to billing. */
   answer: string
-  /** For how long, from now. */
+  /** How long to keep it, from now. */
   seconds: number
 }
 
-/** Throws `DecodeError`. */
+/** @throws DecodeError */
 export function decodeKeptAnswer(value: unknown): KeptAnswer {
   const object = decodeObject(value, 'body')
   refuseUnknownFields(object, '', ['answer', 'seconds'])
@@ -22,7 +22,7 @@ export function decodeKeptAnswer(value: unknown): KeptAnswer {
   }
 }
 
-/** What is found of one. Throws `DecodeError`. */
+/** Decodes the response with a kept answer. @throws DecodeError */
 export function decodeFoundAnswer(value: unknown): string {
   return decodeString(decodeObject(value, 'body').answer, 'answer', MOST_ANSWER_CHARACTERS)
 }

@@ -1,9 +1,9 @@
 import type { Network } from '../decode/fields.js'
 
 /**
- * The internal calls. Each carries `Authorization: Bearer <BILLING_TOKEN>`, and each POST an `Idempotency-Key` (1 to 200
- * characters, chosen by the caller): repeated with the same input it answers the first result again and does nothing.
- * Use a new key per HTTP request of a buyer for `authorize`: the same authorization under another key is refused.
+ * The internal calls. Each carries `Authorization: Bearer <BILLING_TOKEN>`, and each POST an `Idempotency-Key` (1 to 200 characters, chosen
+ * by the caller). A repeat with the same input returns the first result and does nothing. For `authorize`, use a new key per HTTP request
+ * of a buyer: the same authorization under another key is refused.
  */
 export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key'
 
@@ -14,18 +14,18 @@ export const billingPath = {
   charge: (paymentId: string) => `/internal/payments/${encodeURIComponent(paymentId)}/charge` as const,
   /** POST {@link ReleaseRequest} → {@link ChargeResult}. */
   release: (paymentId: string) => `/internal/payments/${encodeURIComponent(paymentId)}/release` as const,
-  /** GET → `{payment}` or 404. `?waitMilliseconds=` waits until it is mined or final. */
+  /** GET → `{payment}` or 404. `?waitMilliseconds=` waits until the payment is mined or final. */
   payment: (paymentId: string) => `/internal/payments/${encodeURIComponent(paymentId)}` as const,
-  /** GET → `{payment}` or 404: the payment that an authorization became. */
+  /** GET → `{payment}` or 404: the payment made from an authorization. */
   paymentByAuthorization: (network: Network, payer: string, nonce: bigint) =>
     `/internal/payments?network=${encodeURIComponent(network)}&payer=${payer}&nonce=${nonce}` as const,
-  /** PUT {@link KeptAnswer} → `{kept}`, GET → `{answer}` or 404: a seller's answer that waits for this payment. */
+  /** PUT {@link KeptAnswer} → `{kept}`, GET → `{answer}` or 404: a seller's answer kept until this payment is settled. */
   answer: (paymentId: string) => `/internal/payments/${encodeURIComponent(paymentId)}/answer` as const,
   /** GET → {@link Token} or 404. */
   token: (network: Network, asset: string) => `/internal/tokens/${encodeURIComponent(network)}/${asset}` as const,
   /**
-   * GET → x402's `SupportedResponse`, no token needed. Every replica gives the same `extra.facilitatorAddress`;
-   * authorizations for any address in `signers` are accepted, and that very signer settles them.
+   * GET → x402's `SupportedResponse`, without a token. Every replica returns the same `extra.facilitatorAddress`. Authorizations for any
+   * address in `signers` are accepted, and that signer settles them.
    */
   supported: '/supported',
 } as const

@@ -13,36 +13,36 @@ import {
 } from '../decode/fields.js'
 import type { Address, Hex } from '../hex.js'
 
-/** x402's schemes that are settled here: up to a signed maximum, or exactly what was signed. */
+/** x402's schemes that are settled here: up to a signed maximum, or the exact amount signed. */
 export const SCHEMES = ['upto', 'exact'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
-/** What a seller asks (x402 v2 `PaymentRequirements`). `amount`: smallest unit of `asset`. */
+/** What a seller asks for (x402 v2 `PaymentRequirements`). `amount` is in the smallest unit of `asset`. */
 export interface Requirements {
   scheme: Scheme
   network: Network
   asset: Address
   amount: bigint
   payTo: Address
-  /** Seconds; 0 where the seller gave none. */
+  /** Seconds; 0 if the seller gave none. */
   maxTimeoutSeconds: number
   extra: JsonObject
 }
 
-/** What a buyer signed, in these terms whichever contract takes it, so that a ledger keeps all alike. Amounts: smallest unit of `token`. */
+/** What a buyer signed, in the same terms for every contract, so that the ledger treats all alike. Amounts: smallest unit of `token`. */
 interface Signed {
   payer: Address
   token: Address
-  /** `exact` moves it as a whole. */
+  /** `exact` moves all of it. */
   maximum: bigint
-  /** Of EIP-3009 its 32 bytes as a number. */
+  /** EIP-3009's 32-byte nonces as a number. */
   nonce: bigint
-  /** Seconds since 1970, inclusive: of EIP-3009 the last second before `validBefore`. */
+  /** Unix time in seconds, inclusive. For EIP-3009, the last second before `validBefore`. */
   deadline: bigint
   payTo: Address
-  /** Who settles it, as signed; `null` as decoded of `exact`, which is for anybody to settle. */
+  /** The settler as signed; `null` for `exact`, which anyone may settle. */
   facilitator: Address | null
-  /** Seconds since 1970. */
+  /** Unix time in seconds. */
   validAfter: bigint
   signature: Hex
 }
@@ -54,14 +54,14 @@ export type Eip3009Authorization = Signed & { kind: 'exact-eip3009' }
 export type SignedAuthorization = Permit2Authorization | Eip3009Authorization
 export type AuthorizationKind = SignedAuthorization['kind']
 
-/** An EIP-2612 permit as x402's extension `eip2612GasSponsoring` carries it: it lets `spender` move `amount` of the payer's tokens. */
+/** An EIP-2612 permit as sent by x402's `eip2612GasSponsoring` extension: it lets `spender` move `amount` of the payer's tokens. */
 export interface TokenPermit {
   owner: Address
   token: Address
   spender: Address
   /** Smallest unit. */
   amount: bigint
-  /** Seconds since 1970, inclusive. */
+  /** Unix time in seconds, inclusive. */
   deadline: bigint
   /** 65 bytes: r, s, v. */
   signature: Hex
@@ -71,13 +71,13 @@ export interface TokenPermit {
 export interface SignedPayment {
   accepted: Requirements
   authorization: SignedAuthorization
-  /** `null`: the payer sent none. */
+  /** `null` if the payer sent none. */
   permit: TokenPermit | null
 }
 
-/** x402's extension by which a facilitator settles with a payer's EIP-2612 permit in place of an approval. */
+/** x402's extension in which a facilitator settles with the payer's EIP-2612 permit instead of an approval. */
 export const GAS_SPONSORING = 'eip2612GasSponsoring'
-/** Throws {@link DecodeError}. */
+/** @throws DecodeError */
 export function decodeRequirements(value: unknown, field: string): Requirements {
   const object = decodeObject(value, field)
   return {
@@ -99,8 +99,8 @@ export function schemeOf(kind: AuthorizationKind): Scheme {
 }
 
 /**
- * Decodes an x402 v2 `PaymentPayload` by the scheme that it accepts and, of `exact`, by what was signed. Strict: one signed content has one
- * accepted encoding of its numbers. Throws {@link DecodeError}.
+ * Decodes an x402 v2 `PaymentPayload` by its accepted scheme and, for `exact`, by what was signed. Strict: each signed
+ * content has only one accepted encoding of its numbers. @throws DecodeError
  */
 export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): SignedPayment {
   const object = decodeObject(value, field)
@@ -122,7 +122,7 @@ export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): 
   }
 }
 
-/** The same payment as x402 v2 writes it, without its extensions: nothing is in it that {@link decodePaymentPayload} does not know. */
+/** The payment as an x402 v2 payload without extensions. Contains only fields that {@link decodePaymentPayload} knows. */
 export function encodePaymentPayload({ accepted, authorization }: SignedPayment) {
   const { payer: from, payTo: to, signature } = authorization
   const [amount, nonce, deadline, validAfter] = [
@@ -192,7 +192,7 @@ function decodeEip3009(value: unknown, at: string) {
   }
 }
 
-/** Clients repeat the offer's extensions whether they use them or not: without a signature there is no permit. */
+/** Clients repeat the offer's extensions whether they use them or not, so a permit counts only if it is signed. */
 function decodePermit(extensions: unknown, field: string): TokenPermit | null {
   const info = infoOf(extensions, GAS_SPONSORING)
   if (info?.signature === undefined) return null

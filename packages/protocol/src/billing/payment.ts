@@ -14,10 +14,10 @@ import { SCHEMES, type Scheme } from './payment-payload.js'
 
 /**
  * - `authorized`: verified and reserved; the handler may run.
- * - `charging`: the charge is stored, its transaction is not yet signed.
- * - `submitted`: a transaction is signed and stored; from here on billing alone brings the payment to its end.
- * - `settled`: mined, its transfer seen, confirmed. `failed`: charged, and can never be settled (see `reason`).
- * - `zero`: charged nothing, no transaction. `released`: given up by the seller. `expired`: its deadline passed uncharged.
+ * - `charging`: the charge is stored, its transaction is not signed yet.
+ * - `submitted`: a transaction is signed and stored; from here on billing alone completes the payment.
+ * - `settled`: mined, transfer found, confirmed. `failed`: charged, but can never be settled (see `reason`).
+ * - `zero`: charged nothing, no transaction. `released`: given up by the seller. `expired`: deadline passed without a charge.
  *
  * The (payer, nonce) of a payment stays used in every state.
  */
@@ -34,8 +34,8 @@ export const PAYMENT_STATES = [
 export type PaymentState = (typeof PAYMENT_STATES)[number]
 
 /**
- * The closed list of transitions. The ledger follows the chain: a settlement that a reorganisation takes back is under way
- * again, and a failure whose transfer is found after all is settled.
+ * All allowed transitions. The ledger follows the chain: a settlement that a reorganisation removes is pending
+ * again, and a failed payment whose transfer is found later is settled.
  */
 export const PAYMENT_TRANSITIONS: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
   authorized: ['charging', 'zero', 'released', 'expired'],
@@ -50,7 +50,7 @@ export const PAYMENT_TRANSITIONS: Readonly<Record<PaymentState, readonly Payment
 
 const OPEN_STATES: ReadonlySet<PaymentState> = new Set(['authorized', 'charging', 'submitted'])
 
-/** Whether nothing more is to be done for a payment in this state, as far as the chain goes today. */
+/** Whether a payment in this state needs no more work, unless the chain reorganises. */
 export function isFinal(state: PaymentState): boolean {
   return !OPEN_STATES.has(state)
 }
@@ -65,43 +65,43 @@ export interface Payment {
   payer: Address
   payTo: Address
   facilitator: Address
-  /** Permit2's, or EIP-3009's as a number. */
+  /** Nonce of Permit2, or of EIP-3009 as a number. */
   nonce: bigint
-  /** What the buyer signed. */
+  /** The signed maximum. */
   maximum: bigint
-  /** What the seller charged; null until then. */
+  /** The amount charged; null until then. */
   charge: bigint | null
-  /** Seconds since 1970. */
+  /** Unix time in seconds. */
   deadline: bigint
   /** `<METHOD> <path>` of the seller's route. */
   route: string | null
-  /** Why it is in this state: an x402 reason for `failed`, the seller's word for `released` and charges. */
+  /** Why it is in this state: an x402 reason for `failed`, the seller's reason for releases and charges. */
   reason: string | null
-  /** The newest or the mined settlement transaction. */
+  /** The newest settlement transaction, or the mined one. */
   transaction: Hash | null
   /**
-   * Why it could not be settled on the newest block, an x402 reason: the payer emptied its account or burnt the nonce, an estimate
-   * failed, its transaction reverted. Null where nothing is known against it. Not final: it may be settled all the same.
+   * Why it could not be settled as of the newest block, as an x402 reason: the payer emptied its account or used the nonce, an estimate
+   * failed, or its transaction reverted. Null if there is no such reason. Not final: it may still be settled.
    */
   doubt: string | null
-  /** Set as soon as the transaction is mined successfully, also before it has its confirmations (state `submitted`). */
+  /** Set as soon as the transaction is mined successfully, even before it is confirmed (state `submitted`). */
   blockNumber: bigint | null
   gasUsed: bigint | null
-  /** Wei paid by the signer. */
+  /** Fee paid by the signer, wei. */
   feePaid: bigint | null
   createdAt: string
   chargedAt: string | null
   submittedAt: string | null
-  /** When a final state was reached. */
+  /** When it reached a final state. */
   finishedAt: string | null
 }
 
 /**
- * What a charge is worth to who sold something for it:
- * - `settled`: its transaction is mined and succeeded, or nothing was charged. Confirmations are for the books.
- * - `pending`: on its way, and nothing is known against it.
- * - `doubtful`: as of the newest block it could not be settled. It may be yet.
- * - `failed`: it can't be settled any more.
+ * What a charge is worth to the seller:
+ * - `settled`: its transaction is mined and succeeded, or nothing was charged. Confirmations only matter to accounting.
+ * - `pending`: in progress, with no sign of a problem.
+ * - `doubtful`: it could not be settled as of the newest block, but still may be.
+ * - `failed`: it can no longer be settled.
  */
 export type Standing = 'settled' | 'pending' | 'doubtful' | 'failed'
 
@@ -112,7 +112,7 @@ export function standingOf({ state, blockNumber, doubt }: Pick<Payment, 'state' 
   return doubt === null ? 'pending' : 'doubtful'
 }
 
-/** {@link Payment} as JSON: every bigint a decimal string. */
+/** {@link Payment} as JSON; every bigint becomes a decimal string. */
 export function encodePayment(payment: Payment): Record<string, string | null> {
   return {
     ...payment,
@@ -126,7 +126,7 @@ export function encodePayment(payment: Payment): Record<string, string | null> {
   }
 }
 
-/** Throws {@link DecodeError}. Unknown fields are let through: a newer billing may say more. */
+/** Ignores unknown fields, which a newer billing may send. @throws DecodeError */
 export function decodePayment(value: unknown, field = 'payment'): Payment {
   const object = decodeObject(value, field)
   const at = (name: string) => `${field}.${name}`

@@ -8,7 +8,7 @@ import {
 } from '../decode/fields.js'
 import type { Address } from '../hex.js'
 
-/** A token that billing settles. `name` and `version` are its EIP-712 domain's, as an offer's `extra` carries them. */
+/** A token that billing settles. `name` and `version` are those of its EIP-712 domain, as in an offer's `extra`. */
 export interface Token {
   network: Network
   asset: Address
@@ -17,7 +17,7 @@ export interface Token {
   decimals: number
 }
 
-/** `1500000` of 6 decimals → `1.5`. */
+/** For example, `1500000` with 6 decimals → `1.5`. */
 export function formatUnits(amount: bigint, decimals: number): string {
   const digits = amount.toString().padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)
@@ -25,7 +25,7 @@ export function formatUnits(amount: bigint, decimals: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-/** Throws {@link DecodeError}. */
+/** @throws DecodeError */
 export function decodeToken(value: unknown, field = 'token'): Token {
   const object = decodeObject(value, field)
   return {

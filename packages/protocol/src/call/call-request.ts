@@ -15,9 +15,9 @@ export interface CallRequest {
 }
 
 /**
- * The `params` of `eth_call` and `eth_estimateGas`: `[call, block, stateOverrides, blockOverrides]`, all but the first
- * optional; the block is `latest` where none is given.
- * @throws RpcError -32602 with the place of what is wrong
+ * Decodes the `params` of `eth_call` and `eth_estimateGas`: `[call, block, stateOverrides,
+ * blockOverrides]`. All but the first are optional; `block` defaults to `latest`.
+ * @throws RpcError -32602 with the place of the error
  */
 export function decodeCallRequest(params: unknown): CallRequest {
   if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [call, block]', params)

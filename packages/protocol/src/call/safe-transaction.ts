@@ -4,7 +4,7 @@ import { decodeQuantity } from '../decode/quantity.js'
 import { decodeBoolean, decodeObject, onlyKnown } from '../decode/structure.js'
 import { type Address, type Hex, ZERO_ADDRESS } from '../hex.js'
 
-/** What a Safe's owners sign, and how it is looked at. */
+/** A transaction that a Safe's owners sign, and how to simulate it. */
 export interface SafeTransaction {
   safe: Address
   to: Address
@@ -17,11 +17,11 @@ export interface SafeTransaction {
   gasPrice: bigint
   gasToken: Address
   refundReceiver: Address
-  /** Absent: the Safe's next. */
+  /** Absent: the Safe's next nonce. */
   nonce?: bigint
-  /** False: as if the Safe had no guard. */
+  /** False simulates the Safe without its guard. */
   guard: boolean
-  /** Who sends it; absent: the first of its owners. */
+  /** The sender; by default the first owner. */
   executor?: Address
 }
 
@@ -32,8 +32,8 @@ const KNOWN = [...FIELDS, ...OPTIONS]
 const ALIASES = { guards: 'guard', from: 'executor', dataGas: 'baseGas', safeAddress: 'safe' }
 
 /**
- * A Safe's own parameters. Numbers are hex quantities, or decimals as Safe's service and typed data write them.
- * @throws DecodeError with the place
+ * Decodes a Safe transaction. Numbers are hex quantities, or decimals as in Safe's service and typed data.
+ * @throws DecodeError with the place of the error
  */
 export function decodeSafeTransaction(value: unknown, place: Place): SafeTransaction {
   const fields = decodeObject(value, "a Safe's transaction", place)

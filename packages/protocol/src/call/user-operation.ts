@@ -6,11 +6,11 @@ import type { Address, Hex } from '../hex.js'
 import { decodeAuthorization } from '../simulate/decode-authorization-list.js'
 import type { Authorization } from '../simulate/simulation-request.js'
 
-/** An ERC-4337 user operation of EntryPoint v0.7 and later. What is absent was not given. */
+/** An ERC-4337 user operation of EntryPoint v0.7 and later. Values not given are absent. */
 export interface UserOperation {
   sender: Address
   nonce: bigint
-  /** The factory and what it is called with; `0x`: the account is there. */
+  /** The factory and its calldata; `0x` if the account exists. */
   initCode: Hex
   callData: Hex
   verificationGasLimit?: bigint
@@ -20,7 +20,7 @@ export interface UserOperation {
   maxPriorityFeePerGas?: bigint
   paymaster?: Paymaster
   signature?: Hex
-  /** EIP-7702, of the sender. */
+  /** The sender's EIP-7702 authorization. */
   authorization?: Authorization
 }
 
@@ -28,7 +28,7 @@ export interface Paymaster {
   address: Address
   verificationGasLimit?: bigint
   postOpGasLimit?: bigint
-  /** Its signature included. */
+  /** The paymaster's data, including its signature. */
   data: Hex
 }
 
@@ -39,16 +39,16 @@ const UNPACKED = [
   ...['paymaster', 'paymasterData', 'paymasterVerificationGasLimit', 'paymasterPostOpGasLimit', 'paymasterSignature'],
 ]
 const ALIASES = { from: 'sender', data: 'callData', calldata: 'callData', authorization: 'eip7702Auth' }
-/** In place of a factory: the sender is delegated to by EIP-7702. */
+/** Replaces the factory if the sender is delegated by EIP-7702. */
 const DELEGATED = '0x7702'
-/** Ends `paymasterAndData` where a signature of the paymaster's own follows its data (EntryPoint v0.9). */
+/** Ends `paymasterAndData` if the data is followed by a separate paymaster signature (EntryPoint v0.9). */
 const PAYMASTER_SIGNATURE_END = '22e325a297439656'
 const ADDRESS_LENGTH = 42
 const GAS_LENGTH = 32
 
 /**
- * A user operation in the form of JSON-RPC (ERC-7769, each value by itself) or of the contract (gas limits, fees and paymaster packed).
- * @throws DecodeError with the place
+ * Decodes a user operation as in JSON-RPC (ERC-7769, separate values) or as in the contract (packed gas limits, fees and paymaster).
+ * @throws DecodeError with the place of the error
  */
 export function decodeUserOperation(value: unknown, place: Place): UserOperation {
   const fields = present(decodeObject(value, 'a user operation', place))
@@ -78,7 +78,7 @@ export function decodeUserOperation(value: unknown, place: Place): UserOperation
   }
 }
 
-/** A sender's authorization may lack its signature: the sender stands in for it. */
+/** The authorization may be unsigned: then the sender counts as its authority. */
 function authorizationIn({ eip7702Auth, sender }: JsonObject, place: Place): Authorization {
   const at = new Place(place, 'eip7702Auth')
   const given = decodeObject(eip7702Auth, 'an authorization', at)
@@ -174,12 +174,12 @@ function decodeGas(value: unknown, place: Place, name: string): bigint {
 }
 
 function decodeFactory(value: unknown, place: Place): Hex {
-  // Padded by some to 20 bytes.
+  // Some clients pad it to 20 bytes.
   if (typeof value === 'string' && /^0x7702(0{36})?$/.test(value)) return `${DELEGATED}${'0'.repeat(36)}`
   return decodeAddress(value, place, 'factory')
 }
 
-/** Without what is null or undefined. */
+/** Removes fields that are null or undefined. */
 function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } & JsonObject {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),

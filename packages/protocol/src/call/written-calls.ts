@@ -7,39 +7,39 @@ import type { Call } from '../simulate/simulation-request.js'
 import { decodeSafeTransaction, type SafeTransaction } from './safe-transaction.js'
 import { decodeUserOperation, type UserOperation } from './user-operation.js'
 
-/** Where a call stands that is written in another form. */
+/** Position of a call that is given in another form. */
 export interface CallPosition {
   /** Index in `blockStateCalls`, and in its `calls`. */
   block: number
   call: number
-  /** Where it stands in the request. */
+  /** Its path in the request, for errors. */
   place: string
 }
 
-/** A call that is given as a signed transaction. */
+/** A call given as a signed transaction. */
 export interface SignedTransactionCall extends CallPosition {
   raw: Hex
 }
 
-/** A call that carries out what is given as an account abstraction's user operation, or as a Safe's transaction. */
+/** A call given as a user operation (ERC-4337) or as a Safe transaction. */
 export type AccountCall = CallPosition &
   (
     | { kind: 'userOperation'; operation: UserOperation; entryPoint: Address }
     | { kind: 'safe'; transaction: SafeTransaction }
   )
 
-/** Transactions that wait, as calls; those that are signed are read once the chain is known. */
+/** Pending transactions as calls. Signed ones are decoded once the chain is known. */
 export interface WaitingCalls {
   calls: Call[]
   signed: SignedTransactionCall[]
 }
 
-/** Each is executed once more with the calls that it may come before. */
+/** Each is executed again together with the calls that it may precede. */
 export const MOST_WAITING_CALLS = 32
 
 /**
- * Transactions as call objects, or signed in hex.
- * @throws DecodeError with the place
+ * Decodes transactions given as call objects or as signed hex.
+ * @throws DecodeError with the place of the error
  */
 export function decodeWaitingCalls(value: unknown, name: string): WaitingCalls {
   const place = new Place(undefined, name)
@@ -56,14 +56,14 @@ export function decodeWaitingCalls(value: unknown, name: string): WaitingCalls {
   return { calls, signed }
 }
 
-/** Each is looked at in several runs. */
+/** Each takes several runs. */
 const MOST_ACCOUNT_CALLS = 8
 const FORMS = ['userOperation', 'safeTransaction'] as const
 
 /**
- * Takes calls out of a payload that are no call objects: signed transactions in hex, `{ userOperation, entryPoint }` and
- * `{ safeTransaction }`. Calls that do nothing stand in their places: they are made once the chain is known.
- * @throws DecodeError with the place
+ * Extracts calls that are not call objects from a payload: signed transactions in hex, `{ userOperation, entryPoint }` and `{
+ * safeTransaction }`. Empty calls replace them until the chain is known.
+ * @throws DecodeError with the place of the error
  */
 export function takeWrittenCalls(payload: Record<string, unknown>): {
   signed: SignedTransactionCall[]

@@ -6,12 +6,12 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i
 const HASH = /^0x[0-9a-f]{64}$/i
 const NOT_HEX = /[^0-9a-f]/gi
 const LOWER_HEX = /^[0-9a-f]*$/
-/** Digits that are checked at a time, where there are more. */
+/** Digits checked in one part of long bytes. */
 const PART_LENGTH = 262_144
-/** Characters of bytes that are a part of their own: an object may have many of them. */
+/** Characters from which bytes get parts of their own: an object may have many of them. */
 const LONG_BYTES = 16_384
 
-/** 20 bytes of hex in any case; checksums are not looked at, as in geth. */
+/** 20 bytes of hex in any case. Checksums are not verified, as in geth. */
 export function decodeAddress(value: unknown, parent: Place | undefined, key: string | number): Address {
   if (typeof value !== 'string' || value.length !== 42 || !ADDRESS.test(value)) {
     throw mismatch(new Place(parent, key), 'an address of 20 bytes in hex', value)
@@ -19,7 +19,7 @@ export function decodeAddress(value: unknown, parent: Place | undefined, key: st
   return value.toLowerCase() as Address
 }
 
-/** Exactly 32 bytes of hex: storage keys and values are not padded, as in geth. */
+/** Exactly 32 bytes of hex. Storage keys and values are not padded, as in geth. */
 export function decodeBytes32(value: unknown, parent: Place | undefined, key: string | number): Hash {
   if (typeof value !== 'string' || value.length !== 66 || !HASH.test(value)) {
     throw mismatch(new Place(parent, key), '32 bytes in hex', value)
@@ -27,7 +27,7 @@ export function decodeBytes32(value: unknown, parent: Place | undefined, key: st
   return value.toLowerCase() as Hash
 }
 
-/** Bytes in hex, whole bytes only; the empty string is empty, as in geth and reth. */
+/** Hex of whole bytes. The empty string counts as empty, as in geth and reth. */
 export function decodeBytes(value: unknown, parent: Place | undefined, key: string | number): Hex {
   if (value === '0x' || value === '') return '0x'
   if (typeof value !== 'string' || !isPrefixed(value)) throw notBytes(value, parent, key)
@@ -37,7 +37,7 @@ export function decodeBytes(value: unknown, parent: Place | undefined, key: stri
   return value.toLowerCase() as Hex
 }
 
-/** `decodeBytes`, then `set` with the bytes; where they are many and `later` is given, in parts by what is added to `later`. */
+/** Like {@link decodeBytes}, but calls `set` with the result. Long bytes are decoded in parts, which are added to `later` if given. */
 export function decodeBytesLater(
   value: unknown,
   parent: Place | undefined,

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { quote } from './quote.js'
 
-/** Where in a JSON document a value stands. Rendered only when something is wrong with it. */
+/** The path of a value in a JSON document. Rendered only for errors. */
 export class Place {
   constructor(
     readonly parent: Place | undefined,
@@ -16,14 +16,14 @@ export class Place {
   }
 }
 
-/** A value from outside that is not what its place asks for: -32602. The message names the place and holds at most an excerpt. */
+/** An invalid input value: -32602. The message names its place and contains at most an excerpt of it. */
 export class DecodeError extends RpcError {
   override readonly name = 'DecodeError'
   readonly place: string
 
   constructor(
     place: Place | undefined,
-    /** What is wrong, without the place. */
+    /** The error without the place. */
     readonly reason: string,
   ) {
     const rendered = place?.toString() ?? ''
@@ -32,7 +32,7 @@ export class DecodeError extends RpcError {
   }
 }
 
-/** `gas: expected a hex quantity, got "21000"`. */
+/** For example, `gas: expected a hex quantity, got "21000"`. */
 export function mismatch(place: Place | undefined, expected: string, got: unknown): DecodeError {
   return new DecodeError(place, `expected ${expected}, got ${quote(got)}`)
 }

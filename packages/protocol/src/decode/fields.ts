@@ -3,38 +3,38 @@ import { decodeAddress, decodeBytes32 } from './bytes.js'
 import { DecodeError, mismatch, Place } from './decode-error.js'
 import { decodeObject as decodeJsonObject, type JsonObject } from './structure.js'
 
-// What all documents but simulations are decoded with. `field` is a value's path from the document's root, as its writer would write it.
+// Decoders for all documents except simulations. `field` is the path of a value from the document's root.
 
 export type { JsonObject }
 
 const UINT256_LIMIT = 1n << 256n
 
-/** Throws {@link DecodeError}, as everything here does. Text in its place is not quoted: it may be a key. */
+/** Does not quote a string, which may be a key. @throws DecodeError, like all functions of this file */
 export function decodeObject(value: unknown, field: string): JsonObject {
   if (typeof value === 'string') throw refuse(field, 'expected an object, got a string')
   return decodeJsonObject(value, 'an object', new Place(undefined, field))
 }
 
-/** Text in its place is not quoted either. */
+/** Does not quote a string either. */
 export function decodeList(value: unknown, field: string): unknown[] {
   if (typeof value === 'string') throw refuse(field, 'expected an array, got a string')
   if (!Array.isArray(value)) throw mismatch(new Place(undefined, field), 'an array', value)
   return value
 }
 
-/** Text that looks so. @param expected in words, where the pattern is none for people */
+/** A string that matches the pattern. @param expected description for the error, if the pattern is not readable */
 export function decodeText(value: unknown, pattern: RegExp, field: string, expected = pattern.source): string {
   if (typeof value === 'string' && pattern.test(value)) return value
   throw mismatch(new Place(undefined, field), expected, value)
 }
 
-/** As `decodeText`, of what no error may show. */
+/** Like {@link decodeText}, for values that errors must not show. */
 export function decodeSecret(value: unknown, pattern: RegExp, field: string, expected: string): string {
   if (typeof value === 'string' && pattern.test(value)) return value
   throw refuse(field, `expected ${expected}`)
 }
 
-/** Neither NUL nor half a surrogate pair: databases store neither. */
+/** NUL or a lone surrogate: databases can store neither. */
 const UNSTORABLE = /\0|\p{Surrogate}/u
 
 export function decodeString(value: unknown, field: string, maximumLength = 2_048): string {
@@ -44,7 +44,7 @@ export function decodeString(value: unknown, field: string, maximumLength = 2_04
   return value
 }
 
-/** A uint256 as x402 v2 writes it: a plain decimal string. Hex, signs, blanks, exponents and leading zeros are refused. */
+/** A uint256 as in x402 v2: a plain decimal string. Rejects hex, signs, blanks, exponents and leading zeros. */
 export function decodeDecimal(value: unknown, field: string): bigint {
   if (typeof value !== 'string' || !/^(0|[1-9][0-9]{0,77})$/.test(value)) {
     throw mismatch(new Place(undefined, field), 'a plain decimal integer string', value)
@@ -85,18 +85,18 @@ export function decodeOneOf<const T extends string>(value: unknown, field: strin
   return found
 }
 
-/** `decode` where a value is present; `null` where it is null or absent. */
+/** Applies `decode` unless the value is null or absent; returns `null` then. */
 export function decodeNullable<T>(value: unknown, field: string, decode: (value: unknown, field: string) => T) {
   return value === null || value === undefined ? null : decode(value, field)
 }
 
-/** Refuses fields that the contract does not name, so that a misspelt one is not silently ignored. */
+/** Rejects unknown fields, so that misspelt ones are not silently ignored. */
 export function refuseUnknownFields(object: object, field: string, known: readonly string[]): void {
   const unknown = Object.keys(object).find((key) => !known.includes(key))
   if (unknown !== undefined) throw refuse(field === '' ? unknown : `${field}.${unknown}`, 'is not known')
 }
 
-/** The error of a field whose type is right and whose value is not. */
+/** The error for a field of the right type with an invalid value. */
 export function refuse(field: string, reason: string): DecodeError {
   return new DecodeError(new Place(undefined, field), reason)
 }

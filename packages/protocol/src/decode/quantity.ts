@@ -3,7 +3,7 @@ import { mismatch, Place } from './decode-error.js'
 const QUANTITY = /^0x(?:0|[1-9a-f][0-9a-f]*)$/i
 const LEADING_ZEROS = /^0x0[0-9a-f]+$/i
 
-/** An unsigned integer in hex as geth takes it: a `0x` prefix, no leading zeros, at most `bits` bits. */
+/** An unsigned integer in hex, by geth's rules: `0x` prefix, no leading zeros, at most `bits` bits. */
 export function decodeQuantity(
   value: unknown,
   bits: 8 | 64 | 256,

@@ -1,6 +1,6 @@
 const EXCERPT = 66
 
-/** A value from outside as an error message may show it: one line, at most about 80 characters, never lone surrogates. */
+/** An input value as error messages may show it: one line, at most about 80 characters, without lone surrogates. */
 export function quote(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null || typeof value === 'boolean') return String(value)

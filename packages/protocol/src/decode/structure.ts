@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein'
 import { DecodeError, mismatch, Place } from './decode-error.js'
 import { quote } from './quote.js'
 
-/** A JSON object whose fields are looked at one by one. */
+/** A JSON object whose fields are decoded one by one. */
 export type JsonObject = Record<string, unknown>
 
 export function decodeObject(value: unknown, expected: string, place: Place | undefined): JsonObject {
@@ -21,9 +21,9 @@ export function decodeBoolean(value: unknown, parent: Place | undefined, key: st
 }
 
 /**
- * Ignores a field as geth does, unless it looks like a known one that was mistyped or named as another API names it: silently dropping it
- * would change what is simulated.
- * @throws DecodeError that names the field that was probably meant
+ * Ignores a field as geth does, unless it looks like a typo of a known one or is named as in
+ * another API: dropping it silently would change what is simulated.
+ * @throws DecodeError that names the field probably meant
  */
 export function ignoreUnlessMistyped(
   name: string,
@@ -35,7 +35,7 @@ export function ignoreUnlessMistyped(
   if (meant !== undefined) throw new DecodeError(place, `unknown field ${quote(name)}; did you mean \`${meant}\`?`)
 }
 
-/** One letter away, two where the name is long, or two letters swapped. Case is left aside. */
+/** One letter different (two in long names), or two letters swapped; case is ignored. */
 function isMistyped(name: string, known: string): boolean {
   if (Math.abs(name.length - known.length) > 2) return false
   const [written, meant] = [name.toLowerCase(), known.toLowerCase()]
@@ -44,7 +44,7 @@ function isMistyped(name: string, known: string): boolean {
   return isSwapped || far <= (known.length < 6 ? 1 : 2)
 }
 
-/** Every field has to be known. @throws DecodeError, see {@link unknownField} */
+/** Rejects every unknown field. @throws DecodeError, see {@link unknownField} */
 export function onlyKnown(
   fields: object,
   known: readonly string[],
@@ -54,7 +54,7 @@ export function onlyKnown(
   for (const name of Object.keys(fields)) if (!known.includes(name)) throw unknownField(name, known, aliases, place)
 }
 
-/** As {@link ignoreUnlessMistyped}, of all fields that are not known. @throws DecodeError */
+/** Applies {@link ignoreUnlessMistyped} to all unknown fields. @throws DecodeError */
 export function noneMistyped(
   fields: object,
   known: readonly string[],
@@ -65,8 +65,8 @@ export function noneMistyped(
 }
 
 /**
- * A field that nobody knows, with the nearest known name where one is near. geth refuses these in overrides from 1.17.10 on.
- * @param aliases names that other APIs use for a known field
+ * The error for an unknown field, with a similar known name if there is one. geth rejects unknown fields in overrides since 1.17.10.
+ * @param aliases names that other APIs use for known fields
  */
 export function unknownField(
   name: string,

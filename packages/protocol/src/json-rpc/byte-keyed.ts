@@ -1,17 +1,16 @@
 import { PART_ENTRIES } from '../parts.js'
 
 /**
- * Maps keyed by address or slot, read without becoming objects. V8 makes a hidden class for each key that it has not seen, and
- * keeps it until the next full garbage collection, which makes overrides slow. So the text of such a map is rewritten as
- * a list before it is parsed.
+ * Reads maps keyed by address or slot without making objects of them. V8 makes a hidden class for each new key and keeps it until the next
+ * full garbage collection, which makes overrides slow. So the text of such a map is rewritten as a list before it is parsed.
  */
 
-/** The first item of such a list: clients can't guess it. */
+/** First item of such a list, which clients can't guess. */
 const MARK = crypto.randomUUID()
 
-/** Where maps keyed by bytes stand in a simulation. */
+/** Members of a simulation that may be maps keyed by bytes. */
 const NAMES = ['"stateDiff":', '"stateOverrides":', '"state":', '"storage":']
-/** The method whose maps become lists. */
+/** The method whose maps are rewritten as lists. */
 export const SIMULATION = 'eth_simulateV1'
 
 const QUOTE = 0x22
@@ -22,7 +21,7 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** `JSON.parse`, but for the overrides of one `eth_simulateV1`: `byteKeyed` reads those. @throws SyntaxError */
+/** `JSON.parse`, except that overrides of a single `eth_simulateV1` become lists for {@link byteKeyed}. @throws SyntaxError */
 export function parseBody(text: string): unknown {
   if (text.includes(`"method":"${SIMULATION}"`)) {
     const lists = withLists(text)
@@ -36,12 +35,12 @@ export function isSimulation(entry: unknown): boolean {
   return (entry as { method?: unknown } | null)?.method === SIMULATION
 }
 
-/** Whether a member of this name may be a map keyed by bytes. */
+/** Whether a member with this name may be a map keyed by bytes. */
 export function isByteKeyedName(name: string | undefined): boolean {
   return name !== undefined && NAMES.includes(`"${name}":`)
 }
 
-/** A map for `byteKeyed`, to which `appendByteKeyed` adds. */
+/** An empty list for {@link appendByteKeyed}, readable by {@link byteKeyed}. */
 export function emptyByteKeyed(): unknown[] {
   return [MARK]
 }
@@ -55,12 +54,12 @@ export function appendByteKeyed(map: unknown[], json: string): void {
   else for (const entry of Object.entries(JSON.parse(json))) map.push(...entry)
 }
 
-/** Names and values in turn from index 1 on, where `value` is a map of more entries than make a part. */
+/** Keys and values alternating from index 1 on, if `value` is a map too long for one part. */
 export function longByteKeyed(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) && value.length > 2 * PART_ENTRIES && value[0] === MARK ? value : undefined
 }
 
-/** The entries of what is an object in the client's JSON; undefined where it is none. */
+/** The entries of a value that is an object in the client's JSON; undefined for any other value. */
 export function byteKeyed(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (!Array.isArray(value)) return new Map(Object.entries(value))
@@ -70,7 +69,7 @@ export function byteKeyed(value: unknown): ReadonlyMap<string, unknown> | undefi
   return entries
 }
 
-/** The value as `JSON.parse` gives it: objects where `parseBody` left lists. */
+/** The value as `JSON.parse` returns it: with objects instead of the lists of {@link parseBody}. */
 export function plainJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
@@ -89,14 +88,14 @@ function parsed(text: string): { method?: unknown } | undefined {
 }
 
 /**
- * The text with those maps as lists of the mark, keys and values in turn. Undefined where there are none, where the text is not
- * written as `JSON.stringify` writes, or is wrong in one of them: else a list could be right where the map was not.
+ * The text with those maps as lists of the mark, keys and values. Undefined if there are none, if the text is not formatted as by
+ * `JSON.stringify`, or if such a map is malformed: otherwise the list could be valid although the map was not.
  */
 function withLists(text: string): string | undefined {
   if (text.includes('\\')) return undefined
   let lists = ''
   let copied = 0
-  /** Brackets that are open: whether each is such a map's. */
+  /** For each open bracket, whether it opens such a map. */
   const open: boolean[] = []
   let isInMap = false
   let isAtKey = false

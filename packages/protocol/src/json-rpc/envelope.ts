@@ -13,22 +13,22 @@ export interface RpcFailure {
   error: { code: number; message: string; data?: unknown }
 }
 
-/** One entry of a body: what to call, or why it is no request. */
+/** One entry of a body: a call, or the reason why it is not a request. */
 export type EnvelopeEntry =
   | { kind: 'request'; id: RpcId; method: string; params: unknown }
-  /** Has no `id`: it is carried out and not answered. */
+  /** Without `id`: executed but not answered. */
   | { kind: 'notification'; method: string; params: unknown }
-  /** `id` as far as it could be read, else null. */
+  /** `id` is null if it could not be read. */
   | { kind: 'invalid'; id: RpcId; error: RpcError }
 
-/** A JSON-RPC 2.0 body: one entry, or a batch whose answers go back as an array. */
+/** A JSON-RPC 2.0 body: one entry, or a batch, whose answers are returned as an array. */
 export interface Envelope {
   batch: boolean
   entries: EnvelopeEntry[]
 }
 
 export interface EnvelopeLimits extends JsonBounds {
-  /** Entries of one batch. */
+  /** Most entries in a batch. */
   batchLength: number
 }
 
@@ -36,19 +36,19 @@ export const DEFAULT_ENVELOPE_LIMITS: EnvelopeLimits = { depth: 64, values: 2_00
 
 /**
  * Reads a JSON-RPC 2.0 body (https://www.jsonrpc.org/specification).
- * @throws RpcError -32700 where it is no JSON, -32600 where it is no request or batch, -32005 where a batch is too long.
- * These answer the whole body, with `id` null; an invalid entry of a batch is an entry of kind `invalid`.
+ * @throws RpcError -32700 if it is not JSON, -32600 if it is not a request or batch, -32005 if a batch is too long. These answer the whole
+ * body, with `id` null; an invalid entry of a batch becomes an entry of kind `invalid`.
  */
 export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_ENVELOPE_LIMITS): Envelope {
   return envelopeOf(parseJson(text, limits, parseBody), limits)
 }
 
-/** `decodeEnvelope` of a long body, in UTF-8 where it is bytes, with a part of it at a time. */
+/** Like {@link decodeEnvelope} for a long body (text or UTF-8 bytes), in parts. */
 export function* decodeEnvelopeInParts(whole: string | Buffer, limits: EnvelopeLimits): Parts<Envelope> {
   return envelopeOf(yield* jsonInParts(whole, limits, true), limits)
 }
 
-/** `parseJson` of a long text, in UTF-8 where it is bytes, with a part of it at a time. */
+/** Like {@link parseJson} for long JSON (text or UTF-8 bytes), in parts. */
 export function parseJsonInParts(whole: string | Buffer, bounds: JsonBounds): Parts<unknown> {
   return jsonInParts(whole, bounds, false)
 }
@@ -74,8 +74,8 @@ function envelopeOf(body: unknown, limits: EnvelopeLimits): Envelope {
 }
 
 /**
- * Parses JSON that is no larger than `bounds`.
- * @throws RpcError -32700 where it is no JSON, -32600 where it passes a bound
+ * Parses JSON within `bounds`.
+ * @throws RpcError -32700 if it is not JSON, -32600 if it exceeds a bound
  */
 export function parseJson(text: string, bounds: JsonBounds, parse: (text: string) => unknown = JSON.parse): unknown {
   const exceeded = boundExceeded(text, bounds)

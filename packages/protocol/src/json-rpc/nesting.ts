@@ -1,13 +1,13 @@
 import { ErrorCode, RpcError } from '../rpc-error.js'
 
-/** What `JSON.parse` may be asked to build. A body of 30 MB of brackets would take a gigabyte. */
+/** Bounds on what `JSON.parse` may build. 30 MB of brackets would take a gigabyte. */
 export interface JsonBounds {
   depth: number
-  /** Members and elements together. */
+  /** Members and elements in total. */
   values: number
 }
 
-/** Bodies shorter than this can't nest deeply enough to hurt, and are not looked at. */
+/** Shorter bodies can't nest deeply enough to matter and are not checked. */
 const HARMLESS_LENGTH = 4096
 
 const QUOTE = 0x22
@@ -18,7 +18,7 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const COMMA = 0x2c
 
-/** Which bound a JSON text passes, looking only at its brackets and commas. Linear; strings are jumped over. */
+/** The bound that a JSON text exceeds, judged by its brackets and commas alone. Linear; skips strings. */
 export function boundExceeded(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {
   if (text.length < HARMLESS_LENGTH) return undefined
   let [depth, values] = [0, 0]
@@ -56,7 +56,7 @@ export function invalidRequest(message: string): RpcError {
   return new RpcError(ErrorCode.invalidRequest, message)
 }
 
-/** Index of the quote that ends the string whose first character is at `from`; the text's length where none does. */
+/** Index of the closing quote of the string that starts at `from`; the text's length if there is none. */
 function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0

@@ -2,9 +2,9 @@ import type { Parts } from '../parts.js'
 import { appendByteKeyed, emptyByteKeyed, isByteKeyedName, isSimulation, SIMULATION } from './byte-keyed.js'
 import { type JsonBounds, refuseExceeded, refusePlain } from './nesting.js'
 
-/** Bytes of JSON that are parsed at a time, unless one name is longer. */
+/** Bytes of JSON parsed at a time, unless a single name is longer. */
 const PART_LENGTH = 131_072
-/** Bytes of a name, a number or blanks, which can't be cut. */
+/** Most bytes of a name, a number or blanks, which can't be split. */
 const MOST_PLAIN = 16_384
 
 const QUOTE = 0x22
@@ -16,25 +16,25 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** A string's characters that are one byte each and stand for themselves. */
+/** Characters of a string that are one byte each and need no unescaping. */
 const VERBATIM = /^[ !#-[\]-~]*$/
 
 export interface PartsOptions {
-  /** Maps keyed by bytes become lists, as `parseBody` has them, where they stand in an `eth_simulateV1`. */
+  /** Whether maps keyed by bytes become lists as in {@link parseBody}, within an `eth_simulateV1`. */
   lists: boolean
   partLength?: number
 }
 
 /**
- * Parses long JSON in UTF-8: finds the commas at which a long array or object can be cut, parses what lies between, and puts it together. Long
- * strings in them are cut too. The text is never one string.
- * @throws SyntaxError; RpcError -32600 where it passes a bound
+ * Parses long UTF-8 JSON: finds commas at which a long array or object can be split, parses the pieces, and joins the
+ * results. Long strings inside are split too. The text is never one string.
+ * @throws SyntaxError, or RpcError -32600 if it exceeds a bound
  */
 export function* parseInParts(bytes: Buffer, bounds: JsonBounds, options: PartsOptions): Parts<unknown> {
   const { lists, partLength = PART_LENGTH } = options
   const open: Container[] = []
   let values = 0
-  /** Where the last bracket, comma or string ended. */
+  /** End of the last bracket, comma or string. */
   let plainFrom = 0
   let yieldAt = partLength
   for (let at = 0; at < bytes.length; at += 1) {
@@ -99,14 +99,14 @@ function textOf(bytes: Buffer, from: number, until: number): string {
   return bytes.toString('utf8', from, until)
 }
 
-/** The string between two quotes. */
+/** Decodes the string between two quotes. */
 function* stringInParts(bytes: Buffer, from: number, end: number, partLength: number): Parts<string> {
   let isVerbatim = true
   for (let at = from; at < end && isVerbatim; at += partLength) {
     isVerbatim = VERBATIM.test(bytes.toString('latin1', at, Math.min(at + partLength, end)))
     yield
   }
-  // In one piece: what is put together of many is copied as a whole when it is first looked into.
+  // In one piece: a string joined from many pieces is copied as a whole when it is first read.
   if (isVerbatim) return bytes.toString('latin1', from, end)
   let value = ''
   for (let at = from; at < end; ) {
@@ -118,7 +118,7 @@ function* stringInParts(bytes: Buffer, from: number, end: number, partLength: nu
   return value
 }
 
-/** Where the escape or the character ends that `at` is in the middle of; else `at`. @param from in no escape */
+/** End of the escape or character that contains `at`, or `at` itself if between two. @param from not inside an escape */
 function endOfCharacter(bytes: Buffer, from: number, at: number): number {
   let end = at
   for (let start = at - 1; start >= Math.max(from, at - 5); start -= 1) {
@@ -126,7 +126,7 @@ function endOfCharacter(bytes: Buffer, from: number, at: number): number {
     end = Math.max(at, start + (bytes[start + 1] === LETTER_U ? 6 : 2))
     break
   }
-  // A character has at most three bytes after its first.
+  // At most three bytes follow the first byte of a character.
   const most = end + 3
   while (end < most && (bytes[end] ?? 0) >> 6 === 0b10) end += 1
   return end
@@ -138,20 +138,20 @@ function isEscaped(bytes: Buffer, from: number, at: number): boolean {
   return (at - before) % 2 === 1
 }
 
-/** An array or object whose end is not reached yet. It is cut where it is long, or something in it is. */
+/** An array or object that is not closed yet. It is split if it is long or contains something long. */
 class Container {
   readonly isArray: boolean
-  /** Of an entry of the body: it has this method's name in it. */
+  /** For an entry of the body: it contains the method's name. */
   mayBeSimulation = false
-  /** Of an entry of the body: there are lists in place of maps in it. */
+  /** For an entry of the body: it contains lists instead of maps. */
   hasLists = false
   #value: unknown[] | Record<string, unknown> | undefined
   #isByteKeyed = false
-  /** Where the part begins that is not parsed yet. */
+  /** Start of the part not parsed yet. */
   #from: number
-  /** Where the member under way begins. */
+  /** Start of the current member. */
   #memberFrom: number
-  /** Where a member ended that was added as a value. */
+  /** End of the last member, if it was added as a value. */
   #addedUntil: number | undefined
   readonly #bytes: Buffer
   readonly #outer: Container | undefined
@@ -172,13 +172,13 @@ class Container {
     return this.#value !== undefined
   }
 
-  /** Whether it is the body, or stands in its batch. */
+  /** Whether it is the body itself or an entry of a batch. */
   get isEntry(): boolean {
     const outer = this.#outer
     return !this.isArray && (outer === undefined || (outer.isArray && outer.#outer === undefined))
   }
 
-  /** @param at of the comma. Returns whether a part was parsed. */
+  /** @param at index of the comma @returns whether a part was parsed */
   passMember(at: number, partLength: number): boolean {
     const isFull = this.#addedUntil === undefined && at - this.#from >= partLength
     if (isFull) this.#parse(at)
@@ -189,12 +189,12 @@ class Container {
     return isFull
   }
 
-  /** Whether what begins here is a value, and no name. */
+  /** Whether a value rather than a name starts here. */
   expectsValue(at: number): boolean {
     return this.isArray || !isBlank(textOf(this.#bytes, this.#memberFrom, at))
   }
 
-  /** Adds the member under way. @param from where its value begins @param until where it ends */
+  /** Adds the current member. @param from start of its value @param until end of it */
   add(from: number, value: unknown, until: number): void {
     if (this.#memberFrom > this.#from) this.#parse(this.#memberFrom - 1)
     const name = this.nameOf(from)
@@ -208,7 +208,7 @@ class Container {
     return this.#value
   }
 
-  /** The name of the member under way, whose value begins at `from`; undefined in an array. */
+  /** Name of the current member, whose value starts at `from`; undefined in an array. */
   nameOf(from: number): string | undefined {
     const before = textOf(this.#bytes, this.#memberFrom, from)
     if (this.isArray) {
@@ -246,7 +246,7 @@ class Container {
     return true
   }
 
-  /** @param members values, or names and values in turn */
+  /** @param members values, or names and values alternating */
   #append(members: readonly unknown[]): void {
     this.#begin()
     const value = this.#value!
@@ -255,7 +255,7 @@ class Container {
       return
     }
     for (let at = 0; at < members.length; at += 2)
-      // As JSON.parse does it: assigning to `__proto__` would do something else.
+      // Like JSON.parse: assigning to `__proto__` would set the prototype.
       Object.defineProperty(value, members[at] as string, {
         value: members[at + 1],
         writable: true,

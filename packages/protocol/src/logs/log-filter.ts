@@ -4,15 +4,15 @@ import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeObject } from '../decode/structure.js'
 import type { Address, Hash } from '../hex.js'
 
-/** What `eth_getLogs` is asked for. */
+/** The decoded filter of `eth_getLogs`. */
 export interface LogFilter {
-  /** `latest` where absent. Both absent where `blockHash` is given. */
+  /** Defaults to `latest`. Both are absent if `blockHash` is given. */
   fromBlock?: BlockParameter
   toBlock?: BlockParameter
   blockHash?: Hash
-  /** Empty: of any. */
+  /** Empty: any address. */
   addresses: ReadonlySet<Address>
-  /** By position, any of these; empty: whatever stands there. */
+  /** Alternatives per position; empty: any topic. */
   topics: ReadonlySet<Hash>[]
 }
 
@@ -21,7 +21,7 @@ const MOST_TOPICS = 4
 const MOST_ALTERNATIVES = 1_000
 
 /**
- * The filter of `eth_getLogs`, geth's limits kept (`eth/filters`).
+ * Decodes the filter of `eth_getLogs` with geth's limits (`eth/filters`).
  * @throws DecodeError that names the field
  */
 export function decodeLogFilter(value: unknown, place: Place): LogFilter {
@@ -37,7 +37,7 @@ export function decodeLogFilter(value: unknown, place: Place): LogFilter {
   return filter
 }
 
-/** Whether the filter's addresses and topics let a log through. */
+/** Whether a log matches the filter's addresses and topics. */
 export function logMatches(
   log: { address: string; topics: readonly string[] },
   { addresses, topics }: Pick<LogFilter, 'addresses' | 'topics'>,
@@ -66,7 +66,7 @@ function decodeTopics(value: unknown, place: Place): Set<Hash>[] {
     if (!Array.isArray(topic)) return new Set([decodeBytes32(topic, topics, index)])
     const alternatives = new Place(topics, index)
     if (topic.length > MOST_ALTERNATIVES) throw mismatch(alternatives, `at most ${MOST_ALTERNATIVES} topics`, topic)
-    // As in geth, null among the alternatives lets everything through.
+    // As in geth, null among the alternatives matches everything.
     if (topic.includes(null)) return new Set()
     return new Set(topic.map((one, at) => decodeBytes32(one, alternatives, at)))
   })

@@ -4,11 +4,11 @@ import { OTHER_SERVICES } from './other-services.js'
 import { type JsonSchema, list, ref, SCHEMAS } from './schemas.js'
 import { TRACING } from './tracing-methods.js'
 
-/** https://spec.open-rpc.org, the fields that are used here. */
+/** The fields of https://spec.open-rpc.org used here. */
 export interface OpenRpcDocument {
   openrpc: '1.3.2'
   info: { title: string; version: string; description: string; license: { name: string } }
-  /** Relative to where this document was asked for. */
+  /** Relative to the URL of this document. */
   servers: { name: string; url: string; description: string }[]
   methods: OpenRpcMethod[]
   components: { schemas: Record<string, JsonSchema> }
@@ -16,7 +16,7 @@ export interface OpenRpcDocument {
 
 export interface OpenRpcOptions {
   version: string
-  /** Names of the methods that go to the upstream node as they are. */
+  /** Names of the methods passed on to the upstream node unchanged. */
   passedUpstream: readonly string[]
 }
 
@@ -109,10 +109,10 @@ const OWN: OpenRpcMethod[] = [
   method('rpc.discover', 'This document', [], ['document', { type: 'object' }]),
 ]
 
-/** What `rpc.discover` answers: every method that is served. */
+/** The result of `rpc.discover`: every method that is served. */
 export function openRpcDocument({ version, passedUpstream }: OpenRpcOptions): OpenRpcDocument {
   const own = new Set(OWN.map(({ name }) => name))
-  // Params and result are the node's own.
+  // Params and result are defined by the node.
   const passed = passedUpstream
     .filter((name) => !own.has(name))
     .map((name) => method(name, 'Answered by the upstream node', [], ['result', {}], { externalDocs: EXECUTION_APIS }))

@@ -22,7 +22,7 @@ export function optional(name: string, schema: JsonSchema): Parameter {
   return { name, required: false, schema }
 }
 
-/** What many methods take. */
+/** Parameters that many methods share. */
 export const CALL = required('call', ref('Call'))
 export const BLOCK = optional('block', ref('BlockParameter'))
 export const STATE = optional('block', ref('StateParameter'))

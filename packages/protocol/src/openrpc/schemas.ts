@@ -24,13 +24,13 @@ export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/
 const described = (name: string, description: string): JsonSchema => ({ ...ref(name), description })
 export const list = (name: string): JsonSchema => ({ type: 'array', items: ref(name) })
 export const flag = (description: string): JsonSchema => ({ type: 'boolean', description })
-/** Other fields are ignored, save those that look like one of these mistyped. */
+/** Ignores other fields, unless they look like typos of these. */
 export const object = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
   type: 'object',
   properties,
   ...(required && { required }),
 })
-/** Other fields are refused. */
+/** Rejects other fields. */
 const closed = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
   ...object(properties, required),
   additionalProperties: false,
@@ -43,7 +43,7 @@ const INDEX: JsonSchema = {
 
 const slots: JsonSchema = { type: 'object', propertyNames: ref('Hash'), additionalProperties: ref('Hash') }
 
-/** `components.schemas`, in the words of execution-apis where it has them. */
+/** `components.schemas`, named as in execution-apis where it has them. */
 export const SCHEMAS: Record<string, JsonSchema> = {
   Quantity: {
     type: 'string',

@@ -38,7 +38,7 @@ const GETH_TRACERS = {
   },
 }
 
-/** What `upfront_simulate` takes beside the payload of `eth_simulateV1`. */
+/** Fields of `upfront_simulate` in addition to the payload of `eth_simulateV1`. */
 const SHOWN: Record<string, JsonSchema> = {
   trace: {
     description: 'true: the callTracer with logs',
@@ -70,7 +70,7 @@ const SHOWN: Record<string, JsonSchema> = {
   assetChanges: flag('What each call moves and approves by its logs, and whether balances agree'),
 }
 
-/** What shows more of a call than its outcome. */
+/** Methods that show more of a call than its outcome. */
 export const TRACING: OpenRpcMethod[] = [
   method(
     'upfront_simulate',

@@ -7,7 +7,7 @@ import type { AccessListEntry } from './simulation-request.js'
 const FIELDS = ['address', 'storageKeys'] as const
 const ALIASES = { slots: 'storageKeys', storage: 'storageKeys', keys: 'storageKeys' }
 
-/** EIP-2930. Both fields of an entry are required, as in geth. */
+/** Decodes an EIP-2930 access list. Both fields of an entry are required, as in geth. */
 export function decodeAccessList(value: unknown, parent: Place, key: string, later?: Later): AccessListEntry[] {
   const list = new Place(parent, key)
   const entries = decodeArray(value, 'an array of access-list entries', parent, key)

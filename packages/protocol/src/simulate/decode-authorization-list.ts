@@ -9,14 +9,14 @@ const SIGNATURE = ['yParity', 'r', 's'] as const
 const FIELDS = ['chainId', 'address', 'nonce', ...SIGNATURE, 'authority'] as const
 const ALIASES = { contractAddress: 'address', codeAddress: 'address', v: 'yParity' }
 
-/** EIP-7702: every field is required; `authority` stands in for the signature where nobody has signed yet. */
+/** Decodes EIP-7702 authorizations. Every field is required; in an unsigned one, `authority` replaces the signature. */
 export function decodeAuthorizationList(value: unknown, parent: Place, key: string, later?: Later): Authorization[] {
   const list = new Place(parent, key)
   const decodeEntry = (entry: unknown, index: number) => decodeAuthorization(entry, new Place(list, index))
   return mapped(decodeArray(value, 'an array of signed authorizations', parent, key), decodeEntry, later)
 }
 
-/** @throws DecodeError with the place */
+/** @throws DecodeError with the place of the error */
 export function decodeAuthorization(entry: unknown, place: Place): Authorization {
   const fields = decodeObject(entry, 'a signed authorization', place)
   noneMistyped(fields, FIELDS, ALIASES, place)

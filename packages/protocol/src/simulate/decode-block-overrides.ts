@@ -32,7 +32,7 @@ const ALIASES = {
 const WITHDRAWAL_FIELDS = ['index', 'validatorIndex', 'address', 'amount'] as const
 const WITHDRAWAL_ALIASES = { validator: 'validatorIndex', recipient: 'address' }
 
-/** `timestamp` is another name for `time`. `difficulty` is checked and has no effect, as in geth on every block after the Merge. */
+/** `timestamp` is an alias of `time`. `difficulty` is checked but has no effect, as in geth on every block after the Merge. */
 export function decodeBlockOverrides(value: unknown, place: Place): BlockOverrides {
   const fields = decodeObject(value, 'an object of block overrides', place)
   const overrides: BlockOverrides = {}

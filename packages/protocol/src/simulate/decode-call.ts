@@ -41,9 +41,9 @@ const ALIASES = {
 const SIDECAR = ['blobs', 'commitments', 'proofs']
 
 /**
- * execution-apis' GenericTransaction. `type` is ignored: like geth, the planner takes the type from the fields that are there. Where
- * `data` and `input` differ, `input` counts, as in geth.
- * @param later takes the decoding of long lists and bytes
+ * Decodes execution-apis' GenericTransaction. `type` is ignored: like geth, the planner derives the type from the
+ * fields present. If `data` and `input` differ, `input` counts, as in geth.
+ * @param later receives the decoding of long lists and bytes
  */
 export function decodeCall(value: unknown, place: Place, later?: Later): Call {
   const fields = decodeObject(value, 'a call object', place)

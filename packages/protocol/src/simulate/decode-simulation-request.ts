@@ -22,11 +22,10 @@ const BLOCK_FIELDS = ['blockOverrides', 'stateOverrides', 'calls'] as const
 const BLOCK_ALIASES = { transactions: 'calls', stateDiff: 'stateOverrides', overrides: 'stateOverrides' }
 
 /**
- * The `params` of `eth_simulateV1`: `[payload, blockParameter]`; the block is `latest` where it is absent or null. As in geth a field
- * that is null counts as absent, a field that nobody knows is ignored unless it looks mistyped, and all is decoded before anything is
- * counted.
- * @throws RpcError -32602 with the place of what is wrong, e.g. `blockStateCalls[1].calls[0].gas: expected a hex quantity,
- * got "21000"`; -38026 over a limit
+ * Decodes the `params` of `eth_simulateV1`: `[payload, blockParameter]`. The block defaults to `latest`. As in geth, a null field counts as
+ * absent, an unknown field is ignored unless it looks like a typo, and everything is decoded before limits are checked.
+ * @throws RpcError -32602 with the place of the error, e.g. `blockStateCalls[1].calls[0].gas:
+ * expected a hex quantity, got "21000"`; -38026 over a limit
  */
 export function decodeSimulationRequest(params: unknown, limits: SimulationLimits): SimulationRequest {
   const request = decode(params)
@@ -34,11 +33,11 @@ export function decodeSimulationRequest(params: unknown, limits: SimulationLimit
   return request
 }
 
-/** `decodeSimulationRequest` of a long request, with as many entries at a time of what it has many of. Long lists and maps come last. */
+/** Like {@link decodeSimulationRequest} for a long request, in parts. Long lists and maps are decoded last. */
 export function* decodeSimulationRequestInParts(params: unknown, limits: SimulationLimits): Parts<SimulationRequest> {
   const later: Later = []
   const request = decode(params, later)
-  // What is done later may have parts that come later still.
+  // Deferred work may defer more work.
   for (const rest of later) {
     yield
     yield* rest

@@ -12,10 +12,10 @@ const ALIASES = { slots: 'stateDiff', movePrecompileTo: 'movePrecompileToAddress
 
 const ADDRESS_TWICE = 'the same address is overridden twice'
 const SLOT_TWICE = 'the same slot is overridden twice'
-/** No chain has as many. */
+/** No chain has this many. */
 const MOST_PRECOMPILES = 1_000
 
-/** An object keyed by address. An address that stands there twice, in different case, is an error: one of the two would be lost. */
+/** Decodes an object keyed by address. One address twice, in different case, is an error, because one of them would be lost. */
 export function decodeStateOverrides(value: unknown, place: Place, later?: Later): StateOverride[] {
   const long = later && longByteKeyed(value)
   if (long !== undefined) {
@@ -31,7 +31,7 @@ export function decodeStateOverrides(value: unknown, place: Place, later?: Later
   })
 }
 
-/** In the order of the request, but for those that move precompiles: order matters for nothing else. */
+/** In the order of the request, except for those that move precompiles: only for these does order matter. */
 function* decodeLongOverrides(
   overrides: StateOverride[],
   entries: readonly unknown[],
@@ -59,7 +59,7 @@ function* decodeLongSlots(slots: [Hash, Hash][], entries: readonly unknown[], pl
   for (const slot of decoded) if (slots.push(slot) % PART_ENTRIES === 0) yield
 }
 
-/** @param entries keys and values in turn, from index 1 on */
+/** @param entries keys and values alternating, from index 1 on */
 function* decodeLongMap<K extends Hex, V>(
   entries: readonly unknown[],
   place: Place,
@@ -68,7 +68,7 @@ function* decodeLongMap<K extends Hex, V>(
   decodeValue: (key: K, value: unknown, written: string) => V,
 ): Parts<Map<K, V>> {
   const decoded = new Map<K, V>()
-  /** How keys were written that were not in lower case. */
+  /** Original spelling of keys not in lower case. */
   const originals = new Map<K, string>()
   for (let at = 1; at < entries.length; at += 2) {
     if (at % (2 * PART_ENTRIES) === 1 && at > 1) yield
@@ -88,7 +88,7 @@ function decodeEntries(value: unknown, expected: string, place: Place): Readonly
   return entries
 }
 
-/** The keys of a map keyed by bytes, in lower case, and how those that were not were written. */
+/** The keys of a map keyed by bytes in lower case, and the original spelling of those that were not. */
 function lowerCaseKeys(
   map: ReadonlyMap<string, unknown>,
   place: Place,

@@ -4,28 +4,28 @@ import { decodeQuantity } from '../decode/quantity.js'
 import { decodeObject, unknownField } from '../decode/structure.js'
 import type { Address } from '../hex.js'
 
-/** What an account shall have of an ERC-20 token, or a spender may take of it, from a block's first call on. */
+/** An ERC-20 balance or allowance to set before a block's first call. */
 export interface TokenSetting {
   /** Index in `blockStateCalls`. */
   block: number
   token: Address
   owner: Address
-  /** Of an allowance; absent for a balance. */
+  /** Present for an allowance, absent for a balance. */
   spender?: Address
   /** In the token's smallest unit. */
   amount: bigint
-  /** Where it stands in the request. */
+  /** Its path in the request, for errors. */
   place: string
 }
 
-/** Each is found by several runs. */
+/** Finding the storage slot of each takes several runs. */
 const MOST_SETTINGS = 32
 
 /**
- * Takes `erc20` out of the state overrides of a payload's blocks: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>:
- * { <spender>: amount } } } }`, amounts as hex quantities.
- * @returns undefined where no block has it
- * @throws DecodeError with the place
+ * Extracts `erc20` from the state overrides of a payload's blocks: `{ <token>: { balances: { <holder>: amount }, allowances:
+ * { <owner>: { <spender>: amount } } } }`, amounts as hex quantities.
+ * @returns undefined if no block has it
+ * @throws DecodeError with the place of the error
  */
 export function takeTokenSettings(blocks: unknown): { settings: TokenSetting[]; blocks: unknown[] } | undefined {
   if (!Array.isArray(blocks) || !blocks.some((block) => tokensIn(block) !== undefined)) return undefined

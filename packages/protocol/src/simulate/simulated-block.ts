@@ -1,13 +1,13 @@
 import type { Address, Hash, Hex } from '../hex.js'
 
 /**
- * How a failed call's `error` is written: `upfront` as a string (the service description), `ethereum` as an object (geth,
- * execution-apis).
+ * How a failed call's `error` is encoded: as a string (`upfront`, the service description), or as
+ * an object (`ethereum`, as in geth and execution-apis).
  */
 export const DIALECTS = ['upfront', 'ethereum'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
-/** One entry of the answer to `eth_simulateV1`: a block with a `calls` array. Fields that its fork lacks are absent. */
+/** One entry of the result of `eth_simulateV1`: a block with a `calls` array. Fields that its fork lacks are absent. */
 export interface SimulatedBlock {
   number: Hex
   hash: Hash
@@ -16,7 +16,7 @@ export interface SimulatedBlock {
   mixHash: Hash
   sha3Uncles: Hash
   logsBloom: Hex
-  /** Zero: a simulation commits nothing. `hash` is that of this very header. */
+  /** Zero, because a simulation computes no state root. `hash` is the hash of this header. */
   stateRoot: Hash
   miner: Address
   difficulty: Hex
@@ -33,7 +33,7 @@ export interface SimulatedBlock {
   parentBeaconBlockRoot?: Hash
   requestsHash?: Hash
   size: Hex
-  /** Hashes, or whole transactions where `returnFullTransactions` asks for them. */
+  /** Hashes, or full transactions with `returnFullTransactions`. */
   transactions: Hash[] | SimulatedTransaction[]
   uncles: Hash[]
   withdrawals?: { index: Hex; validatorIndex: Hex; address: Address; amount: Hex }[]
@@ -42,10 +42,10 @@ export interface SimulatedBlock {
 
 export interface SimulatedCall {
   status: '0x0' | '0x1'
-  /** `0x` where the call failed, as in geth: revert data stands in `error`. */
+  /** `0x` if the call failed, as in geth; revert data is in `error`. */
   returnData: Hex
   gasUsed: Hex
-  /** Before refunds: what the call needs as its gas limit. */
+  /** Before refunds: the gas limit that the call needs. */
   maxUsedGas: Hex
   logs: SimulatedLog[]
   error?: string | { code: number; message: string; data?: Hex }
@@ -64,7 +64,7 @@ export interface SimulatedLog {
   removed: false
 }
 
-/** As geth writes a transaction of a block; the signature is zero. */
+/** A transaction of a block as encoded by geth, with a zero signature. */
 export interface SimulatedTransaction {
   blockHash: Hash
   blockNumber: Hex

@@ -1,17 +1,17 @@
-/** How much one `eth_simulateV1` request may ask for; what is counted before anything runs. */
+/** Limits of one `eth_simulateV1` request, checked before it runs. */
 export interface SimulationLimits {
-  /** Blocks after gaps are filled. */
+  /** After gaps are filled. */
   blocks: number
   callsPerBlock: number
-  /** Calls of all blocks together. */
+  /** Over all blocks. */
   totalCalls: number
-  /** Gas of all calls together. */
+  /** Gas of all calls in total. */
   gas: bigint
-  /** Of the answer's JSON. */
+  /** Size of the answer's JSON. */
   answerBytes: number
 }
 
-/** geth's, from its internal/ethapi/simulate.go and its default RPC gas cap; the answer's length is our own. */
+/** geth's limits (internal/ethapi/simulate.go and its default RPC gas cap); the size of the answer is our own limit. */
 export const DEFAULT_SIMULATION_LIMITS: SimulationLimits = {
   blocks: 256,
   callsPerBlock: 5_000,

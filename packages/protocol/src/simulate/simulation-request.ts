@@ -1,7 +1,7 @@
 import type { StateParameter } from '../block-parameter.js'
 import type { Address, Hash, Hex } from '../hex.js'
 
-/** The decoded `params` of `eth_simulateV1`: nothing defaulted but the flags, every quantity within its EVM width. */
+/** The decoded `params` of `eth_simulateV1`. Only flags have defaults; every quantity is within its EVM width. */
 export interface SimulationRequest {
   blockStateCalls: BlockStateCall[]
   traceTransfers: boolean
@@ -17,17 +17,17 @@ export interface BlockStateCall {
   blockOverrides: BlockOverrides
 }
 
-/** execution-apis' GenericTransaction. `data` and `input` are one here: `input`. */
+/** execution-apis' GenericTransaction, with `data` and `input` merged into `input`. */
 export interface Call {
   from?: Address
-  /** Absent: a contract creation. */
+  /** Absent: contract creation. */
   to?: Address
   gas?: bigint
   value?: bigint
   nonce?: bigint
   input?: Hex
   gasPrice?: bigint
-  /** What GASPRICE says, whatever is paid. No request has it: what tries a call under other circumstances does. */
+  /** The result of GASPRICE, whatever is paid. Never set by a request; set to try a call under other circumstances. */
   shownGasPrice?: bigint
   maxFeePerGas?: bigint
   maxPriorityFeePerGas?: bigint
@@ -43,7 +43,7 @@ export interface AccessListEntry {
   storageKeys: Hash[]
 }
 
-/** EIP-7702, signed; or unsigned, then `authority` stands in for a signature of zeros. */
+/** An EIP-7702 authorization. If it is unsigned, `authority` replaces the zero signature. */
 export interface Authorization {
   chainId: bigint
   address: Address
@@ -51,7 +51,7 @@ export interface Authorization {
   yParity: bigint
   r: bigint
   s: bigint
-  /** Who would sign it. */
+  /** The account that would sign it. */
   authority?: Address
 }
 
@@ -60,16 +60,16 @@ export interface StateOverride {
   balance?: bigint
   nonce?: bigint
   code?: Hex
-  /** Replaces the whole storage. `planSimulation` refuses it beside `stateDiff`, as geth does once it applies the overrides. */
+  /** Replaces the whole storage. `planSimulation` rejects it together with `stateDiff`, as geth does when it applies overrides. */
   state?: [slot: Hash, value: Hash][]
-  /** Replaces single slots; the request may also call it `storage`. */
+  /** Replaces single slots. Requests may also call it `storage`. */
   stateDiff?: [slot: Hash, value: Hash][]
   movePrecompileToAddress?: Address
 }
 
 export interface BlockOverrides {
   number?: bigint
-  /** Seconds since 1970; the request may call it `time` or `timestamp`. */
+  /** Unix time in seconds. Requests may call it `time` or `timestamp`. */
   timestamp?: bigint
   gasLimit?: bigint
   feeRecipient?: Address

@@ -10,39 +10,39 @@ import { decodeArray, decodeBoolean, decodeObject } from '../decode/structure.js
 import { type TokenSetting, takeTokenSettings } from '../simulate/decode-token-overrides.js'
 import { decodeTracer, type Tracer } from './tracer.js'
 
-/** What `upfront_simulate` shows beside what `eth_simulateV1` does. */
+/** What `upfront_simulate` shows in addition to `eth_simulateV1`. */
 export interface Inspection {
-  /** Of each call. */
+  /** Trace each call. */
   trace?: Tracer
-  /** Of each block and each call. */
+  /** Per block and per call. */
   stateDiff: boolean
-  /** Of each call (EIP-2930). */
+  /** Per call (EIP-2930). */
   accessLists: boolean
-  /** What each call moves and approves, confirmed by the contracts. */
+  /** Transfers and approvals of each call, confirmed by the contracts. */
   assetChanges: boolean
-  /** The smallest gas limit with which each call still does what it did. */
+  /** The lowest gas limit at which each call still has the same effect. */
   gasLimits: boolean
-  /** By which calls, their logs and errors are decoded. */
+  /** ABI to decode calls, logs and errors with. */
   abi?: { type: string }[]
-  /** Calls, logs, errors and frames are decoded by what is known of contracts that everybody uses. */
+  /** Decode calls, logs, errors and frames with the signatures of widely used contracts. */
   decode?: boolean
-  /** What each call pays, or would, to an OP-stack chain beside gas. */
+  /** What each call pays, or would pay, to an OP-stack chain in addition to gas. */
   fees?: boolean
-  /** What decided the outcome of each call. */
+  /** What determined the outcome of each call. */
   depends?: boolean
-  /** Whether each call would do the same under other circumstances. */
+  /** Whether each call would have the same effect under other circumstances. */
   outcome?: boolean
-  /** Of `outcome`: transactions that wait, and may come before the calls. */
+  /** For `outcome`: pending transactions that may precede the calls. */
   waiting?: WaitingCalls
-  /** The answer has a link to the page: the payload that it is of. */
+  /** Add a link to the page to the answer: the payload that it encodes. */
   link?: object
-  /** What has the chain hold each call to what it showed. */
+  /** Calls that enforce on chain what each call showed. */
   guard?: boolean
-  /** Calls that stand in the request as signed transactions. */
+  /** Calls given as signed transactions. */
   signed?: SignedTransactionCall[]
-  /** Calls that stand in the request as user operations, or as transactions of a Safe; in order. */
+  /** Calls given as user operations or Safe transactions, in order. */
   accounts?: AccountCall[]
-  /** `erc20` of the blocks' state overrides. */
+  /** `erc20` from the blocks' state overrides. */
   tokens?: TokenSetting[]
 }
 
@@ -66,10 +66,10 @@ export const INSPECTION_FIELDS = [
 ] as const
 
 /**
- * Takes what `upfront_simulate` has beside the parameters of `eth_simulateV1` out of its payload. `trace` is `true` for the
+ * Extracts from a payload what `upfront_simulate` adds to `eth_simulateV1`. `trace` is `true` for the
  * callTracer with logs, or names a tracer: `{ tracer, tracerConfig }`.
  * @returns the inspection, and the params of `eth_simulateV1`
- * @throws RpcError -32602 with the place of what is wrong
+ * @throws RpcError -32602 with the place of the error
  */
 export function decodeInspection(params: unknown): { inspection: Inspection; params: unknown[] } {
   if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [payload, blockParameter]', params)

@@ -2,16 +2,16 @@ import { decodeIndex } from '../block-parameter.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { INSPECTION_FIELDS } from './inspection.js'
 
-/** The positions of a block at which one call is tried: how many of the block's transactions come before each. */
+/** Positions in a block at which one call is tried, each as the number of transactions before it. */
 export type SweptPositions = 'all' | number[]
 
-/** What may stand beside `positions`, of all that `upfront_simulate` shows. */
+/** The fields of `upfront_simulate` allowed together with `positions`. */
 const SHOWN = ['assetChanges']
 
 /**
- * Takes `positions` out of the payload of `upfront_simulate`, which then has one call.
- * @returns undefined where there is none
- * @throws DecodeError with the place of what is wrong
+ * Extracts `positions` from the payload of `upfront_simulate`, which then must have exactly one call.
+ * @returns undefined if there is none
+ * @throws DecodeError with the place of the error
  */
 export function takePositions(params: unknown): { positions: SweptPositions; params: unknown[] } | undefined {
   if (!Array.isArray(params) || typeof params[0] !== 'object' || params[0] === null) return undefined

@@ -16,10 +16,10 @@ const TRACER_FIELDS = ['tracer', 'tracerConfig', 'timeout', 'reexec', 'overrides
 const FIELDS = [...TRACER_FIELDS, 'stateOverrides', 'blockOverrides', 'txIndex'] as const
 
 /**
- * The `params` of `debug_traceCall`: `[call, block, { tracer, tracerConfig, stateOverrides, blockOverrides, txIndex }]`; the block is
- * `latest` where none is given, and with `txIndex` the call runs before that transaction of it. `timeout` and `reexec` are ignored: the server's own limits hold. Without a tracer it is the struct logger, whose
- * options stand beside `tracer`, as in geth.
- * @throws RpcError -32602 with the place of what is wrong
+ * Decodes the `params` of `debug_traceCall`: `[call, block, { tracer, tracerConfig, stateOverrides, blockOverrides, txIndex }]`. `block`
+ * defaults to `latest`; with `txIndex` the call runs before that transaction of the block. `timeout` and `reexec` are ignored in favour of
+ * the server's limits. Without a tracer it is the struct logger, whose options are siblings of `tracer`, as in geth.
+ * @throws RpcError -32602 with the place of the error
  */
 export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
   if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [call, block, config]', params)
@@ -39,7 +39,7 @@ export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
 }
 
 /**
- * The `params` of `debug_traceTransaction` and `debug_traceBlockBy…`: what is traced, and the options of `debug_traceCall` that name a tracer.
+ * Decodes the `params` of `debug_traceTransaction` and `debug_traceBlockBy…`: what to trace, and the tracer options of `debug_traceCall`.
  * @throws DecodeError
  */
 export function decodeTracerParams(params: unknown[]): { traced: unknown; tracer: Tracer } {

@@ -4,23 +4,23 @@ import { quote } from '../decode/quote.js'
 import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 
 export interface CallTracerConfig {
-  /** Logs of each frame, of calls that did not fail. */
+  /** Include logs in each frame, of calls that did not fail. */
   withLog?: boolean
   onlyTopCall?: boolean
 }
 
 export interface PrestateTracerConfig {
-  /** What changed, before and after, instead of what was read. */
+  /** Show changes, before and after, instead of values read. */
   diffMode?: boolean
   disableCode?: boolean
   disableStorage?: boolean
-  /** Accounts too that were empty before. */
+  /** Also include accounts that were empty before. */
   includeEmpty?: boolean
 }
 
 export interface Erc7562TracerConfig {
   withLog?: boolean
-  /** Opcodes that are not counted; without it, those that only compute. */
+  /** Opcodes not counted. Defaults to those that only compute. */
   ignoredOpcodes?: number[]
 }
 
@@ -30,11 +30,11 @@ export interface StructLoggerConfig {
   disableStack?: boolean
   disableStorage?: boolean
   enableReturnData?: boolean
-  /** Bytes of steps after which no more are shown; 0: all. */
+  /** Bytes of steps after which the trace is cut; 0: unlimited. */
   limit?: number
 }
 
-/** A tracer by geth's name, and its options. `structLogger` is what geth runs where no tracer is named. */
+/** A tracer by geth's name, with its options. `structLogger` is geth's default without a named tracer. */
 export type Tracer =
   | { name: 'callTracer'; config: CallTracerConfig }
   | { name: 'prestateTracer'; config: PrestateTracerConfig }
@@ -50,15 +50,15 @@ const OPTIONS = {
   structLogger: ['enableMemory', 'disableStack', 'disableStorage', 'enableReturnData', 'limit'],
 } as const
 
-/** Of `debug_traceCall`, beside `tracer`. */
+/** Options of `debug_traceCall` at the level of `tracer`. */
 export const STRUCT_LOGGER_OPTIONS = OPTIONS.structLogger
 
 export const TRACERS = Object.keys(OPTIONS) as Tracer['name'][]
 
 /**
- * `tracer` and `tracerConfig` of a request.
+ * Decodes `tracer` and `tracerConfig` of a request.
  * @param at the place of `config`
- * @throws DecodeError with the place of what is wrong
+ * @throws DecodeError with the place of the error
  */
 export function decodeTracer(
   name: unknown,
