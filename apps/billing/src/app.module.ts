@@ -30,7 +30,7 @@ import { GasPolicy } from './settle/signers/gas-policy.js'
 import { SignerFunds } from './settle/signers/signer-funds.js'
 import { SigningQueue } from './settle/signers/signing-queue.js'
 
-/** All wiring of billing. Nest starts what others depend on first, and ends it last: the ledger outlives the settler. */
+/** Wires billing. Nest starts dependencies first and stops them last, so the ledger outlives the settler. */
 @Module({})
 export class AppModule {
   static forRoot(environment: Environment, logger: Logger): DynamicModule {

@@ -7,7 +7,7 @@ import { AppModule } from './app.module.js'
 import type { Environment } from './environment/environment.js'
 import { BillingMetrics } from './metrics.js'
 
-/** A payload with its signature is under 2 KB; an ERC-6492 signature may carry a factory call. */
+/** A signed payload is under 2 KB; an ERC-6492 signature may contain a factory call. */
 const BODY_LIMIT_BYTES = 128 * 1024
 
 export interface Billing {
@@ -18,8 +18,8 @@ export interface Billing {
 }
 
 /**
- * Starts the service: recovers what was left, then listens.
- * @throws Error where the ledger can't be opened, a node is of another chain, or the port is taken
+ * Starts the service: recovers open work, then listens.
+ * @throws Error if the ledger can't be opened, a node serves another chain, or the port is in use
  */
 export async function startBilling(environment: Environment, logger: Logger, tracing?: Tracing): Promise<Billing> {
   const adapter = new FastifyAdapter({
@@ -28,7 +28,7 @@ export async function startBilling(environment: Environment, logger: Logger, tra
     logger: false,
     frameworkErrors: refuseUrl,
   })
-  // Who calls billing shows a service token: the gateway's decision holds for both.
+  // Callers authenticate with a service token, so their sampling decision is trusted.
   tracing?.serve(adapter.getInstance(), () => true)
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
     logger: nestLogger(logger),
@@ -48,7 +48,7 @@ export async function startBilling(environment: Environment, logger: Logger, tra
   return { url, logger, close: () => app.close().finally(() => tracing?.close()) }
 }
 
-/** Of a path that is no URL, which Fastify would repeat: a seller's token may stand in it. */
+/** Answers a malformed URL without echoing it, as Fastify would: the path may contain a seller's token. */
 function refuseUrl(_error: Error, _request: unknown, reply: Pick<FastifyReply, 'status'>): void {
   const body: BillingErrorBody = { error: { code: 'invalid_request', message: 'the path is not a valid URL' } }
   void reply.status(400).send(body)

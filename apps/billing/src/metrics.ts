@@ -4,7 +4,7 @@ import { Metrics } from '@upfront/service'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { DIFFERENCES } from './settle/reconcile/compare.js'
 
-/** Why charged payments fail. */
+/** Reasons for which charged payments fail. */
 const FAILURES = [
   RefusalReason.nonceInvalidated,
   RefusalReason.insufficientBalance,
@@ -15,7 +15,7 @@ const FAILURES = [
   RefusalReason.transferMismatch,
 ]
 
-/** What `/metrics` shows of billing. */
+/** The metrics of billing's `/metrics`. */
 @Injectable()
 export class BillingMetrics extends Metrics {
   readonly authorizations = this.count(
@@ -130,7 +130,7 @@ export class BillingMetrics extends Metrics {
     ['route', 'status'],
   )
 
-  /** Has what alerts look at, and payments by state, begin at 0: a counter that appears with its first event has not risen. */
+  /** Initializes the counters used by alerts, and payments by state, to 0: a counter that first appears at 1 shows no increase. */
   begin(network: Network): void {
     for (const counter of [this.reorgs, this.takenBack, this.feeBumps]) counter.inc({ network }, 0)
     for (const kind of DIFFERENCES) this.differences.inc({ network, kind }, 0)

@@ -1,4 +1,4 @@
-/** What `read` answers, asked anew once it is so old, or has failed. Who asks meanwhile waits for the same answer. */
+/** Caches the result of `read` for this long. Concurrent callers share one read; a failed read is not cached. */
 export function aged<T>(milliseconds: number, read: () => Promise<T>): () => Promise<T> {
   let known: { answer: Promise<T>; at: number } | undefined
   return () => {

@@ -5,20 +5,20 @@ import { MOST_BATCH_ITEMS } from '../environment/chain-settings.js'
 import { UPTO_PROXY } from './settlement-call.js'
 
 export interface BatchItem {
-  /** What this item may use. */
+  /** Gas limit of the item. */
   gas: bigint
-  /** What it calls: a proxy, or a token. */
+  /** Call target: a proxy or a token. */
   to: Address
   call: Hex
 }
 
-/** Kinds of items in `contracts/SettlementBatch.sol`. */
+/** Item kinds of `contracts/SettlementBatch.sol`. */
 const RAW = 0
 const PACKED_WITH_PAIR = 1
 const PACKED = 2
 const OTHER_TARGET = 3
 
-/** The items as the contract takes them from `account`, which is the facilitator of every payment. */
+/** Encodes items for the contract. `account` is the facilitator of all payments. */
 export function packItems(account: Address, items: readonly BatchItem[]): Hex {
   let pair: Hex = '0x'
   const packed = items.flatMap(({ gas, to, call }) => {
@@ -37,8 +37,8 @@ export function packItems(account: Address, items: readonly BatchItem[]): Hex {
 }
 
 /**
- * The reverse of {@link packItems}.
- * @throws RangeError where these are no items, or more than {@link MOST_BATCH_ITEMS}
+ * Inverse of {@link packItems}.
+ * @throws RangeError if the data is malformed or has more than {@link MOST_BATCH_ITEMS} items
  */
 export function unpackItems(account: Address, packed: Hex): BatchItem[] {
   let at = 2
@@ -63,7 +63,7 @@ export function unpackItems(account: Address, packed: Hex): BatchItem[] {
   return items
 }
 
-/** Token and recipient, and the rest of a `settle`; `null` where the call is another, or some number is larger than its place. */
+/** Splits a `settle` call into token and recipient, and the rest. `null` for other calls, or if a number does not fit. */
 function packSettle(account: Address, call: Hex): { pair: Hex; terms: Hex } | null {
   try {
     const { functionName, args } = decodeFunctionData({ abi, data: call })
@@ -80,7 +80,7 @@ function packSettle(account: Address, call: Hex): { pair: Hex; terms: Hex } | nu
       numberToHex(nonce, { size: 32 }),
       signature,
     ]).toLowerCase() as Hex
-    // Nothing but what the contract makes of it: neither another facilitator nor an odd encoding.
+    // Accepts only calls that the contract rebuilds exactly: same facilitator, standard encoding.
     const item = encodePacked(['uint8', 'uint32', 'bytes', 'bytes'], [PACKED_WITH_PAIR, 0, pair, terms])
     return unpackItems(account, item)[0]?.call === call.toLowerCase() ? { pair, terms } : null
   } catch (error) {

@@ -12,14 +12,14 @@ export interface RpcBlock {
   transactions: { hash: Hash; to: Address | null; input: Hex }[]
 }
 
-/** One block of the chain, with the state after it, both by its hash. */
+/** One block with its post-state, both identified by the block's hash. */
 export class BlockView extends State {
   readonly number: bigint
   readonly hash: Hash
-  /** Seconds since 1970. */
+  /** Unix time, in seconds. */
   readonly timestamp: bigint
   readonly transactions: readonly { hash: Hash; to: Address | null; input: Hex }[]
-  /** The state before it. */
+  /** State of the parent block. */
   readonly before: State
   readonly #node: Node
 
@@ -36,7 +36,7 @@ export class BlockView extends State {
     })
   }
 
-  /** The receipts of all its transactions; `null` where the node does not have every one of them (yet). */
+  /** Receipts of all transactions; `null` if the node does not (yet) have all of them. */
   async receipts(): Promise<Receipt[] | null> {
     const found = await this.#readReceipts()
     if (found === null || found.length !== this.transactions.length) return null
@@ -51,7 +51,7 @@ export class BlockView extends State {
     try {
       return await this.#node.request<RpcReceipt[] | null>('eth_getBlockReceipts', [this.hash])
     } catch (error) {
-      // A node without that method still has single receipts.
+      // A node without `eth_getBlockReceipts` can still serve single receipts.
       if (!(error instanceof NodeRefusal)) throw error
       return Promise.all(
         this.transactions.map(({ hash }) => this.#node.request<RpcReceipt | null>('eth_getTransactionReceipt', [hash])),

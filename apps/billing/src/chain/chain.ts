@@ -13,12 +13,12 @@ import { type Fees, State } from './state.js'
 
 const FINAL_DEPTH_BLOCKS = 64n
 const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
-/** Wei per gas that may be tipped where the base fee is lower: what OP-stack chains ask. */
+/** Upper bound of the tip, in wei per gas, while the base fee is below it. OP-stack chains ask for this much. */
 const LEAST_TIP = 1_000_000n
-/** OP-stack predeploy; no other chain has code there. */
+/** OP-stack predeploy. No other chain has code at this address. */
 const GAS_PRICE_ORACLE: Address = '0x420000000000000000000000000000000000000f'
 const L1_FEE_MAX_AGE_MILLISECONDS = 60_000
-/** As long as the transaction of a settlement, and as hard to compress. */
+/** As long as a settlement transaction, and as hard to compress. */
 const TYPICAL_SETTLEMENT: Hex = `0x${Array.from({ length: 800 }, (_, index) => ((index * 197 + 89) % 256).toString(16).padStart(2, '0')).join('')}`
 const TYPICAL_L1_FEE = encodeFunctionData({
   abi: parseAbi(['function getL1Fee(bytes) view returns (uint256)']),
@@ -26,32 +26,32 @@ const TYPICAL_L1_FEE = encodeFunctionData({
   args: [TYPICAL_SETTLEMENT],
 })
 
-/** One chain as billing uses it: reads, sends, and the newest head. All methods throw `NodeFault` or `NodeRefusal`. */
+/** A chain as billing uses it: reads, broadcasts and the head. All methods throw `NodeFault` or `NodeRefusal`. */
 export class Chain {
   readonly network: Network
   readonly chainId: number
   readonly confirmations: number
-  /** What a token is worth in wei, see `ChainSettings`. */
+  /** Value of one token in wei, see `ChainSettings`. */
   readonly weiPerToken: bigint
   /** Wei. */
   readonly maxFeePerGas: bigint
-  /** Wei in 24 hours for each signer. */
+  /** Wei per signer in 24 hours. */
   readonly dailyGasBudget: bigint
-  /** Wei in 24 hours for each payer and token; `null`: no gas is sponsored. */
+  /** Wei per payer and token in 24 hours; `null` if no gas is sponsored. */
   readonly dailySponsoredGas: bigint | null
   readonly head: Head
-  /** As of the newest block. */
+  /** State of the newest block. */
   readonly latest: State
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
   readonly #tokens: Map<Address, Token>
   readonly #contracts = new Set<Address>()
   readonly #sponsored = new Set<Address>()
-  /** Receipts that are being asked for: the payments of a batch share one. */
+  /** Receipt requests under way: the payments of a batch share one. */
   readonly #receipts = new Map<Hash, Promise<Receipt | null>>()
   /**
-   * What an OP-stack chain asks beside gas for publishing a settlement, at most a minute old, with a quarter more for its price to rise until
-   * it is sent; nothing on other chains. Wei.
+   * The L1 fee of a settlement on an OP-stack chain, at most a minute old, plus a quarter in case it rises before sending; 0 on other
+   * chains. Wei.
    */
   readonly l1Fee = aged(L1_FEE_MAX_AGE_MILLISECONDS, async () => {
     return (toUint(await this.latest.call(GAS_PRICE_ORACLE, TYPICAL_L1_FEE)) * 5n) / 4n
@@ -78,12 +78,12 @@ export class Chain {
     this.latest = this.at('latest')
   }
 
-  /** What is settled here, by address. */
+  /** Tokens settled on this chain, by address. */
   get tokens(): ReadonlyMap<Address, Token> {
     return this.#tokens
   }
 
-  /** The tokens whose permits are settled here, their gas paid. */
+  /** Tokens for which billing pays the gas of EIP-2612 permits. */
   get sponsored(): ReadonlySet<Address> {
     return this.#sponsored
   }
@@ -96,17 +96,17 @@ export class Chain {
     this.#tokens.delete(asset)
   }
 
-  /** The newest block whose transactions have their confirmations. */
+  /** The newest block whose transactions have enough confirmations. */
   get confirmedBlock(): bigint {
     return this.head.number + 1n - BigInt(this.confirmations)
   }
 
-  /** The state of the block with this number. */
+  /** The state of a block, by number. */
   at(block: bigint | 'latest'): State {
     return new State(this.node, block === 'latest' ? block : toQuantity(block), () => this.#usualFees())
   }
 
-  /** Whether the account had code before or after this block; has it now, where the node keeps no state of then. */
+  /** Whether the account had code before or after this block. Uses the newest state if the node has pruned the old one. */
   async hadCode(address: Address, number: bigint): Promise<boolean> {
     const blocks = [number, number > 0n ? number - 1n : 0n]
     try {
@@ -118,7 +118,7 @@ export class Chain {
     }
   }
 
-  /** Remembers a yes: contracts do not go away. */
+  /** Positive results for tokens and proxies are cached: their code does not go away. */
   async isContract(address: Address): Promise<boolean> {
     if (this.#contracts.has(address)) return true
     if ((await this.latest.code(address)) === '0x') return false
@@ -126,7 +126,7 @@ export class Chain {
     return true
   }
 
-  /** Whether accounts can be delegated: EIP-7702 came with Prague (Isthmus on the OP stack), as `requestsHash` did. */
+  /** Whether EIP-7702 is active: it came with Prague (Isthmus on the OP stack), as did `requestsHash`. */
   async hasDelegations(): Promise<boolean> {
     const head = await this.node.request<{ requestsHash?: Hash }>('eth_getBlockByNumber', ['latest', false])
     return head.requestsHash !== undefined && head.requestsHash !== null
@@ -153,28 +153,25 @@ export class Chain {
     return receipt
   }
 
-  /**
-   * The block so many blocks below the newest (0: the newest), to read its state by its hash; `null`: the chain is not that
-   * long.
-   */
+  /** The block `depth` below the newest (0: the newest), for reading its state by hash. Returns `null` if the chain is shorter. */
   async blockBelowHead(depth: bigint): Promise<BlockView | null> {
     const { number } = await this.head.refresh()
     return number < depth ? null : this.block(number - depth)
   }
 
-  /** `null`: the chain has no such block (any more), or the node does not have it yet. */
+  /** Returns `null` if the chain does not have this block (any more), or the node does not have it yet. */
   async block(number: bigint): Promise<BlockView | null> {
     const found = await this.node.request<RpcBlock | null>('eth_getBlockByNumber', [toQuantity(number), true])
     return found === null ? null : new BlockView(this.node, found, () => this.#usualFees())
   }
 
-  /** `null`: the chain has no such block (any more). */
+  /** Returns `null` if the chain does not have this block (any more). */
   async blockHash(number: bigint): Promise<Hash | null> {
     const params = [toQuantity(number), false]
     return (await this.node.request<{ hash: Hash } | null>('eth_getBlockByNumber', params))?.hash ?? null
   }
 
-  /** The calldata of a mined or pending transaction. */
+  /** Target and calldata of a mined or pending transaction. */
   async transaction(hash: Hash): Promise<{ to: Address | null; input: Hex } | null> {
     const found = await this.node.request<{ to: Address | null; input: Hex } | null>('eth_getTransactionByHash', [hash])
     return found === null ? null : { to: (found.to?.toLowerCase() as Address | undefined) ?? null, input: found.input }
@@ -190,7 +187,7 @@ export class Chain {
     return (await this.node.request<RpcLog[]>('eth_getLogs', [{ address, topics, ...range }])).map(readLog)
   }
 
-  /** The newest block that the chain holds for final; where its node does not say, the one 64 below the newest. */
+  /** The newest finalized block. If the node does not report it, the block 64 below the newest. */
   async finalBlock(): Promise<bigint> {
     const { number } = await this.head.refresh()
     const guess = number > FINAL_DEPTH_BLOCKS ? number - FINAL_DEPTH_BLOCKS : 0n
@@ -203,14 +200,14 @@ export class Chain {
     }
   }
 
-  /** Room for the base fee to double, as wallets leave it, within the chain's bound. */
+  /** Leaves room for the base fee to double, as wallets do, up to the chain's `maxFeePerGas`. */
   async fees(): Promise<Fees> {
     const { maxFeePerGas, maxPriorityFeePerGas } = await this.#usualFees()
     const bounded = (wei: bigint) => (wei < this.maxFeePerGas ? wei : this.maxFeePerGas)
     return { maxFeePerGas: bounded(maxFeePerGas), maxPriorityFeePerGas: bounded(maxPriorityFeePerGas) }
   }
 
-  /** What a settlement costs at most that is sent now: its gas, and what is asked for publishing it. Wei. */
+  /** Upper bounds for a settlement sent now: fee per gas and L1 fee. Wei. */
   async gasPrice(): Promise<{ maxFeePerGas: bigint; l1Fee: bigint }> {
     const [{ maxFeePerGas }, l1Fee] = await Promise.all([this.fees(), this.l1Fee()])
     return { maxFeePerGas, l1Fee }
@@ -218,13 +215,13 @@ export class Chain {
 
   async #usualFees(): Promise<Fees> {
     const [{ baseFeePerGas }, suggested] = await Promise.all([this.head.recent(), this.#priorityFee()])
-    // One bid of a stranger makes the suggestion of a quiet chain: a tip of the base fee is enough anywhere.
+    // On a quiet chain a single high bid can inflate the suggested tip. A tip as high as the base fee is enough on any chain.
     const most = baseFeePerGas > LEAST_TIP ? baseFeePerGas : LEAST_TIP
     const maxPriorityFeePerGas = suggested < most ? suggested : most
     return { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas }
   }
 
-  /** Whether the newest block's base fee leaves something for its builder within the chain's bound. Throws `NodeFault`. */
+  /** Whether the newest base fee is below the chain's `maxFeePerGas`, so that a tip is left for the builder. Throws `NodeFault`. */
   async isGasCheapEnough(): Promise<boolean> {
     return (await this.head.recent()).baseFeePerGas < this.maxFeePerGas
   }

@@ -11,11 +11,11 @@ import { NodeFault, WrongChain } from './node-error.js'
 import { takesPermits } from './takes-permits.js'
 import { unlessLonger } from './unless-longer.js'
 
-/** The longest that the start waits for nodes. */
+/** Longest time that the start waits for nodes. */
 const START_MILLISECONDS = 2_000
 const CHECK_AGAIN_MILLISECONDS = 10_000
 
-/** Every configured chain, by network. */
+/** All configured chains, by network. */
 @Injectable()
 export class Chains implements OnModuleInit, OnApplicationShutdown {
   private readonly chains: ReadonlyMap<Network, Chain>
@@ -39,9 +39,9 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Refuses to start where a node is of another chain, whose answers would let signatures be checked on one chain and settled on
-   * another, or where a token does not move what it is told to. A node that does not answer in time keeps nobody waiting: the
-   * answers of one of another chain are refused later too, and so are payments in such a token.
+   * Fails the start if a node serves another chain (signatures would be checked on one chain and settled on another), or if a token's
+   * transfers do not move the exact amount. A slow node does not delay the start: its check is repeated later, and a token found unsuitable
+   * then is refused from that time on. Answers of a wrong chain are always refused.
    */
   async onModuleInit(): Promise<void> {
     const started = Promise.all(this.all().map((chain) => this.check(chain)))
@@ -107,7 +107,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
     return [...this.chains.values()]
   }
 
-  /** Of a payment in the ledger. Throws where `CHAINS` no longer names its network. */
+  /** The chain of a payment in the ledger. Throws `NodeFault` if `CHAINS` no longer has its network. */
   of(network: Network): Chain {
     const chain = this.chains.get(network)
     if (chain === undefined) throw new NodeFault(`CHAINS does not name ${network}`)

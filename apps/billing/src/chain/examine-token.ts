@@ -5,19 +5,19 @@ import { NodeRefusal } from './node-error.js'
 import { encodeBalanceOf, toQuantity, toUint } from './settlement-call.js'
 
 export type TokenFinding =
-  /** A transfer moves what it is told to. */
+  /** A transfer moves exactly its amount. */
   | 'plain'
-  /** The recipient gets less, or the sender pays more. */
+  /** The recipient receives less than the amount, or the sender pays more. */
   | 'takes a fee on transfers'
-  /** Balances are computed from something else that is stored: they change by themselves. */
+  /** Balances are derived from other storage, so they change without transfers. */
   | 'rebases'
   /** The node can't simulate it, or the token refuses the transfer. */
   | 'unknown'
 
-/** Nobody's accounts. */
+/** Unused accounts. */
 const SENDER: Address = '0x00000000000000000000000000000000402c0de1'
 const RECIPIENT: Address = '0x00000000000000000000000000000000402c0de2'
-/** Neither is round, so that a fee of one in a million shows. */
+/** Not round, so that a fee of one millionth is visible. */
 const BALANCE = 3_000_000_019n
 const AMOUNT = 1_000_000_007n
 
@@ -26,8 +26,8 @@ interface AccessList {
 }
 
 /**
- * Simulates a transfer of the token between two accounts, one of which is given a balance by overriding the storage that
- * `balanceOf` reads. Changes nothing. Throws `NodeFault`.
+ * Simulates a transfer between two accounts. The sender gets a balance by overriding the storage slot that `balanceOf` reads. Changes
+ * nothing. Throws `NodeFault`.
  */
 export async function examineToken(node: Node, token: Address): Promise<TokenFinding> {
   try {
@@ -52,11 +52,11 @@ export async function examineToken(node: Node, token: Address): Promise<TokenFin
 interface Override {
   address: Address
   slot: Hash
-  /** What `balanceOf` then answers. */
+  /** Result of `balanceOf` with the override. */
   balance: bigint
 }
 
-/** The storage that makes the sender's balance; `null`: none was found. */
+/** Finds the storage slot of the sender's balance; `null` if there is none. */
 async function giveBalance(node: Node, token: Address): Promise<Override | null> {
   const call = { from: SENDER, to: token, data: encodeBalanceOf(SENDER) }
   const { accessList } = await node.request<AccessList>('eth_createAccessList', [call, 'latest'])
@@ -64,7 +64,7 @@ async function giveBalance(node: Node, token: Address): Promise<Override | null>
   const found: Override[] = []
   for (const { address, slot } of slots) {
     const overrides = { [address]: { stateDiff: { [slot]: pad(toQuantity(BALANCE)) } } }
-    // What else it reads may be no number: a proxy's implementation, say.
+    // Overriding other slots may break the call, for example the slot of a proxy's implementation.
     const answer = await node.request<Hex>('eth_call', [call, 'latest', overrides]).catch(refused)
     if (answer === null) continue
     const balance = toUint(answer)
@@ -73,7 +73,7 @@ async function giveBalance(node: Node, token: Address): Promise<Override | null>
   return found.find(({ balance }) => balance === BALANCE) ?? found[0] ?? null
 }
 
-/** What each call answers as a number; `undefined` from the one on that fails. */
+/** The result of each call as a number; `undefined` from the first failed call on. */
 async function simulate(
   node: Node,
   token: Address,

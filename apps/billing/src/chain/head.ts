@@ -4,28 +4,28 @@ import type { Node } from './node.js'
 
 export interface HeadBlock {
   number: bigint
-  /** Seconds since 1970. */
+  /** Unix time, in seconds. */
   timestamp: bigint
   /** Wei. */
   baseFeePerGas: bigint
 }
 
 const FRESH_MILLISECONDS = 2_000
-/** The pace of a chain is measured over so many blocks, once in this time. */
+/** The block time is measured over this many blocks, and cached. */
 const PACE_BLOCKS = 10n
 const PACE_MAX_AGE_MILLISECONDS = 60_000
-/** A transaction that is sent so shortly before a block may miss it. */
+/** A transaction sent later than this before a block may miss it. */
 const SENDING_SECONDS = 2
-/** Ethereum's. A chain that makes blocks on demand has any. */
+/** Ethereum's block time. A chain that mines on demand may have any. */
 const SLOWEST_PACE_SECONDS = LONGEST_SETTLEMENT_SECONDS - SENDING_SECONDS
 
-/** The chain's newest block as far as this process knows. */
+/** The newest block known to this process. */
 export class Head {
   #block: HeadBlock | null = null
   #readAt = 0
   #reading: Promise<HeadBlock> | null = null
   #atLeast = 0n
-  /** Seconds from one block to the next, of the newest ten; undefined where the node does not say. Read once a minute. */
+  /** Average block time of the newest ten blocks, in seconds; undefined if the node does not answer. Read once a minute. */
   readonly blockSeconds = aged(PACE_MAX_AGE_MILLISECONDS, () => this.#readPace().catch(() => undefined))
   readonly #listeners = new Set<() => void>()
   readonly #node: Node
@@ -34,18 +34,18 @@ export class Head {
     this.#node = node
   }
 
-  /** Never higher than the chain's; 0 before the first read. */
+  /** Never above the chain's head; 0 before the first read. */
   get number(): bigint {
     const known = this.#block?.number ?? 0n
     return known > this.#atLeast ? known : this.#atLeast
   }
 
-  /** When a block was last read, in milliseconds; 0: never. */
+  /** When the head was last read, in milliseconds since 1970; 0: never. */
   get readAt(): number {
     return this.#readAt
   }
 
-  /** A receipt told of this block. */
+  /** Called with the block of a receipt: the head is at least this block. */
   atLeast(number: bigint): void {
     if (number > this.#atLeast) this.#atLeast = number
   }
@@ -54,19 +54,19 @@ export class Head {
     this.#listeners.add(listener)
   }
 
-  /** At most two seconds old. Throws `NodeFault`. */
+  /** The head, at most two seconds old and not older than any receipt seen. Throws `NodeFault`. */
   async current(): Promise<HeadBlock> {
     const block = await this.recent()
     return block.number >= this.#atLeast ? block : this.refresh()
   }
 
-  /** At most two seconds old; a receipt may have told of a later one. Throws `NodeFault`. */
+  /** The head, at most two seconds old. A receipt may already be from a later block. Throws `NodeFault`. */
   async recent(): Promise<HeadBlock> {
     const block = this.#block
     return block !== null && Date.now() - this.#readAt < FRESH_MILLISECONDS ? block : this.refresh()
   }
 
-  /** Reads the head now; concurrent callers share one read. Throws `NodeFault`. */
+  /** Reads the head now. Concurrent callers share one read. Throws `NodeFault`. */
   refresh(): Promise<HeadBlock> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null
@@ -74,12 +74,12 @@ export class Head {
     return this.#reading
   }
 
-  /** How far away a deadline is at least, in seconds, so that what is sent now is mined before it: not in the next block, perhaps, but in the one after. */
+  /** Minimum seconds to a deadline for a transaction sent now: it may miss the next block and need the one after. */
   async settlementSeconds(): Promise<number> {
     return Math.max(SETTLEMENT_MARGIN_SECONDS, Math.ceil(await this.#boundedPace()) + SENDING_SECONDS)
   }
 
-  /** When the next block comes at the earliest, in seconds since 1970: nothing that is sent now is mined before. */
+  /** Earliest timestamp of the next block (Unix seconds): nothing sent now is mined before. */
   async nextTimestamp(): Promise<bigint> {
     const pace = BigInt(Math.floor(await this.#boundedPace()))
     const [due, now] = [(this.#block?.timestamp ?? 0n) + pace, this.now()]
@@ -99,7 +99,7 @@ export class Head {
     return earlier === null ? undefined : Number(timestamp - BigInt(earlier.timestamp)) / Number(blocks)
   }
 
-  /** The later of the clock and the chain's time, in seconds: what a deadline has to be after. */
+  /** The later of the local clock and the head's timestamp (Unix seconds). Deadlines are compared with it. */
   now(): bigint {
     const clock = BigInt(Math.floor(Date.now() / 1_000))
     const chain = this.#block?.timestamp ?? 0n
@@ -117,7 +117,7 @@ export class Head {
       baseFeePerGas: BigInt(found.baseFeePerGas ?? 0),
     }
     const changed = block.number !== this.#block?.number
-    // A chain that went back (a reorg, a local chain begun anew) is believed.
+    // A lower head is accepted: a reorganisation, or a local chain that was restarted.
     if (this.#block !== null && block.number < this.#block.number) this.#atLeast = 0n
     this.#block = block
     this.#readAt = Date.now()

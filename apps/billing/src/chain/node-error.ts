@@ -1,11 +1,11 @@
 import type { Hex } from '@upfront/protocol'
 
-/** The node did not answer, or answered that it can't now (429, 5xx, time-out, rate limit): nothing is known. */
+/** The node did not answer or can't answer now (429, 5xx, time-out, rate limit). The result is unknown. */
 export class NodeFault extends Error {
   override readonly name: string = 'NodeFault'
 }
 
-/** The node is of another chain than it was configured for: nothing that it says counts. */
+/** The node serves another chain than configured. Its answers are not used. */
 export class WrongChain extends NodeFault {
   override readonly name = 'WrongChain'
   constructor(readonly found: number) {
@@ -13,7 +13,7 @@ export class WrongChain extends NodeFault {
   }
 }
 
-/** Too many calls wait for the node's answers: this one was not sent. */
+/** Too many calls wait for the node. This one was not sent. */
 export class NodeBusy extends NodeFault {
   override readonly name = 'NodeBusy'
   constructor() {
@@ -21,7 +21,7 @@ export class NodeBusy extends NodeFault {
   }
 }
 
-/** The node understood and said no. */
+/** The node understood the request and refused it. */
 export class NodeRefusal extends Error {
   override readonly name: string = 'NodeRefusal'
   constructor(
@@ -44,23 +44,23 @@ export class Revert extends NodeRefusal {
   }
 }
 
-/** The call, or the estimated transaction, needs more gas than it was given, or burns all of it. */
+/** Whether the call or the estimated transaction ran out of its gas limit. */
 export function isOutOfGas({ message }: NodeRefusal): boolean {
   return /out of gas|invalid opcode|gas required exceeds/i.test(message)
 }
 
 const METHOD_NOT_FOUND = -32601
 
-/** Whether a node refused to tell so much at once: the words for that differ, and some share the code of a rate limit. */
+/** Whether a node refused a request because the result is too large. Wordings differ, and some nodes use the code of a rate limit. */
 export function isTooMuch(error: unknown): boolean {
   if (error instanceof NodeRefusal) return error.code !== METHOD_NOT_FOUND
   return error instanceof NodeFault && /results|block range|response size|too large|more than \d+/i.test(error.message)
 }
 
-/** EIP-1474's limit exceeded, QuickNode's and Alchemy's rate limits. */
+/** EIP-1474's "limit exceeded", and the rate limits of QuickNode and Alchemy. */
 const RATE_LIMIT_CODES = new Set([-32005, -32007, -32097, 429])
 
-/** What an `error` of a JSON-RPC answer means. */
+/** Classifies the `error` of a JSON-RPC answer. */
 export function readNodeError(error: unknown, method: string): NodeFault | NodeRefusal {
   const { code, message: text, data } = (error ?? {}) as { code?: unknown; message?: unknown; data?: unknown }
   const message = typeof text === 'string' ? (text.split('\n', 1)[0]?.slice(0, 300) ?? '') : ''

@@ -3,16 +3,16 @@ import { NodeBusy, NodeFault, readNodeError, WrongChain } from './node-error.js'
 
 const ATTEMPTS = 5
 const LARGEST_BATCH = 40
-/** While so many calls wait for their answers, no further payment is looked at. Each makes about six. */
+/** With this many calls waiting, no new payment is verified. Each verification makes about six calls. */
 const MANY_WAITING = 1_000
-/** Nor is anything else asked. */
+/** With this many calls waiting, all further calls fail with `NodeBusy`. */
 const MOST_WAITING = 2_000
-/** Logs of 2,000 blocks are the largest answer that billing asks for. */
+/** The largest answers are logs of 2,000 blocks. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
-/** Slow calls would hold back the answers beside them. */
+/** Slow methods are not batched with others: they would delay the whole batch. */
 const ALONE = new Set(['eth_estimateGas', 'eth_getLogs'])
 const SEND = 'eth_sendRawTransaction'
-/** Null says here that there is no such thing. Of all else, the newest block too, a node that answers null has lost it. */
+/** Methods whose result may be null. A null from any other method, or for the newest block, is a fault of the node. */
 const MAY_BE_NULL = new Set([
   'eth_getBlockByNumber',
   'eth_getBlockReceipts',
@@ -21,18 +21,18 @@ const MAY_BE_NULL = new Set([
 ])
 
 /**
- * JSON-RPC to one node of one chain. Nothing that a node of another chain answers is believed. Every request has a time limit,
- * is repeated on a fault, and fails with `NodeFault`, `NodeRefusal` or `Revert`.
+ * JSON-RPC client for one node of one chain. Answers of a node on another chain are rejected. Every request has a time limit, is retried on
+ * a fault, and fails with `NodeFault`, `NodeRefusal` or `Revert`.
  */
 export class Node {
   readonly #client: UpstreamClient
   readonly #queue: CallQueue
-  /** A transaction must not share the fate of reads. */
+  /** Transactions are not batched with reads. */
   readonly #sends: CallQueue
   readonly #onFault: (method: string) => void
   #waiting = 0
 
-  /** @param onFault called for each attempt that failed, with the method */
+  /** @param onFault called with the method for each failed attempt */
   constructor(url: string, chainId: number, timeoutMilliseconds: number, onFault: (method: string) => void = () => {}) {
     this.#onFault = onFault
     this.#client = new UpstreamClient({
@@ -47,12 +47,12 @@ export class Node {
     this.#sends = new CallQueue(this.#client)
   }
 
-  /** Whether so many calls wait that what is to be settled should not wait behind more. */
+  /** Whether new payments should be refused, so that settlements are not delayed. */
   get isBusy(): boolean {
     return this.#waiting >= MANY_WAITING
   }
 
-  /** Safe for every method that billing uses: sending the same raw transaction again changes nothing. */
+  /** Safe to retry for every method that billing uses: sending the same raw transaction again changes nothing. */
   async request<T>(method: string, params: unknown[]): Promise<T> {
     if (this.#waiting >= MOST_WAITING) throw new NodeBusy()
     const isAlone = ALONE.has(method)

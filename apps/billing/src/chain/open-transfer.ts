@@ -4,22 +4,22 @@ import type { Log, Receipt } from './receipt.js'
 import { EXACT_PROXY, type SignedTerms, TRANSFER_TOPIC, toQuantity, transferTopics } from './settlement-call.js'
 
 const AUTHORIZATION_USED_TOPIC: Hash = toEventSelector('AuthorizationUsed(address,bytes32)')
-/** What x402's exact proxy logs behind each payment. */
+/** Logged by x402's exact proxy after each payment. */
 const SETTLED_TOPICS: ReadonlySet<string> = new Set([
   toEventSelector('Settled()'),
   toEventSelector('SettledWithPermit()'),
 ])
 
-/** An authorization of `exact`, which is for anybody to settle. */
+/** An `exact` authorization. Anyone may settle it. */
 export type OpenAuthorization = Pick<
   SignedTerms,
   'kind' | 'asset' | 'payer' | 'payTo' | 'nonce' | 'maximum' | 'facilitator'
 >
 
 /**
- * The part of a transaction's receipt in which what an authorization of `exact` says was moved, whoever sent it and whatever it called: of
- * EIP-3009 by the token's own event, of Permit2 by the proxy's, which does not tell the nonce: of a transaction of the block that used it.
- * `null`: there is none.
+ * The part of a receipt that shows the transfer of an `exact` authorization, whoever sent the transaction and whichever contract it called;
+ * `null` if there is none. EIP-3009: found by the token's own event. Permit2: found by the proxy's event, which does not contain the nonce,
+ * so the receipt must be from the block that used the nonce.
  */
 export function openPart(receipt: Receipt, authorization: OpenAuthorization): Receipt | null {
   if (!receipt.succeeded) return null
@@ -30,12 +30,12 @@ export function openPart(receipt: Receipt, authorization: OpenAuthorization): Re
   return transfer === undefined ? null : borneBy(authorization.facilitator, { ...receipt, logs: [transfer] })
 }
 
-/** A transaction that somebody else sent costs the signer nothing. */
+/** Sets the cost to zero if another account sent the transaction. */
 export function borneBy(signer: Address, receipt: Receipt): Receipt {
   return receipt.from === signer ? receipt : { ...receipt, gasUsed: 0n, fee: 0n }
 }
 
-/** Its event and the transfer beside it, as tokens log them one after the other. */
+/** Finds the token's `AuthorizationUsed` event and the Transfer next to it. */
 function findAuthorized({ logs }: Receipt, { asset, payer, nonce }: OpenAuthorization): Log | undefined {
   const topics = [AUTHORIZATION_USED_TOPIC, pad(payer), pad(toQuantity(nonce), { size: 32 })]
   const at = logs.findIndex((log) => log.address === asset && hasTopics(log, topics))
@@ -43,7 +43,7 @@ function findAuthorized({ logs }: Receipt, { asset, payer, nonce }: OpenAuthoriz
   return beside.find((log) => log?.address === asset && log.topics[0] === TRANSFER_TOPIC)
 }
 
-/** The transfer that stands before the proxy's event. */
+/** Finds the Transfer that precedes the proxy's event. */
 function findPermitted({ logs }: Receipt, authorization: OpenAuthorization): Log | undefined {
   const { asset, maximum } = authorization
   const topics = transferTopics(authorization)
@@ -52,7 +52,7 @@ function findPermitted({ logs }: Receipt, authorization: OpenAuthorization): Log
   })
 }
 
-/** Whether the next event that the proxy or any transfer left behind this log is the proxy's. */
+/** Whether the next Transfer or proxy event after this log is an event of the exact proxy. */
 function isPermitted(logs: readonly Log[], at: number): boolean {
   const next = logs
     .slice(at + 1)
@@ -64,7 +64,7 @@ function hasTopics(log: Log, topics: readonly Hash[]): boolean {
   return topics.every((topic, index) => log.topics[index]?.toLowerCase() === topic)
 }
 
-/** Whose EIP-3009 authorization the transfer with this log index was made by; `null`: it was made otherwise. */
+/** The EIP-3009 authorization behind the transfer with this log index; `null` if there is none. */
 export function authorizationOf(
   { logs }: Receipt,
   logIndex: number,
@@ -77,7 +77,7 @@ export function authorizationOf(
   return { asset, payer: `0x${payer.slice(-40).toLowerCase()}` as Address, nonce: BigInt(nonce) }
 }
 
-/** Whether the transfer with this log index was made through x402's exact proxy. */
+/** Whether x402's exact proxy made the transfer with this log index. */
 export function isByExactProxy({ logs }: Receipt, logIndex: number): boolean {
   const at = logs.findIndex((log) => log.logIndex === logIndex)
   return at !== -1 && isPermitted(logs, at)

@@ -1,7 +1,7 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 
 export interface Log {
-  /** Its place among all logs of the block. */
+  /** Index of the log in its block. */
   logIndex: number
   address: Address
   topics: Hash[]
@@ -12,18 +12,18 @@ export interface Log {
 
 export interface Receipt {
   hash: Hash
-  /** The place in a batch that this part of its receipt is about; 0 for a transaction as a whole. */
+  /** Index of the batch item that this part describes; 0 for a whole transaction. */
   item: number
-  /** Whether it was tried: a batch that runs out of gas leaves its last items alone. */
+  /** False if a batch ran out of gas before this item. */
   tried: boolean
   succeeded: boolean
   blockNumber: bigint
   blockHash: Hash
   from: Address
-  /** What the transaction called. */
+  /** Target of the transaction. */
   to: Address | null
   gasUsed: bigint
-  /** Wei, with an OP-stack chain's L1 fee. */
+  /** Wei, including an OP-stack chain's L1 fee. */
   fee: bigint
   logs: Log[]
 }
@@ -46,7 +46,7 @@ export interface RpcLog extends Omit<Log, 'logIndex' | 'blockNumber'> {
   blockNumber: Hex
 }
 
-/** Of a transaction that is mined. */
+/** Decodes the receipt of a mined transaction. */
 export function readReceipt(found: RpcReceipt): Receipt {
   const gasUsed = BigInt(found.gasUsed)
   return {

@@ -18,11 +18,11 @@ const { bytecode, deployedBytecode } = JSON.parse(
   readFileSync(new URL('../../artifacts/SettlementBatch.json', import.meta.url), 'utf8'),
 ) as { bytecode: Hex; deployedBytecode: Hex }
 
-/** https://github.com/Arachnid/deterministic-deployment-proxy: the same on every chain that has it. */
+/** https://github.com/Arachnid/deterministic-deployment-proxy: the same address on every chain that has it. */
 export const CREATE2_DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const SALT = pad('0x', { size: 32 })
 
-/** Where {@link BATCH_DEPLOYMENT} puts the contract: on every chain, whoever sends it. */
+/** Address of the contract deployed by {@link BATCH_DEPLOYMENT}: the same on every chain, whoever deploys it. */
 export const SETTLEMENT_BATCH = getCreate2Address({
   from: CREATE2_DEPLOYER,
   salt: SALT,
@@ -32,18 +32,18 @@ export const SETTLEMENT_BATCH_CODE: Hex = deployedBytecode
 /** Calldata for {@link CREATE2_DEPLOYER}. */
 export const BATCH_DEPLOYMENT: Hex = concatHex([SALT, bytecode])
 
-/** The code of an account that is delegated to the contract (EIP-7702). */
+/** Code of an account delegated to the contract (EIP-7702). */
 export const DELEGATED_CODE: Hex = concatHex(['0xef0100', SETTLEMENT_BATCH])
 
 const abi = parseAbi(['function settle(bytes items)'])
 const SETTLE = toFunctionSelector('settle(bytes)')
 
-/** The calldata with which a delegated account settles many payments. */
+/** Calldata by which a delegated account settles several payments. */
 export function encodeBatch(account: Address, items: readonly BatchItem[]): Hex {
   return encodeFunctionData({ abi, functionName: 'settle', args: [packItems(account, items)] })
 }
 
-/** The items of a batch; `null` where the calldata is none. */
+/** Decodes the items of a batch; `null` if the calldata is no batch. */
 export function decodeBatch(account: Address, calldata: Hex): BatchItem[] | null {
   if (!calldata.startsWith(SETTLE)) return null
   try {
@@ -53,13 +53,13 @@ export function decodeBatch(account: Address, calldata: Hex): BatchItem[] | null
   }
 }
 
-/** What the contract itself may use for each item beside the item's own gas, and for the transaction as a whole. */
+/** Gas of the contract itself, per item (in addition to the item's own gas) and per transaction. */
 const GAS_PER_ITEM = 12_000n
 const GAS_PER_BATCH = 30_000n
 
 /**
- * The gas limit of a batch. Each item must be able to use all that it may, 63/64 of what is left being all that a call is given;
- * 40 gas for each byte of calldata is what EIP-7623 asks at least.
+ * Gas limit of a batch. Only 63/64 of the remaining gas can be passed to a call, and each item must get its full limit. Calldata costs at
+ * least 40 gas per byte (EIP-7623).
  */
 export function batchGasLimit(items: readonly BatchItem[], calldata: Hex): bigint {
   const used = items.reduce((sum, { gas }) => sum + gas + gas / 63n + GAS_PER_ITEM, GAS_PER_BATCH)
@@ -67,23 +67,23 @@ export function batchGasLimit(items: readonly BatchItem[], calldata: Hex): bigin
   return used + bytes * 40n
 }
 
-/** Where in which transaction a payment is settled. */
+/** The transaction, and the place in it, that settles a payment. */
 export interface SettlementPlace extends Batched {
   kind: AuthorizationKind
   payer: Address
   nonce: bigint
-  /** What is called for it: a proxy, or a token that takes EIP-3009. */
+  /** Contract called for the payment: a proxy, or a token with EIP-3009. */
   target: Address
 }
 
 interface Batched {
-  /** What the transaction calls: the place's target, or the signer's own account with a batch of `items`. */
+  /** Target of the transaction: the contract called for the payment, or the signer's own account for a batch of `items`. */
   to: Address
   item: number
   items: number
 }
 
-/** The settlements that a transaction's calldata asks for, by a proxy or in a batch; none, where it is no such transaction. */
+/** Decodes the settlements requested by a transaction's calldata, through a proxy or in a batch. Empty for any other transaction. */
 export function settlementsOf({ to, input }: { to: Address | null; input: Hex }): SettlementPlace[] {
   if (to === null) return []
   const calls = isProxy(to) ? [{ to, call: input }] : (decodeBatch(to, input) ?? [])
@@ -93,14 +93,14 @@ export function settlementsOf({ to, input }: { to: Address | null; input: Hex })
   })
 }
 
-/** Of a transaction's receipt, what belongs to one of the payments that it settles: its logs, and the signer's share of the gas. */
+/** The part of a receipt that belongs to one payment: its logs and the signer's share of gas and fee. */
 export function receiptAt(receipt: Receipt, place: SettlementPlace, payment: OpenAuthorization): Receipt {
   if (place.to !== place.target) return batchPart(receipt, place)
   if (isProxy(place.to)) return borneBy(payment.facilitator, receipt)
   return openPart(receipt, payment) ?? { ...receipt, succeeded: false, logs: [] }
 }
 
-/** The same of an item of a batch. */
+/** Like {@link receiptAt}, for one item of a batch. */
 export function batchPart(receipt: Receipt, { to, item, items }: Batched): Receipt {
   let logs: Log[] = []
   let succeeded = false
@@ -124,14 +124,14 @@ export function batchPart(receipt: Receipt, { to, item, items }: Batched): Recei
   return { ...receipt, item, tried: item < tried, succeeded, logs, gasUsed: share(gasUsed), fee: share(fee) }
 }
 
-/** Which item of the batch of `to` a log of its receipt belongs to; `null`: none. */
+/** Index of the item that a log of a batch belongs to; `null` if none. `to` is the delegated account. */
 export function itemOfLog({ logs }: Receipt, to: Address, logIndex: number): number | null {
   const marks = logs.filter((log) => isMark(log, to))
   const item = marks.findIndex((mark) => mark.logIndex > logIndex)
   return item === -1 ? null : item
 }
 
-/** What the contract logs behind the logs of each item, in their order. */
+/** Whether this is the marker that the contract logs after the logs of each item, in order. */
 function isMark({ address, topics }: Log, to: Address): boolean {
   return address === to && topics.length === 0
 }

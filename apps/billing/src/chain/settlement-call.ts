@@ -24,18 +24,15 @@ export const EXACT_PROXY = x402ExactPermit2ProxyAddress.toLowerCase() as Address
 export const PERMIT2 = PERMIT2_ADDRESS.toLowerCase() as Address
 export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
 
-/**
- * What a settlement may cost: ten times what it does. The payer's own contract runs in it (ERC-1271), at the signer's
- * expense.
- */
+/** Gas limit of a settlement: ten times the usual. It may run the payer's own contract (ERC-1271), at the signer's expense. */
 export const SETTLEMENT_GAS_LIMIT = 1_000_000n
 
-/** What the buyer signed, with the signature. Amounts in the asset's smallest unit, times in seconds. */
+/** The signed terms, with the signature. Amounts in the asset's smallest unit, times in Unix seconds. */
 export interface SignedTerms {
   kind: AuthorizationKind
   asset: Address
   maximum: bigint
-  /** Permit2's, or EIP-3009's as a number. */
+  /** Nonce of Permit2, or of EIP-3009 as a number. */
   nonce: bigint
   deadline: bigint
   payer: Address
@@ -43,12 +40,12 @@ export interface SignedTerms {
   facilitator: Address
   validAfter: bigint
   signature: Hex
-  /** Of the payer's EIP-2612 permit of the maximum for Permit2; `null`: Permit2 is approved. */
+  /** Deadline of the payer's EIP-2612 permit of the maximum for Permit2; `null` if Permit2 is approved. */
   permitDeadline: bigint | null
   permitSignature: Hex | null
 }
 
-/** What a settlement calls: the scheme's proxy, or for EIP-3009 the token itself. */
+/** Target of a settlement: the scheme's proxy, or the token itself for EIP-3009. */
 export function settlementTarget({ kind, asset }: Pick<SignedTerms, 'kind' | 'asset'>): Address {
   if (kind === 'exact-eip3009') return asset
   return kind === 'upto-permit2' ? UPTO_PROXY : EXACT_PROXY
@@ -59,8 +56,8 @@ export function isProxy(address: Address | null): boolean {
 }
 
 /**
- * The calldata that moves `amount` (smallest unit) of what the buyer signed, its permit first where there is one. A permit that
- * was used already does not fail: the allowance that it gave may still stand. `exact` moves all that was signed.
+ * Calldata that moves `amount` (smallest unit), including the payer's permit if there is one. A permit that was already used does not fail
+ * the call: its allowance may still be there. `exact` moves the full signed amount.
  */
 export function encodeSettlement(payment: SignedTerms, amount: bigint): Hex {
   const { kind, payer, payTo: to, maximum, validAfter } = payment
@@ -84,7 +81,7 @@ export function encodeSettlement(payment: SignedTerms, amount: bigint): Hex {
     : encodeFunctionData({ abi, functionName: 'settleWithPermit', args: [permit, ...settlement] })
 }
 
-/** How the payment's facilitator calls for that. */
+/** The settlement as a call from the payment's facilitator. */
 export function callOf(payment: SignedTerms, amount: bigint): { from: Address; to: Address; data: Hex } {
   return { from: payment.facilitator, to: settlementTarget(payment), data: encodeSettlement(payment, amount) }
 }
@@ -98,7 +95,7 @@ function encodeTransferWithAuthorization(payment: SignedTerms): Hex {
   const { signature } = parseErc6492Signature(payment.signature)
   const transfer = [payer, payTo, maximum, validAfter, deadline + 1n, pad(toQuantity(nonce), { size: 32 })] as const
   const functionName = 'transferWithAuthorization'
-  // An ordinary account's signature goes to the function that every such token has, anything else to the one for contracts.
+  // Signatures of EOAs go to the `(v, r, s)` overload, which every EIP-3009 token has; others go to the `bytes` overload for contracts.
   const parts = size(signature) === 65 ? partsOf(signature) : null
   if (parts === null || parts.v < 27 || parts.v > 28)
     return encodeFunctionData({ abi: eip3009ABI, functionName, args: [...transfer, signature] })
@@ -106,13 +103,13 @@ function encodeTransferWithAuthorization(payment: SignedTerms): Hex {
   return encodeFunctionData({ abi: eip3009ABI, functionName, args: [...transfer, v, r, s] })
 }
 
-/** Some wallets write the recovery bit alone. */
+/** Splits a signature. Some wallets encode `v` as 0 or 1. */
 function partsOf(signature: Hex): { r: Hex; s: Hex; v: number } {
   const last = Number(slice(signature, 64, 65))
   return { r: slice(signature, 0, 32), s: slice(signature, 32, 64), v: last < 2 ? last + 27 : last }
 }
 
-/** Whose authorization a call settles, by one of the proxies or by EIP-3009; `null` where it is no settlement. */
+/** The authorization that a call settles, through a proxy or by EIP-3009; `null` if the call is no settlement. */
 export function decodeSettlement(
   target: Address,
   calldata: Hex,
@@ -139,13 +136,13 @@ function found(kind: AuthorizationKind, payer: string, nonce: bigint) {
   return { kind, payer: payer.toLowerCase() as Address, nonce }
 }
 
-/** An authorization whose nonce is asked for. */
+/** Identifies an authorization for looking up its nonce. */
 export type NonceOf = Pick<SignedTerms, 'kind' | 'asset' | 'payer' | 'nonce'>
 
-/** Permit2 keeps nonce `n` as bit `n % 256` of word `n / 256`. */
+/** Permit2 stores nonce `n` as bit `n % 256` of word `n / 256`. */
 const nonceBitmapAbi = parseAbi(['function nonceBitmap(address owner, uint256 word) view returns (uint256)'])
 
-/** What says whether an authorization was used: Permit2's bitmap, or the token's `authorizationState`. */
+/** The call that tells whether a nonce was used: Permit2's `nonceBitmap`, or the token's `authorizationState`. */
 export function nonceCall({ kind, asset, payer, nonce }: NonceOf): { to: Address; data: Hex } {
   if (kind !== 'exact-eip3009') {
     const data = encodeFunctionData({ abi: nonceBitmapAbi, functionName: 'nonceBitmap', args: [payer, nonce >> 8n] })
@@ -155,7 +152,7 @@ export function nonceCall({ kind, asset, payer, nonce }: NonceOf): { to: Address
   return { to: asset, data: encodeFunctionData({ abi: eip3009ABI, functionName: 'authorizationState', args }) }
 }
 
-/** @param word what {@link nonceCall} answered */
+/** @param word result of {@link nonceCall} */
 export function isNonceUsed(word: Hex, { kind, nonce }: Pick<NonceOf, 'kind' | 'nonce'>): boolean {
   const bits = toUint(word)
   return kind === 'exact-eip3009' ? bits !== 0n : ((bits >> (nonce & 0xffn)) & 1n) === 1n
@@ -174,7 +171,7 @@ export function transferTopics(payment: Pick<SignedTerms, 'payer' | 'payTo'>): [
   return [TRANSFER_TOPIC, pad(payment.payer), pad(payment.payTo)]
 }
 
-/** A call's one word; a contract that answers nothing holds nothing. */
+/** Reads a result of one word; an empty result is 0. */
 export function toUint(word: Hex): bigint {
   return word === '0x' ? 0n : BigInt(word.slice(0, 66))
 }

@@ -18,31 +18,31 @@ export interface Fees {
   maxPriorityFeePerGas: bigint
 }
 
-/** How a settlement is called. */
+/** A settlement as a call. */
 export interface SettlementCall {
-  /** The signer that settles it. */
+  /** The signer that sends the settlement. */
   from: Address
   to: Address
   data: Hex
 }
 
-/** The newest block, one by its number or, whichever node answers, that very block by its hash (EIP-1898). */
+/** The newest block, a block by number, or a block by hash (EIP-1898), which is the same on every node. */
 type BlockParameter = 'latest' | Hex | { blockHash: Hash; requireCanonical: true }
 
-/** What the chain holds as of one block. All methods throw `NodeFault` and `NodeRefusal`. */
+/** The state of the chain at one block. All methods throw `NodeFault` and `NodeRefusal`. */
 export class State {
   readonly #node: Node
   readonly #at: BlockParameter
   readonly #readFees: () => Promise<Fees>
 
-  /** @param readFees those that settlements are simulated with */
+  /** @param readFees fees with which settlements are simulated */
   constructor(node: Node, at: BlockParameter, readFees: () => Promise<Fees>) {
     this.#node = node
     this.#at = at
     this.#readFees = readFees
   }
 
-  /** With a bound on gas where the callee is not trusted: it then reverts instead of burning the node's time. */
+  /** Set `gas` if the callee is not trusted, so that it reverts instead of using up the node's time. */
   call(to: Address, data: Hex, { from, gas }: { from?: Address; gas?: bigint } = {}): Promise<Hex> {
     const call = { ...(from && { from }), to, data, ...(gas !== undefined && { gas: toQuantity(gas) }) }
     return this.#node.request('eth_call', [call, this.#at])
@@ -52,7 +52,7 @@ export class State {
     return this.#node.request('eth_getCode', [address, this.#at])
   }
 
-  /** How many transactions of the account are mined. */
+  /** Nonce of the account: the number of its mined transactions. */
   async transactionCount(address: Address): Promise<number> {
     return Number(await this.#node.request<Hex>('eth_getTransactionCount', [address, this.#at]))
   }
@@ -75,7 +75,7 @@ export class State {
     return isNonceUsed(await this.call(to, data), authorization)
   }
 
-  /** Calls a settlement with this gas limit. Throws `Revert` too. */
+  /** Simulates a settlement with this gas limit. Also throws `Revert`. */
   simulateSettlement(settlement: SettlementCall, gas: bigint): Promise<Hex> {
     return this.#withFees(settlement, gas, (call) => this.#node.request<Hex>('eth_call', [call, this.#at]))
   }
@@ -85,7 +85,7 @@ export class State {
     return (await orNull(this.simulateSettlement(settlement, gas))) !== null
   }
 
-  /** Gas; `null`: it reverts, or needs more than any settlement gets. */
+  /** Estimated gas; `null` if it reverts or needs more than any settlement gets. */
   async estimateSettlement(settlement: SettlementCall): Promise<bigint | null> {
     const estimate = (call: object) => this.#node.request<Hex>('eth_estimateGas', [call, this.#at])
     const gas = await orNull(this.#withFees(settlement, SETTLEMENT_GAS_LIMIT, estimate))
@@ -93,8 +93,8 @@ export class State {
   }
 
   /**
-   * On the terms that a settlement will have: without fees a node runs it at price 0, which a payer's contract can tell. Nodes ask that the
-   * sender could pay for all of the limit; one that can only pay for what is used gets the answer of price 0.
+   * Simulates with real fees: without them a node uses gas price 0, which a payer's contract can detect. Nodes require that the sender can
+   * pay for the full limit; if it can't, the simulation is repeated at price 0.
    */
   async #withFees<T>(settlement: SettlementCall, gas: bigint, ask: (call: object) => Promise<T>): Promise<T> {
     const { from, to, data } = settlement
@@ -113,7 +113,7 @@ export class State {
   }
 }
 
-/** `null`: the call fails, whatever its reason. */
+/** Returns `null` if the call reverts or runs out of gas. */
 async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer

@@ -5,7 +5,7 @@ import type { Node } from './node.js'
 import { NodeRefusal } from './node-error.js'
 import { PERMIT2, toUint } from './settlement-call.js'
 
-/** Nobody's: it holds nothing, and its permit is never sent. */
+/** A key without funds. Its permit is never sent. */
 const OWNER = privateKeyToAccount(keccak256(stringToHex('upfront: does this token take permits?')))
 const abi = parseAbi([
   'function nonces(address) view returns (uint256)',
@@ -21,16 +21,13 @@ const types = {
   ],
 }
 
-/**
- * Whether the token takes an EIP-2612 permit that is signed for the name and version it is offered with, by trying one in
- * `eth_call`. Throws `NodeFault`.
- */
+/** Tries an EIP-2612 permit in `eth_call`, signed for the configured EIP-712 name and version. Throws `NodeFault`. */
 export async function takesPermits(node: Node, chainId: number, token: Token): Promise<boolean> {
   const { asset, name, version } = token
   const call = (data: Hex) => node.request<Hex>('eth_call', [{ to: asset, data }, 'latest'])
   try {
     const nonce = await call(encodeFunctionData({ abi, functionName: 'nonces', args: [OWNER.address] }))
-    // A token without `nonces` may answer every call with nothing, as WETH does.
+    // A token without `nonces` may return empty data for unknown functions, as WETH does.
     if (nonce.length !== 66) return false
     const [value, deadline] = [1n, 2n ** 48n]
     const { r, s, v } = parseSignature(

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How long an answer that can do without it waits for a node. */
+/** How long an optional check waits for a node. */
 export const PATIENCE_MILLISECONDS = 500
 
-/** What the work comes to; `otherwise` where that takes longer. The work goes on. */
+/** Returns the result of `work`, or `otherwise` if it takes longer. The work is not cancelled. */
 export function unlessLonger<T, U>(milliseconds: number, work: Promise<T> | T, otherwise: U): Promise<T | U> {
   return Promise.race([work, sleep(milliseconds, otherwise, { ref: false })])
 }

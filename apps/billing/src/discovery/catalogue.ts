@@ -8,30 +8,30 @@ import { type ResourceRow, discoveredResources as resources, sellerAccounts } fr
 import { type Resource, ResourceRefused, readResource } from './read-resource.js'
 import { LONGEST_PAGE, type ResourcePage } from './resource-page.js'
 
-/** One seller's. */
+/** Per seller. */
 const MOST_RESOURCES = 200
 const MOST_OFFERS = 16
-/** What was noted lately is not written again. */
+/** A listing written less than this long ago is not written again. */
 const FRESH_MILLISECONDS = 600_000
 const MOST_FRESH = 10_000
 const TAKEN = 'another seller has it'
-/** It goes into a header. */
+/** The reason is sent in a header. */
 const MOST_REASON_CHARACTERS = 256
 
-/** Who sold: a seller's account, or over the internal contract a route that names itself. */
+/** The seller: an account or, through the internal API, a named route. */
 export interface Sale {
-  /** Of the account. */
+  /** Id of the seller's account. */
   seller: string | null
   route: string | null
 }
 
-/** Whether what a payment is for is listed, in the words of x402's extension `bazaar`. */
+/** Whether a resource was listed, in the words of x402's `bazaar` extension. */
 export type Listing = { status: 'success' } | { status: 'rejected'; rejectedReason: string }
 
-/** What sellers sell (x402's Bazaar): written as payments for it are reserved, and read by anybody. */
+/** The resources that sellers offer (x402's Bazaar). Written when a payment is reserved; readable by anyone. */
 @Injectable()
 export class Catalogue {
-  /** What became of what was noted last, by what it says. */
+  /** Recent listings, by a digest of their content. */
   private readonly noted = new Map<string, { at: number; listing: Promise<Listing | null> }>()
 
   constructor(
@@ -40,10 +40,11 @@ export class Catalogue {
   ) {}
 
   /**
-   * Lists what a payment is for. `null`: it says nothing of that, or nobody vouches for it. Never fails: a payment does not depend on it.
+   * Lists the resource of a payment. `null` if the payment describes none or has no accountable seller. Never fails: payments do not depend
+   * on it.
    */
   async note(paymentPayload: unknown, offer: Requirements, sale: Sale): Promise<Listing | null> {
-    // Without an account and without a route nobody vouches for what the buyer repeated.
+    // Without an account or a route, nobody is accountable for what the buyer echoed.
     if (sale.seller === null && sale.route === null) return null
     let resource: Resource | null
     try {
@@ -103,7 +104,7 @@ export class Catalogue {
     return { status: 'rejected', rejectedReason: error.message.slice(0, MOST_REASON_CHARACTERS) }
   }
 
-  /** An account's is listed at the origins that it was made for: whoever pays could name any other. @throws ResourceRefused */
+  /** An account's resources must be at its registered origins: a payer could name any other. @throws ResourceRefused */
   private async demandOwnOrigin({ resource }: Resource, seller: string): Promise<void> {
     const [account] = await this.ledger.db.select().from(sellerAccounts).where(eq(sellerAccounts.id, seller))
     if (account?.origins.includes(new URL(resource).origin) !== true)
@@ -127,13 +128,13 @@ export class Catalogue {
         .values(row)
         .onConflictDoUpdate({ target: [resources.resource, resources.operation], set: row, setWhere: ofSeller })
         .returning({ resource: resources.resource })
-      // Where two note it for the first time at once, nobody has seen the other's.
+      // Two sellers may list the same resource concurrently; then neither has seen the other's row.
       if (written.length === 0) throw new ResourceRefused(TAKEN)
     })
   }
 }
 
-/** The offers that were last accepted, one of each kind. */
+/** The latest accepted offers, one of each kind. */
 function merge(known: readonly Record<string, unknown>[], newer: readonly Record<string, unknown>[]) {
   const others = known.filter((offer) => !newer.some((one) => kindOf(one) === kindOf(offer)))
   return [...newer, ...others].slice(0, MOST_OFFERS)
@@ -143,7 +144,7 @@ function kindOf({ scheme, network, asset, payTo, extra }: Record<string, unknown
   return JSON.stringify([scheme, network, asset, payTo, (extra as JsonObject | undefined)?.assetTransferMethod])
 }
 
-/** Those of a retired account are listed no more. */
+/** The filter of a page. Resources of retired accounts are excluded. */
 function whereOf({
   type,
   payTo,

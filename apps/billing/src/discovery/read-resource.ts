@@ -8,20 +8,20 @@ import {
 } from '@x402/extensions/bazaar'
 import type { ResourceRow } from '../ledger/schema.js'
 
-/** Of the extension as JSON, and of the offer's `extra`. */
+/** Limit for the extension as JSON, and for the offer's `extra`. */
 const MOST_CHARACTERS = 16_384
 const MOST_EXTRA_CHARACTERS = 2_048
 const MOST_URL_CHARACTERS = 2_048
 const MOST_TEXT_CHARACTERS = 1_024
 const MOST_DEPTH = 32
 
-/** What a payment says of what is sold, less whose it is. */
+/** The resource described by a payment, without its seller. */
 export type Resource = Omit<ResourceRow, 'seller' | 'updatedAt'>
 
 /**
- * Reads what is sold off a payment: its `resource`, its extension `bazaar`, and the offer that it accepts. `null`: it says nothing of it.
- * Whoever pays may have written it: what is longer than it may be, or takes long to check, is refused.
- * @throws ResourceRefused which says why it is not listed
+ * Reads the resource from a payment: its `resource`, its `bazaar` extension and the accepted offer. `null` if it describes none. The payer
+ * may have forged this, so content that is too long or slow to check is refused.
+ * @throws ResourceRefused with the reason why it is not listed
  */
 export function readResource(paymentPayload: unknown, offer: Requirements): Resource | null {
   const { resource, extensions } = (paymentPayload ?? {}) as {
@@ -81,7 +81,7 @@ function textOf(resource: Record<string, unknown>, name: string): Record<string,
   return typeof value === 'string' && value !== '' ? { [name]: plainText(value).slice(0, MOST_TEXT_CHARACTERS) } : {}
 }
 
-/** Neither control characters nor half a surrogate pair: databases store neither. */
+/** Replaces control characters and lone surrogates, which databases can't store. */
 function plainText(text: string): string {
   return text.replace(/\p{Cc}|\p{Surrogate}/gu, ' ')
 }
@@ -93,8 +93,8 @@ function demandSmall(bazaar: unknown): void {
 }
 
 /**
- * The schema without what takes long to check: no regular expression is run, and no reference is followed, so that a check takes as long as
- * the schema and what it is of are.
+ * Drops patterns and formats from a JSON Schema and refuses references. Without them a check runs no regular expression, and its time is
+ * bounded by the sizes of schema and value.
  */
 function plainSchema(schema: unknown, depth = 0): unknown {
   if (depth > MOST_DEPTH) throw new ResourceRefused('bazaar.schema: too deep')

@@ -6,10 +6,10 @@ import { IsAddressOf, IsNetwork } from '../seller/payment-filter.js'
 const Whole = () =>
   Transform(({ value }) => (typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value))
 
-/** Resources that one answer has. */
+/** Resources per answer. */
 export const LONGEST_PAGE = 100
 
-/** The query of `GET /discovery/resources`: x402's filters and page. */
+/** The query of `GET /discovery/resources`: x402's filters and paging. */
 export class ResourcePage {
   @IsOptional()
   @IsIn(['http', 'mcp'], { message: 'type: must be http or mcp' })
@@ -25,12 +25,12 @@ export class ResourcePage {
   @IsNetwork()
   network?: Network
 
-  /** The name of an extension that the resource has. */
+  /** Name of an extension that the resource has. */
   @IsOptional()
   @Matches(/^[a-zA-Z0-9-]{1,64}$/, { message: 'extensions: must be the name of an extension' })
   extensions?: string
 
-  /** Who asks for more than a page, as x402's own suite does, gets one. */
+  /** A larger limit is capped, not refused: x402's own test suite asks for more. */
   @Whole()
   @IsInt({ message: 'limit: must be a whole number' })
   @Min(1, { message: 'limit: must be at least 1' })

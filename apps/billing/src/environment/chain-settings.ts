@@ -13,25 +13,25 @@ import {
 import { isHttpUrl, settingObject } from '@upfront/service'
 import { DEFAULT_ASSETS } from '@x402/evm'
 
-/** The most that one transaction settles, and that is read of a transaction: anybody can send what begins like a batch. */
+/** Most items that a batch has, and that are read from one: anyone can send calldata that looks like a batch. */
 export const MOST_BATCH_ITEMS = 100
 
 /** One entry of `CHAINS`. */
 export interface ChainSettings {
   network: Network
   chainId: number
-  /** May carry an access key: never log it. */
+  /** May contain an access key: never log it. */
   rpcUrl: string
   tokens: ReadonlyMap<Address, Token>
-  /** Blocks, the transaction's own included, before a settlement counts. Absent: 1. */
+  /** Confirmations of a settlement, including the transaction's own block. Default 1. */
   confirmations?: number
-  /** What one token (a dollar) is worth in wei of the chain's own currency: bounds on gas are made of it. */
+  /** Value of one token (a dollar) in wei of the native currency. The default gas bounds are derived from it. */
   weiPerToken: bigint
-  /** Wei per gas, priority fee included: nothing is sent for more. */
+  /** Wei per gas, including the tip. Nothing is sent above this price. */
   maxFeePerGas: bigint
   /** Wei that each signer may spend on gas in 24 hours. */
   dailyGasBudget: bigint
-  /** Wei that EIP-2612 permits of one payer in one token may cost in 24 hours. Absent: no gas is sponsored. */
+  /** Wei that the EIP-2612 permits of one payer in one token may cost in 24 hours. Without it no gas is sponsored. */
   dailySponsoredGas?: bigint
 }
 
@@ -39,17 +39,17 @@ const WEI_FIELDS = ['weiPerToken', 'maxFeePerGas', 'dailyGasBudget', 'dailySpons
 const FIELDS = ['rpcUrl', 'tokens', 'confirmations', ...WEI_FIELDS]
 const WEI = /^[1-9][0-9]{0,30}$/
 
-/** 3,000 dollars for one of the chain's own currency. */
+/** At 3,000 dollars for one unit of the native currency. */
 const WEI_PER_TOKEN = 10n ** 18n / 3_000n
-/** The base of the gateway's price list, and what a seller settles at least by default: a thousandth of a token. */
+/** The smallest charge is a thousandth of a token: the base of the gateway's price list, and a seller's default minimum. */
 const SMALLEST_CHARGES_PER_TOKEN = 1_000n
-/** A settlement may cost so many of the smallest charges: a promise is kept also while gas is dear, but not at any price. */
+/** Highest cost of a settlement in smallest charges: promises are kept while gas is expensive, but not at any price. */
 const MOST_FOR_A_SETTLEMENT = 1_000n
 const MOST_FOR_A_DAY = 300_000n
-/** What a settlement alone uses. */
+/** Gas of a settlement in its own transaction. */
 const SETTLEMENT_GAS = 83_500n
 
-/** The bounds on gas where `CHAINS` gives none. Wei. */
+/** Default gas bounds of a chain. Wei. */
 function defaultGasBounds(weiPerToken: bigint): Pick<ChainSettings, 'weiPerToken' | 'maxFeePerGas' | 'dailyGasBudget'> {
   const smallestCharge = weiPerToken / SMALLEST_CHARGES_PER_TOKEN
   return {
@@ -59,12 +59,13 @@ function defaultGasBounds(weiPerToken: bigint): Pick<ChainSettings, 'weiPerToken
   }
 }
 
-/** Base and Base Sepolia, whose USDC need not be given. */
+/** Base and Base Sepolia. Their USDC is built in. */
 const BUILT_IN_NETWORKS: readonly string[] = ['eip155:8453', 'eip155:84532']
 
 /**
- * `{"eip155:84532": {"rpcUrl": "https://…", "confirmations"?: 3, "maxFeePerGas"?: "5000000000", "dailyGasBudget"?: "100000000000000000", "tokens"?: {"0x…": {"name": "USDC", "version": "2", "decimals": 6}}}}`.
- * @throws Error with every problem, one line each
+ * Decodes `CHAINS`, for example `{"eip155:84532": {"rpcUrl": "https://…", "confirmations"?: 3, "maxFeePerGas"?: "5000000000",
+ * "dailyGasBudget"?: "100000000000000000", "tokens"?: {"0x…": {"name": "USDC", "version": "2", "decimals": 6}}}}`.
+ * @throws Error with every problem, one per line
  */
 export function decodeChains(text: string): ChainSettings[] {
   const entries = Object.entries(
@@ -78,7 +79,7 @@ export function decodeChains(text: string): ChainSettings[] {
 }
 
 function decodeChain(key: string, entry: unknown, problems: string[]): ChainSettings {
-  /** What is decoded; where that is refused, the problem is kept and nothing else is stopped by it. */
+  /** Collects the problem if decoding fails, so that all problems are reported together. */
   const take = <T>(decode: () => T): T | undefined => {
     try {
       return decode()
@@ -93,7 +94,7 @@ function decodeChain(key: string, entry: unknown, problems: string[]): ChainSett
   for (const name of Object.keys(settings)) take(() => refuseUnknownFields({ [name]: 0 }, at, FIELDS))
   const network = take(() => decodeNetwork(key, at)) ?? 'eip155:0'
   const { rpcUrl, confirmations } = settings
-  // It may carry an access key: no error shows it.
+  // The URL may contain an access key: errors never show it.
   if (!isHttpUrl(rpcUrl)) problems.push(`${at}.rpcUrl: must be an http or https URL`)
   const wei = WEI_FIELDS.flatMap((name) => {
     const given = settings[name]

@@ -14,7 +14,7 @@ import { type ChainSettings, decodeChains } from './chain-settings.js'
 import { DEFAULT_LIMITS, decodeLimits, type Limits } from './limits.js'
 import { decodeSignerKeys, readSignerKeyFile, type SignerKey } from './signer-keys.js'
 
-/** Every setting of billing, each an environment variable of the same name; README.md has the table. Holds secrets: never log it. */
+/** All settings of billing, each an environment variable of the same name; documented in README.md. Contains secrets: never log it. */
 export class Environment {
   @Listed('usual')
   @IsPort()
@@ -28,7 +28,7 @@ export class Environment {
   @Matches(/^[\x21-\x7e]+$/, { message: 'must be set: printable ASCII without blanks' })
   BILLING_TOKEN!: string
 
-  /** Opens the seller's view and nothing else. */
+  /** Token with access to the seller's view only. */
   @Listed('usual')
   @IsOptional()
   @Matches(/^[\x21-\x7e]+$/, { message: 'must be printable ASCII without blanks' })
@@ -41,7 +41,7 @@ export class Environment {
   @Decoded(decodeSignerKeys)
   FACILITATOR_PRIVATE_KEYS?: SignerKey[]
 
-  /** A file that holds the same. */
+  /** A file with the same content. */
   @Listed('needed')
   @IsOptional()
   @Decoded(readSignerKeyFile)
@@ -51,7 +51,7 @@ export class Environment {
   @Decoded(decodeChains)
   CHAINS!: ChainSettings[]
 
-  /** Postgres; else PGlite in `BILLING_DATA_DIR`. */
+  /** Postgres. Without it: PGlite in `BILLING_DATA_DIR`. */
   @Listed('needed')
   @IsOptional()
   @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' })
@@ -60,17 +60,17 @@ export class Environment {
   @Matches(/\S/, { message: 'must be a path' })
   BILLING_DATA_DIR = '.data/billing'
 
-  /** Whether each payment is settled by a transaction of its own, or many by one where the signer's account can be delegated. */
+  /** Settle each payment in its own transaction, or many in one if the signer's account can be delegated. */
   @Listed('usual')
   @IsIn(['single', 'batch'])
   SETTLEMENT: 'single' | 'batch' = 'single'
 
-  /** Blocks, the transaction's own included, until a payment is `settled` in the books; a chain's own in `CHAINS` goes first. */
+  /** Confirmations, including the transaction's own block, before a payment counts as `settled`. Overridden per chain in `CHAINS`. */
   @Listed('usual')
   @IsWholeNumber(1, 1_000)
   CONFIRMATIONS = 1
 
-  /** The fields of `LIMITS` that are not to be as usual. */
+  /** The fields of `LIMITS` that differ from the defaults. */
   @Decoded(decodeLimits)
   LIMITS: Limits = DEFAULT_LIMITS
 
@@ -78,7 +78,7 @@ export class Environment {
   @IsLogLevel()
   LOG_LEVEL: LogLevel = 'info'
 
-  /** Where spans are sent; nothing is traced without it. */
+  /** Endpoint for traces. Without it nothing is traced. */
   @IsOptional()
   @IsHttpUrl()
   OTEL_EXPORTER_OTLP_ENDPOINT?: string
@@ -97,7 +97,7 @@ const SECRETS = [
   'DATABASE_URL',
 ]
 
-/** What was a setting of its own once: the field of `LIMITS` that took its place. */
+/** Former settings that are now fields of `LIMITS`. */
 const MOVED: Readonly<Record<string, keyof Limits>> = {
   RECEIPT_WAIT_MS: 'receiptWaitMs',
   NODE_TIMEOUT_MS: 'nodeTimeoutMs',
@@ -110,14 +110,14 @@ const MOVED: Readonly<Record<string, keyof Limits>> = {
   SETTLEMENT_BATCH_INTERVAL_MS: 'batchIntervalMs',
 }
 
-/** What was a setting once, and what took its place. */
+/** Removed settings and their replacements. */
 const GONE: Readonly<Record<string, string>> = {
   OPEN_FACILITATOR: 'make accounts of sellers with `npm run sellers`',
 }
 
 /**
- * The settings that `variables` hold; one that is empty counts as unset.
- * @throws EnvironmentError that names every variable that is wrong, and quotes no secret
+ * Reads the settings from `variables`; an empty variable counts as unset.
+ * @throws EnvironmentError that names every invalid variable without quoting secrets
  */
 export function readBillingEnvironment(variables: Variables): Environment {
   const both = variables.FACILITATOR_PRIVATE_KEYS && variables.FACILITATOR_PRIVATE_KEYS_FILE

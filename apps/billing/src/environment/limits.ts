@@ -1,7 +1,7 @@
 import { decodeNumbers, usualNumbers } from '@upfront/service'
 import { MOST_BATCH_ITEMS } from './chain-settings.js'
 
-/** The fields of `LIMITS`: what each is by default, and at least and at most. README.md says what each bounds. */
+/** Default, minimum and maximum of each field of `LIMITS`. README.md describes them. */
 const FIELDS = {
   receiptWaitMs: [30_000, 0, 300_000],
   nodeTimeoutMs: [5_000, 100, 120_000],
@@ -19,8 +19,8 @@ export type Limits = { readonly [Field in keyof typeof FIELDS]: number }
 export const DEFAULT_LIMITS: Limits = usualNumbers(FIELDS)
 
 /**
- * `LIMITS`: a JSON object of the fields that are not to be as usual, such as `{"feeBumpMs": 60000}`.
- * @throws Error with a line for each field that is wrong
+ * Decodes `LIMITS`: a JSON object with the fields to change, such as `{"feeBumpMs": 60000}`.
+ * @throws Error with one line per invalid field
  */
 export function decodeLimits(text: string): Limits {
   return decodeNumbers('LIMITS', FIELDS, text)

@@ -2,7 +2,7 @@ import type { Address, Hex } from '@upfront/protocol'
 import { readTextFile } from '@upfront/service'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 
-/** A key that pays for and sends settlements. */
+/** A key that sends settlements and pays for their gas. */
 export interface SignerKey {
   /** Lower case. */
   address: Address
@@ -10,8 +10,8 @@ export interface SignerKey {
 }
 
 /**
- * Private keys, separated by commas or white space.
- * @throws Error that names a key by its position, never by its value
+ * Decodes private keys separated by commas or white space.
+ * @throws Error that identifies a key by position, never by value
  */
 export function decodeSignerKeys(text: string): SignerKey[] {
   const words = text.split(/[\s,]+/).filter((word) => word !== '')
@@ -28,7 +28,7 @@ export function decodeSignerKeys(text: string): SignerKey[] {
   return keys
 }
 
-/** As {@link decodeSignerKeys}, from a file. */
+/** Like {@link decodeSignerKeys}, from a file. */
 export function readSignerKeyFile(path: string): SignerKey[] {
   return decodeSignerKeys(readTextFile(path))
 }

@@ -12,8 +12,8 @@ import { SignerFunds } from '../settle/signers/signer-funds.js'
 const HEAD_STALE_MILLISECONDS = 30_000
 
 /**
- * Whether something can be sold: the ledger can be written, and of one chain at least the node answers and a signer
- * can pay for settlements. Each chain is told by itself: `status` is `degraded` while one of several is not `ok`.
+ * Ready if the ledger is writable and at least one chain has a node that answers and a signer that can pay for settlements. Chains are
+ * reported separately; `status` is `degraded` while one of several is not `ok`.
  */
 @Injectable()
 export class BillingReadiness extends Readiness {
@@ -57,12 +57,12 @@ export class BillingReadiness extends Readiness {
     }
   }
 
-  /** `null`: not known now, or without bound. */
+  /** `null` if unknown or unlimited. */
   private settlementsLeft(chain: Chain, signer: Address): Promise<number | null> {
     return unlessLonger(PATIENCE_MILLISECONDS, this.funds.settlementsLeft(chain, signer), null).catch(() => null)
   }
 
-  /** Writes, and takes it back: a full disk or a standby still answers reads. */
+  /** Writes and rolls back: with a full disk, or on a standby, reads would still succeed. */
   private async storeStatus(): Promise<'ok' | 'unreachable'> {
     const row = { key: 'health', operation: 'health', inputHash: '', paymentId: null, createdAt: new Date() }
     let written = false

@@ -4,7 +4,7 @@ import { Catalogue } from '../discovery/catalogue.js'
 import { ResourcePage } from '../discovery/resource-page.js'
 import { strictly } from './strictly.js'
 
-/** x402's Bazaar: what sellers sell through this facilitator, for anybody to read. */
+/** x402's Bazaar: the resources sold through this facilitator. Public. */
 @Controller()
 export class DiscoveryController {
   constructor(private readonly catalogue: Catalogue) {}

@@ -5,13 +5,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NodeBusy, NodeFault, NodeRefusal } from '../chain/node-error.js'
 import { BillingError } from '../payments/billing-error.js'
 
-/** Postgres' classes for lost connections, shutdown, exhaustion, a broken disk and a server that only reads, and Node's for the same. */
+/** SQLSTATE classes (lost connection, shutdown, exhausted resources, disk error, read-only server) and Node's error codes. */
 const UNAVAILABLE_CODES = /^(08|25006|53|57P|58|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
 const RETRY_AFTER_SECONDS = 1
-/** What waits for a node that hangs ends within so long. */
+/** Work that waits for a hanging node ends within this time. */
 const BUSY_SECONDS = 20
 
-/** Turns every failure into the contract's error body. A library's own text stays in the log. */
+/** Converts every failure to the API's error body. Error texts of libraries go to the log only. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(@Inject(LOGGER) private readonly logger: Logger) {}
@@ -59,7 +59,7 @@ function describe(error: unknown): Failure {
   return { status: 500, code: 'internal', message: 'something went wrong here' }
 }
 
-/** Fastify's own refusals: a body that is no JSON, or too large. */
+/** Status of errors raised by Fastify itself: invalid JSON, or a body that is too large. */
 function clientErrorStatus(error: unknown): number | null {
   const status = (error as { statusCode?: unknown } | null)?.statusCode
   return typeof status === 'number' && status >= 400 ? status : null

@@ -10,18 +10,18 @@ import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
 import { CallingSeller, OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 
-/** What became of a payment's extensions, as base64 of JSON. Source: x402 `specs/extensions/bazaar.md`. */
+/** Header with the result of a payment's extensions, as base64 of JSON. Source: x402 `specs/extensions/bazaar.md`. */
 const EXTENSION_RESPONSES = 'EXTENSION-RESPONSES'
 
-/** How each scheme can be sold. `escrow` is neither's on EVM, and what `upto` costs is known after the handler. */
+/** `escrow` is not supported on EVM, and the price of `upto` is known only after the handler. */
 const WAYS = {
   upto: { assetTransferMethods: ['permit2'], paymentFlows: ['authorization'] },
   exact: { assetTransferMethods: ['eip3009', 'permit2'], paymentFlows: ['authorization', 'upfront'] },
 } as const
 
 /**
- * x402's facilitator endpoints. `/supported` answers everybody; the others whoever has the service token, or that of a seller's account.
- * Servers that take a URL alone have the token in its path: no log, span or error shows that, as they name routes.
+ * x402's facilitator endpoints. `/supported` is public; the others need the service token or the token of a seller's account. Servers that
+ * can only be given a URL put the token in its path; logs, spans and errors name routes, so it never appears there.
  */
 @Controller()
 export class FacilitatorController {
@@ -56,10 +56,10 @@ export class FacilitatorController {
   }
 
   /**
-   * `facilitatorAddress` is the same from every replica: an @x402/core seller's replicas refuse offers of each other that differ in
-   * it. `facilitatorAddresses` are all that an offer may name, for sellers that spread their offers. `gasSponsoring` says by token which
-   * extension its offers may name: clients sign for the first that they know, whether the token takes it or not. `blockSeconds` is how
-   * far apart the newest blocks are. `assetTransferMethods` and `paymentFlows` are the words that an offer's `extra` may have.
+   * `facilitatorAddress` is the same on every replica: replicas of an @x402/core seller refuse each other's offers if it differs.
+   * `facilitatorAddresses` lists all addresses that an offer may name, for sellers that spread their load. `gasSponsoring` says per token
+   * which extension its offers may name: clients sign for the first one that they know, even if the token does not support it.
+   * `blockSeconds` is the current block time. `assetTransferMethods` and `paymentFlows` are the values allowed in an offer's `extra`.
    */
   @Get(['supported', 's/:token/supported'])
   async supported(): Promise<SupportedResponse> {

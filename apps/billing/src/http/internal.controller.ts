@@ -27,7 +27,7 @@ import { Charges } from '../payments/charge.js'
 import { Settler } from '../settle/settler.js'
 import { ServiceTokenGuard } from './service-token.guard.js'
 
-/** The contract of `@upfront/protocol`'s `billing` folder. */
+/** The internal API, as defined in the `billing` folder of `@upfront/protocol`. */
 @Controller('internal')
 @UseGuards(ServiceTokenGuard)
 export class InternalController {

@@ -14,7 +14,7 @@ import { Settler } from '../settle/settler.js'
 import { CallingSeller, OpenToReadToken, OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 import { strictly } from './strictly.js'
 
-/** The ledger for the seller. Every path takes the filters of {@link PaymentFilter}. */
+/** The seller's view of the ledger. All paths take the filters of {@link PaymentFilter}. */
 @Controller()
 @UseGuards(ServiceTokenGuard)
 @OpenToReadToken()
@@ -71,12 +71,12 @@ export class SellerController {
   }
 }
 
-/** A seller sees its own payments, and no other. */
+/** Restricts the filter to the seller's own payments. */
 function ownBy<T extends PaymentFilter>(filter: T, seller: SellerAccount | null): T {
   return seller === null ? filter : Object.assign(filter, { seller: seller.id })
 }
 
-/** What is about everybody's payments. */
+/** For data about the payments of all sellers. */
 function refuseSeller(seller: SellerAccount | null): void {
   if (seller !== null) throw new BillingError('forbidden', 'this token is of a seller’s account')
 }

@@ -9,22 +9,21 @@ import type { SellerAccount } from '../ledger/schema.js'
 import { BillingError } from '../payments/billing-error.js'
 import { findSeller } from '../sellers/seller-accounts.js'
 
-/** Marks what `BILLING_READ_TOKEN` opens too. */
+/** Marks endpoints that `BILLING_READ_TOKEN` may use. */
 export const OpenToReadToken = Reflector.createDecorator<void, true>({ transform: () => true })
-/** Marks what the token of a seller's account opens too, for what is the seller's own. */
+/** Marks endpoints that a seller's token may use, limited to the seller's own data. */
 export const OpenToSellers = Reflector.createDecorator<void, true>({ transform: () => true })
 
 const sellers = new WeakMap<FastifyRequest, SellerAccount>()
 
-/** Handler parameter: the account of the seller that calls; `null` where the service token, or the read token, was shown. */
+/** Handler parameter: the account of the calling seller; `null` for the service token and the read token. */
 export const CallingSeller = createParamDecorator((_data: unknown, context): SellerAccount | null => {
   return sellers.get(context.switchToHttp().getRequest<FastifyRequest>()) ?? null
 })
 
 /**
- * Lets in who carries `Authorization: Bearer <BILLING_TOKEN>`; with `BILLING_READ_TOKEN` who only reads what is marked with
- * {@link OpenToReadToken}; and with a seller's token, there or as the `token` of the path, what is marked with {@link OpenToSellers}, so many
- * times a minute.
+ * Admits `Authorization: Bearer <BILLING_TOKEN>` everywhere, `BILLING_READ_TOKEN` on endpoints marked {@link OpenToReadToken}, and a
+ * seller's token (in the header or as `token` in the path) on endpoints marked {@link OpenToSellers}, up to the account's calls per minute.
  */
 @Injectable()
 export class ServiceTokenGuard implements CanActivate {
@@ -47,7 +46,7 @@ export class ServiceTokenGuard implements CanActivate {
     const request = http.getRequest<FastifyRequest>()
     const token = tokenOf(request)
     const given = digest(token)
-    // Digests have one length: the comparison takes the same time for every guess.
+    // Digests have equal length, so the comparison takes constant time.
     if (timingSafeEqual(given, this.service)) return true
     if (this.read !== undefined && timingSafeEqual(given, this.read)) {
       if (this.isMarked(OpenToReadToken, context)) return true

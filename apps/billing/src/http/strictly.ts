@@ -1,7 +1,7 @@
 import { ValidationPipe } from '@nestjs/common'
 import { BillingError } from '../payments/billing-error.js'
 
-/** For queries: refuses what is not known, and names what is wrong. */
+/** Validates queries: rejects unknown parameters and names the invalid one. */
 export const strictly = new ValidationPipe({
   transform: true,
   whitelist: true,

@@ -6,8 +6,8 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 const FUNCTIONS = join(MIGRATIONS, 'functions')
 
 /**
- * Gives a database the functions and the tables of the ledger. The functions come first, as triggers name them, and are those of the files
- * whatever was there: one whose parameters or columns change needs a new name, for processes of the version before still run.
+ * Creates or updates the ledger's functions and tables. Functions come first because triggers refer to them, and they always replace
+ * existing ones. A function whose parameters or columns change needs a new name: processes of the previous version may still be running.
  *
  * @param execute runs statements in one session
  * @param migrate applies the migrations of a folder

@@ -4,27 +4,27 @@ import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from './ledger.js'
 import { type PaymentRow, paymentEvents, payments } from './schema.js'
 
-/** What an event says beyond states and reason: amounts and numbers as strings, never a signature. */
+/** Data of an event besides states and reason. Amounts and numbers are strings; never contains a signature. */
 export type EventData = Record<string, string | number | null>
 
 export interface PaymentChange {
-  /** What happened: `charged`, `mined`, `reorged`, … */
+  /** The event: `charged`, `mined`, `reorged`, … */
   kind: string
-  /** Absent: the state stays. */
+  /** New state. Default: unchanged. */
   to?: PaymentState
-  /** Absent: the payment's reason stays. */
+  /** New reason. Default: unchanged. */
   reason?: string | null
   set?: PgUpdateSetSource<typeof payments>
   data?: EventData
-  /** A further condition on the row. */
+  /** Additional condition on the row. */
   where?: SQL | undefined
-  /** Written if, and only if, the payment changes: statements that select from `changed`, the payment's new row. */
+  /** Statements run only if the payment changes. They select from `changed`, the payment's new row. */
   along?: readonly SQL[]
 }
 
 /**
- * Changes a payment and appends the event that says so, in one statement. `payment` is the row as last read: where it has
- * moved on meanwhile nothing is written and `null` is answered.
+ * Changes a payment and appends the matching event in one statement. `payment` is the row as last read. Returns `null`, and writes nothing,
+ * if another process changed the payment first.
  */
 export async function changePayment(
   db: Database | Transaction,
@@ -71,7 +71,7 @@ export async function changePayment(
   return updated ?? null
 }
 
-/** The row as the contract shows it: without its signature. */
+/** The row as the API shows it, without its signature. */
 export function toPayment(row: PaymentRow): Payment {
   return {
     id: row.id,

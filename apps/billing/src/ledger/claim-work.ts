@@ -5,14 +5,14 @@ import type { Database } from './ledger.js'
 import { isOfRefusedContract } from './refused-payers.js'
 import { type PaymentRow, payments } from './schema.js'
 
-/** What one process may take up of one chain. */
+/** A process that claims work on one chain. */
 export interface Claimant {
   network: Network
-  /** Whose keys it has. */
+  /** The signers whose keys it has. */
   signers: readonly Address[]
-  /** Payments that it works on, which it does not take twice. */
+  /** Ids of payments that it is already working on; these are not claimed again. */
   working: readonly string[]
-  /** Until another process, or this one, takes a payment up again. */
+  /** How long a claimed payment is hidden from further claims. */
   nextLookMilliseconds: number
 }
 
@@ -22,7 +22,7 @@ export interface SignerCapacity {
   count: number
 }
 
-/** What one signer has to do; `count` is how many of its submitted payments are not mined yet. */
+/** Pending work of one signer; `count` is the number of submitted payments that are not mined yet. */
 export interface Work extends SignerCapacity {
   /** Whether {@link claimCharges} would find any. */
   hasCharges: boolean
@@ -30,7 +30,7 @@ export interface Work extends SignerCapacity {
   hasSubmitted: boolean
 }
 
-/** Everything that a claimant decides by, in one statement: most of the time there is nothing to claim. */
+/** Reads the pending work of all signers in one statement: usually there is nothing to claim. */
 export function readWork(db: Database, claimant: Claimant, confirmedBlock: bigint): Promise<Work[]> {
   return db
     .select({
@@ -45,8 +45,8 @@ export function readWork(db: Database, claimant: Claimant, confirmedBlock: bigin
 }
 
 /**
- * Claims charges that are to be submitted: of each capacity no more than it has, what expires first in front. No other process gets
- * them until their next look. Nothing more is signed for contracts that burn gas.
+ * Claims charges to submit, earliest deadline first, up to each signer's capacity. No other process gets them until their next look. Skips
+ * payers whose contracts burn gas.
  */
 export function claimCharges(
   db: Database,
@@ -63,14 +63,14 @@ export function claimCharges(
   )
 }
 
-/** A charge of `capacity` that is due. */
+/** Selects due charges of the signer in `capacity`. */
 function isToSubmit(claimant: Claimant): SQL {
   return sql`network = ${claimant.network} and state = 'charging' and facilitator = capacity.signer
     and next_look <= now() and ${isFree(claimant)}
     and not ${isOfRefusedContract}`
 }
 
-/** Gives charges back that were claimed and not submitted. */
+/** Returns charges that were claimed but not submitted. */
 export async function releaseCharges(db: Database, charges: readonly PaymentRow[]): Promise<void> {
   if (charges.length === 0) return
   const ids = charges.map(({ id }) => id)
@@ -80,7 +80,7 @@ export async function releaseCharges(db: Database, charges: readonly PaymentRow[
     .where(and(inArray(payments.id, ids), isInState('charging')))
 }
 
-/** Claims up to `most` submitted payments that nobody has looked at for a while, among them mined ones up to `confirmedBlock`. */
+/** Claims up to `most` submitted payments that are due for a look, including mined ones up to `confirmedBlock`. */
 export function claimSubmitted(
   db: Database,
   claimant: Claimant,
@@ -100,7 +100,7 @@ function isToLookAt(claimant: Claimant, confirmedBlock: bigint): SQL {
     and (block_number is null or block_number <= ${confirmedBlock.toString()}::bigint)`
 }
 
-/** The next look of what is claimed is set in the statement that locks it: a process that dies loses nothing but time. */
+/** Locks rows and sets their next look in one statement: if the process dies, another takes them up later. */
 function claim(db: Database, { nextLookMilliseconds }: Claimant, ids: SQL): Promise<PaymentRow[]> {
   const nextLook = sql`now() + ${nextLookMilliseconds} * interval '1 millisecond'`
   return db.update(payments).set({ nextLook }).where(sql`${payments.id} = any(array(${ids}))`).returning()
@@ -110,7 +110,7 @@ function isFree({ working }: Claimant): SQL {
   return sql`id <> all(string_to_array(${working.join(',')}::text, ','))`
 }
 
-/** All submitted payments, whichever process has submitted them. */
+/** All submitted payments of these signers, whichever process submitted them. */
 export function readSubmitted(db: Database, { network, signers }: Claimant): Promise<PaymentRow[]> {
   return db
     .select()

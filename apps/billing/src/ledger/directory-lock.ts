@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The lock of a process that was just killed is gone within milliseconds. */
+/** The lock of a killed process disappears within milliseconds. */
 const TRIES = 10
 const PAUSE_MILLISECONDS = 100
 
 /**
- * Takes a directory for this process, as PGlite's files bear one process only; answers what gives it back. The kernel holds the
- * lock, through flock(1): in every container that shares the directory, and no longer than this process lives. Where there is
- * no flock(1), the lock is this process's id in the file, which other containers don't understand.
- * @throws Error where another process has it
+ * Locks a directory for this process, because PGlite's files support a single process. Returns a function that releases the lock. Uses
+ * flock(1): the kernel releases it when the process ends, and it works across containers that share the directory. Without flock(1) the
+ * lock is a file with the process id, which other containers can't interpret.
+ * @throws Error if another process holds the lock
  */
 export async function lockDirectory(lockFile: string): Promise<() => void> {
   for (let tries = 1; tries <= TRIES; tries++) {
@@ -23,9 +23,9 @@ export async function lockDirectory(lockFile: string): Promise<() => void> {
   throw inUse('another process')
 }
 
-/** A process that holds the lock until its input ends, as it does when this process ends in any way. */
+/** Starts a process that holds the lock until its input closes, which happens however this process ends. */
 async function startHolder(lockFile: string): Promise<ChildProcess | 'taken' | 'not installed'> {
-  // Detached: Ctrl-C in a terminal is for billing, which still writes as it ends.
+  // Detached from the terminal: Ctrl-C must reach billing only, which still writes while it shuts down.
   const holder = spawn('flock', ['-x', '-n', lockFile, 'cat'], { stdio: ['pipe', 'pipe', 'ignore'], detached: true })
   holder.stdin.on('error', () => undefined)
   holder.stdin.write('locked\n')
@@ -44,7 +44,7 @@ function lockByProcessId(lockFile: string): () => void {
   const owner = readOwner(lockFile)
   if (owner !== null && owner !== process.pid && isAlive(owner)) throw inUse(`process ${owner}`)
   rmSync(lockFile, { force: true })
-  // `wx`: of two that took over a stale lock at once, one fails.
+  // `wx`: if two processes replace a stale lock at once, one of them fails.
   writeFileSync(lockFile, String(process.pid), { flag: 'wx' })
   return () => rmSync(lockFile, { force: true })
 }

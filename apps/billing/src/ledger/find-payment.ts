@@ -3,7 +3,7 @@ import { and, eq } from 'drizzle-orm'
 import type { Database, Transaction } from './ledger.js'
 import { type PaymentRow, payments } from './schema.js'
 
-/** The payment that an authorization became; `null`: it is not known. */
+/** Finds the payment made with an authorization; `null` if there is none. */
 export async function findPayment(
   db: Database | Transaction,
   network: Network,
@@ -17,7 +17,7 @@ export async function findPayment(
   return row ?? null
 }
 
-/** The form of the ids that billing gives out. No other text is looked up: it may not even be storable. */
+/** Format of billing's payment ids. Other texts are not looked up: Postgres may reject them as invalid text. */
 export const PAYMENT_ID = /^pay_[0-9a-f-]{36}$/
 
 export async function findPaymentById(db: Database | Transaction, id: string): Promise<PaymentRow | null> {

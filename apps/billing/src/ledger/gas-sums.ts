@@ -6,7 +6,7 @@ import { gas, payments } from './schema.js'
 export const HOUR_MILLISECONDS = 3_600_000
 export const DAY_MILLISECONDS = 24 * HOUR_MILLISECONDS
 
-/** Wei that mined transactions have cost for so long: all of a network, or those of a signer, or those that settle a seller's payments. */
+/** Wei spent on mined transactions within a period: of a network, of one signer, or for one seller's payments. */
 export async function sumSpentGas(
   db: Database | Transaction,
   { network, signer, seller }: { network: Network; signer?: Address; seller?: string },
@@ -27,13 +27,13 @@ export async function sumSpentGas(
   return BigInt(spent?.fee ?? 0)
 }
 
-/** Wei: of one gas, and what an OP-stack chain asks for publishing a settlement. */
+/** Wei: per gas, and the L1 fee of a settlement on an OP-stack chain. */
 export interface GasPrice {
   maxFeePerGas: bigint
   l1Fee: bigint
 }
 
-/** Wei that the settlements of the payments that `where` says may cost at this price. */
+/** Upper bound in wei for settling the payments selected by `where` at this price. */
 export async function sumPromisedGas(
   db: Database | Transaction,
   where: SQL | undefined,

@@ -18,7 +18,7 @@ import * as schema from './schema.js'
 export type Database = PgDatabase<PgQueryResultHKT, typeof schema>
 export type Transaction = PgTransaction<PgQueryResultHKT, typeof schema, ExtractTablesWithRelations<typeof schema>>
 
-/** The ledger's store: Postgres or PGlite, with the same tables. Closed last as the application ends. */
+/** The ledger's database: Postgres or PGlite, with the same tables. Closed last at shutdown. */
 export class Ledger implements OnApplicationShutdown {
   readonly #close: () => Promise<void>
 
@@ -36,18 +36,18 @@ export class Ledger implements OnApplicationShutdown {
   }
 }
 
-/** Any constant will do, as long as every billing process uses the same. */
+/** Any constant works if all billing processes use the same one. */
 const MIGRATION_LOCK = 4_020_402
 
 /**
- * The ledger's statements hold under this level, by row locks, unique keys and conditions on what they change. A stricter default
- * of the database or the role would make them fail with serialization errors that nothing repeats.
+ * The ledger's statements are correct at this level, through row locks, unique keys and conditions on the changed row. A stricter default
+ * of the database or role would make them fail with serialization errors, which are not retried.
  */
 const READ_COMMITTED = 'set session characteristics as transaction isolation level read committed'
-/** Planning takes longer than most statements run: a plan is made once for each connection, whatever the parameters are. */
+/** Planning takes longer than most statements, so each is planned once per connection, for any parameters. */
 const PLAN_ONCE = 'set plan_cache_mode = force_generic_plan'
 
-/** Opens the store and brings its tables up to date; processes that start together do so one after another. */
+/** Opens the database and updates its tables. Processes that start concurrently do so one after another. */
 export function openLedger(
   { DATABASE_URL, BILLING_DATA_DIR }: { DATABASE_URL?: string; BILLING_DATA_DIR: string },
   logger: Logger,
@@ -62,9 +62,9 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
     connectionTimeoutMillis: 10_000,
     application_name: 'billing',
   })
-  // A statement that follows in the same connection waits for it.
+  // Queued before any other statement of the connection.
   pool.on('connect', (client) => {
-    // One that is lost between two statements of a transaction fails the next; unheard, its event would end the process.
+    // A connection lost between two statements fails the next one. Without a listener, its `error` event would end the process.
     client.on('error', () => undefined)
     client.query(`${READ_COMMITTED}; ${PLAN_ONCE}`).catch(() => undefined)
   })

@@ -4,40 +4,37 @@ import type { Network, PaymentState } from '@upfront/protocol'
 import { errorText, type Logger } from '@upfront/service'
 import { Client } from 'pg'
 
-/** The channel that the trigger `payments_notify` writes to. */
+/** Channel of the trigger `payments_notify`. */
 export const CHANNEL = 'payments'
 const RECONNECT_MILLISECONDS = 1_000
 
-/** How far a payment came, whichever process brought it there. */
+/** A payment's progress, made by any process. */
 export interface PaymentProgress {
   network: Network
   id: string
   state: PaymentState
-  /** A seller need not wait for more: it is mined, or looks as if it could not be settled. */
+  /** The seller need not wait longer: the payment is mined, or doubtful. */
   isKnown: boolean
 }
 
-/**
- * Emits `progress`. What happens while the connection to Postgres is lost is not heard, so listeners look from time to time
- * as well.
- */
+/** Emits `progress`. Notifications are lost while the connection to Postgres is down, so listeners must also poll. */
 export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }> {
   #client: Client | null = null
   #closed = false
 
-  /** @param payload what `payments_notify` wrote */
+  /** @param payload written by `payments_notify` */
   hear(payload = ''): void {
     const [network, id, state, known] = payload.split(' ')
     const progress = { network, id, state, isKnown: known !== undefined }
     this.emit('progress', progress as PaymentProgress)
   }
 
-  /** Listens on a connection of its own, and on a new one where that is lost. Throws where the first can't be made. */
+  /** Listens on a dedicated connection, and reconnects if it is lost. Throws if the first connection fails. */
   async listen(url: string, logger: Logger): Promise<void> {
     let client = await this.#connect(url)
     const follow = async () => {
       while (!this.#closed) {
-        // Not `once` of node:events: that rejects on `error`.
+        // `once` of node:events would reject on `error`.
         await new Promise<void>((resolve) => client.once('end', () => resolve()))
         while (!this.#closed) {
           await sleep(RECONNECT_MILLISECONDS, undefined, { ref: false })
@@ -61,7 +58,7 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
 
   async #connect(url: string): Promise<Client> {
     const client = new Client({ connectionString: url, application_name: 'billing listener', keepAlive: true })
-    // Its `end` follows.
+    // `end` follows every `error`.
     client.on('error', () => undefined)
     client.on('notification', ({ payload }) => this.hear(payload))
     await client.connect()

@@ -1,12 +1,12 @@
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
 
-/** Of texts that vary, such as with the length of a list, not every one is kept. */
+/** Bounds the prepared statements per connection: some texts vary, for example with the length of a list. */
 const MOST_STATEMENTS = 500
 const names = new Map<string, string>()
 
 type Query = (statement: unknown, values?: unknown, ...rest: unknown[]) => unknown
 
-/** Has the server parse and plan each statement once for each connection: planning takes longer than most of ours run. */
+/** Makes the server parse and plan each statement once per connection: planning takes longer than most of our statements. */
 function prepareStatements(client: PoolClient): void {
   const query = client.query.bind(client) as Query
   const named: Query = (statement, values, ...rest) => query(withName(statement, values), values, ...rest)
@@ -30,8 +30,8 @@ function nameOf(text: string): string | undefined {
 }
 
 /**
- * A pool that gets a lost connection back whoever holds it: drizzle never releases one whose `begin` failed, and so a restart of
- * Postgres would use the pool up.
+ * A pool that recovers lost connections. drizzle never releases a client whose `begin` failed, so a restart of Postgres would exhaust a
+ * plain pool.
  */
 export class PostgresPool extends Pool {
   constructor(config: PoolConfig) {

@@ -3,10 +3,10 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
 import { gas, type PaymentRow, payments, settlementItems, transfers } from './schema.js'
 
-/** What the ledger keeps of a receipt. Wei. */
+/** The receipt fields that the ledger stores. Fees in wei. */
 export interface RecordedReceipt {
   hash: Hash
-  /** Of a batch, whose share it is; else 0. */
+  /** Index of the batch item; 0 if the transaction is no batch. */
   item: number
   succeeded: boolean
   blockNumber: bigint
@@ -15,7 +15,7 @@ export interface RecordedReceipt {
   fee: bigint
 }
 
-/** For `along`: records the transfer that settled, or tried to settle, the changed payment; once for each log of a block. */
+/** For `along`: records the transfer of the changed payment (also one of a wrong amount), once per log and block. */
 export function recordTransfer(receipt: RecordedReceipt, transfer: { logIndex: number; amount: bigint }): SQL {
   const { hash, blockNumber, blockHash } = receipt
   const same = sql`${transfers.network} = changed.network and ${transfers.transaction} = ${hash}
@@ -28,14 +28,14 @@ export function recordTransfer(receipt: RecordedReceipt, transfer: { logIndex: n
     where recorded % 2 = 0`
 }
 
-/** Where a payment may be settled by this log of a block: it is not the transfer of another one. */
+/** Condition: no other payment is recorded as settled by this log of a block. */
 export function isUnclaimed({ hash, blockHash }: RecordedReceipt, { logIndex }: { logIndex: number }): SQL {
   return sql`not exists (select from ${transfers} as other where other.network = ${payments.network} and other.transaction = ${hash}
     and other.log_index = ${logIndex}::int and other.block_hash = ${blockHash} and other.payment_id <> ${payments.id}
     group by other.payment_id having sum(other.amount) > 0)`
 }
 
-/** Whether the payment may not be settled by this log. */
+/** Whether another payment is recorded as settled by this log. */
 export async function isClaimed(
   db: Database,
   { id }: Pick<PaymentRow, 'id'>,
@@ -46,12 +46,12 @@ export async function isClaimed(
   return (await db.select({ id: payments.id }).from(payments).where(free)).length === 0
 }
 
-/** For `along`: records what a transaction of the changed payment cost, whether it succeeded or not. */
+/** For `along`: records the cost of the changed payment's transaction, whether it succeeded or not. */
 export function recordPaymentGas(receipt: RecordedReceipt): SQL {
   return insertGas(receipt, sql`changed`, sql`network`, sql`facilitator`, sql`id`, sql`updated_at`)
 }
 
-/** Records what a transaction cost that settles nothing, or nothing any more. */
+/** Records the cost of a transaction that settles no open payment. */
 export function recordGas(
   receipt: RecordedReceipt,
   of: { network: Network; signer: Address; paymentId: string | null },
@@ -79,8 +79,8 @@ function insertGas(receipt: RecordedReceipt, from: SQL, network: SQL, signer: SQ
 }
 
 /**
- * For `along`: takes back what was recorded of the changed payment in a block that the chain has dropped, and what its transactions cost there;
- * those of a batch all at once, as a payment of it that failed is not looked at any more.
+ * For `along`: reverses the changed payment's records in a block that the chain dropped. The costs of a batch are reversed for all its
+ * items at once, because nothing else looks at its failed payments.
  */
 export function reverseBlock(blockHash: Hash): SQL[] {
   return [

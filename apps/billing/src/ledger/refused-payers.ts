@@ -3,25 +3,25 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
 import { refusedPayers } from './schema.js'
 
-/** What is known of an authorization and its payer before the chain is asked. */
+/** Facts about an authorization and its payer that need no chain access. */
 export interface PayerStanding {
-  /** The authorization became a payment. */
+  /** The authorization was already used for a payment. */
   isUsed: boolean
   /**
-   * Nothing may be authorized for this payer: a payment of it could not be collected not long ago, or one that is open looks as if it could
-   * not be. An operator who knows better deletes the row of `refused_payers`.
+   * No authorization of this payer is accepted: a recent payment could not be collected, or an open one is doubtful. An operator can lift
+   * this by deleting the row of `refused_payers`.
    */
   isRefused: boolean
 }
 
-/** In the order of the authorizations, all in one statement. */
+/** Reads all in one statement. Results are in the order of `authorizations`. */
 export async function readStandings(
   db: Database,
   authorizations: readonly { network: Network; payer: Address; nonce: bigint }[],
 ): Promise<PayerStanding[]> {
   const asked = authorizations.map(({ network, payer, nonce }) => ({ network, payer, nonce: nonce.toString() }))
   const of = sql`network = asked.network and payer = asked.payer`
-  // That one is late is no more the payer's doing than where it ends so.
+  // A late payment is not held against the payer, neither while open nor after it failed.
   const isRefused = sql<boolean>`exists (select from refused_payers where ${of} and coalesce(refused_until > now(), true))
     or exists (select from payments where ${of} and state in ('charging', 'submitted') and doubt <> ${RefusalReason.deadlineExpired})`
   const isUsed = sql<boolean>`exists (select from payments where ${of} and nonce = asked.nonce)`
@@ -34,13 +34,13 @@ export async function readStandings(
     .orderBy(sql`place`)
 }
 
-/** That a payer's contract burns gas: nothing more is signed for it. Of a query on `payments`. */
+/** Condition on `payments`: the payer's contract burns gas, so nothing more is signed for it. */
 export const isOfRefusedContract: SQL = sql`exists (select from refused_payers as refused
   where refused.network = payments.network and refused.payer = payments.payer and refused.refused_until is null)`
 
 /**
- * For `along`: refuses the payer of the changed payment, which could not be collected: an hour the first time, twice as long each
- * further time. `gasUsed`: what its transactions used. `forGood`: its contract burns gas.
+ * For `along`: refuses the payer of the changed payment, which could not be collected, for an hour. The period doubles with each further
+ * time. `gasUsed`: gas of the payment's transactions. `forGood`: the payer's contract burns gas.
  */
 export function refusePayer(gasUsed: bigint, forGood: boolean): SQL {
   const until = forGood ? sql`null::timestamptz` : sql`now() + interval '1 hour'`
@@ -52,7 +52,7 @@ export function refusePayer(gasUsed: bigint, forGood: boolean): SQL {
       gas_used = ${refusedPayers}.gas_used + excluded.gas_used, refused_at = now(), refused_until = ${again}`
 }
 
-/** For `along`: the changed payment was collected after all. */
+/** For `along`: lifts the refusal of the payer, as the changed payment was collected after all. */
 export function pardonPayer(): SQL {
   return sql`delete from ${refusedPayers} using changed where ${refusedPayers}.network = changed.network
     and ${refusedPayers}.payer = changed.payer and ${refusedPayers}.refused_until is not null`

@@ -4,43 +4,43 @@ import type { Database, Transaction } from './ledger.js'
 import { rowJson } from './row-json.js'
 import { idempotencyKeys, type NewPaymentRow, payments } from './schema.js'
 
-/** What bounds the gas that is paid for a payer. */
+/** Limits the gas paid for a payer. */
 export interface Sponsoring {
-  /** Wei in 24 hours, beside what the payer's settled charges are worth. */
+  /** Wei in 24 hours, in addition to the value of the payer's settled charges. */
   most: bigint
-  /** What one of the token is worth in wei. */
+  /** Value of one token in wei. */
   weiPerToken: bigint
   decimals: number
 }
 
 export interface Reservation {
   /**
-   * `used`: the authorization was before. `uncovered`: balance or allowance does not cover it. `overspent`: its permit, or the payer's
-   * code, takes more gas than is sponsored and paid for. Then nothing was stored.
+   * `used`: the authorization was used before. `uncovered`: balance or allowance is too low. `overspent`: the permit or the payer's code
+   * needs more gas than is sponsored and paid for. Only `reserved` stores anything.
    */
   outcome: 'reserved' | 'used' | 'uncovered' | 'overspent'
-  /** What the payer's other payments had reserved, in the token's smallest unit. */
+  /** Sum of the payer's other reservations, in the token's smallest unit. */
   reserved: bigint
-  /** The new row's; `null` where nothing was stored. */
+  /** Sequence of the new row; `null` if nothing was stored. */
   sequence: bigint | null
 }
 
-/** What is to be reserved. */
+/** A reservation to make. */
 export interface Wanted {
   payment: NewPaymentRow
-  /** `null`: nothing is stored; `reserved` says that it could be. */
+  /** `null` for a dry run: nothing is stored, and `reserved` means that it would be. */
   event: EventData | null
-  /** The idempotency key that it was asked for under. */
+  /** The idempotency key of the call. */
   key: typeof idempotencyKeys.$inferInsert | null
-  /** The payer's, smallest unit, as of `payment.authorizedBlock`. */
+  /** The payer's balance and allowance as of `payment.authorizedBlock`, smallest unit. */
   holdings: { balance: bigint; allowance: bigint }
   sponsoring: Sponsoring
 }
 
 /**
- * Stores new payments with their first events, one after another, each where the payer's holdings cover it beside all other reservations;
- * and their keys. A payment with a permit stands alone, and costs at most what is left of the budget for it. Fails as {@link isKeyTaken} tells
- * where another call has taken the key: then nothing was stored.
+ * Stores new payments, their first events and their keys, one after another. Each is stored only if the payer's holdings cover it in
+ * addition to all open reservations. A payment with a permit must be the payer's only open one in that token, and its gas must fit the
+ * remaining budget. Throws (see {@link isKeyTaken}) and stores nothing if another call has taken the key.
  */
 export async function reservePayments(db: Database | Transaction, wanted: readonly Wanted[]): Promise<Reservation[]> {
   const calls = wanted.map(({ payment, event, key, holdings, sponsoring }) => ({
@@ -71,7 +71,7 @@ export async function reservePayments(db: Database | Transaction, wanted: readon
 
 const UNIQUE_VIOLATION = '23505'
 
-/** Whether another call has taken the idempotency key: nothing was written. */
+/** Whether the error means that another call has taken the idempotency key. Nothing was written then. */
 export function isKeyTaken(error: unknown): boolean {
   const cause =
     error instanceof Error ? (error.cause as { code?: unknown; constraint?: unknown } | undefined) : undefined

@@ -17,38 +17,38 @@ import {
 const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: 'bigint' })
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3 })
 
-/** Sellers who use billing as their x402 facilitator, each within bounds of its own. */
+/** Sellers that use billing as their x402 facilitator, each with its own limits. */
 export const sellerAccounts = pgTable('seller_accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  /** SHA-256 of its token, in hex: the token itself is shown once. */
+  /** Hex SHA-256 of the token. The token itself is shown only once. */
   tokenHash: text('token_hash').notNull().unique(),
-  /** Lower-case addresses that it may be paid at. */
+  /** Lower-case addresses that the account may be paid at. */
   recipients: jsonb('recipients').$type<Address[]>().notNull(),
-  /** Where what it sells is listed, such as `https://api.example.com`; none: it stays out of the list. */
+  /** Origins of its listed resources, such as `https://api.example.com`. Empty: nothing is listed. */
   origins: jsonb('origins').$type<string[]>().notNull().default([]),
-  /** The smallest charge that is settled, but for 0. Smallest unit of the token. */
+  /** Smallest charge that is settled, except 0. Smallest unit of the token. */
   minimum: uint256('minimum').notNull(),
-  /** Calls of `/verify` and `/settle`, on each process. */
+  /** Calls of `/verify` and `/settle` per minute and process. */
   perMinute: integer('per_minute').notNull(),
-  /** Wei that its settlements may cost in 24 hours on one network; `null`: no bound. */
+  /** Wei that its settlements may cost in 24 hours per network; `null`: unlimited. */
   dailyGas: uint256('daily_gas'),
   createdAt: time('created_at').notNull(),
-  /** From then on its token opens nothing. */
+  /** When the token stopped being valid. */
   retiredAt: time('retired_at'),
 })
 export type SellerAccount = typeof sellerAccounts.$inferSelect
 
-/** One row per authorization, for ever. Amounts: smallest unit of `asset`; fees: wei; times of the authorization: seconds. */
+/** One row per authorization, never deleted. Amounts: smallest unit of `asset`; fees: wei; times of the authorization: Unix seconds. */
 export const payments = pgTable(
   'payments',
   {
     sequence: bigint('sequence', { mode: 'bigint' }).generatedAlwaysAsIdentity().unique(),
     id: text('id').primaryKey(),
-    /** The account of the seller that asked for it, as an x402 facilitator's; `null`: the service token was shown. */
+    /** The seller account that requested it; `null` if the service token was used. */
     seller: text('seller').references(() => sellerAccounts.id),
     state: text('state').$type<PaymentState>().notNull(),
-    /** What was signed, and which contract takes it. */
+    /** What was signed, and for which contract. */
     kind: text('kind').$type<AuthorizationKind>().notNull(),
     network: text('network').$type<Network>().notNull(),
     asset: text('asset').$type<Address>().notNull(),
@@ -60,17 +60,17 @@ export const payments = pgTable(
     validAfter: uint256('valid_after').notNull(),
     deadline: uint256('deadline').notNull(),
     signature: text('signature').$type<Hex>().notNull(),
-    /** Of the payer's EIP-2612 permit of the maximum for Permit2; `null`: Permit2 is approved. */
+    /** Deadline of the payer's EIP-2612 permit of the maximum for Permit2; `null` if Permit2 is approved. */
     permitDeadline: uint256('permit_deadline'),
     permitSignature: text('permit_signature').$type<Hex>(),
-    /** What its permit, and the payer's own code, may cost beyond a settlement, in wei; `null`: nothing. */
+    /** Upper bound in wei for its permit and the payer's own code, beyond a plain settlement; `null`: none. */
     sponsoredGas: uint256('sponsored_gas'),
-    /** Gas that its settlement may use, its permit included: the signer's balance holds that much for it. */
+    /** Gas limit of its settlement, including its permit. The signer's balance must cover it. */
     settlementGas: bigint('settlement_gas', { mode: 'bigint' }).notNull(),
     charge: uint256('charge'),
     route: text('route'),
     reason: text('reason'),
-    /** The chain's head when it was authorized: a search for its transfer begins there. */
+    /** Head when it was authorized. Searches for its transfer start here. */
     authorizedBlock: bigint('authorized_block', { mode: 'bigint' }).notNull(),
     transaction: text('transaction').$type<Hash>(),
     blockNumber: bigint('block_number', { mode: 'bigint' }),
@@ -81,17 +81,17 @@ export const payments = pgTable(
     chargedAt: time('charged_at'),
     submittedAt: time('submitted_at'),
     finishedAt: time('finished_at'),
-    /** The block as of which it was found impossible to settle. */
+    /** The block by which it was found impossible to settle. */
     judgedBlock: bigint('judged_block', { mode: 'bigint' }),
-    /** When a reorganisation last took its settlement back. */
+    /** When a reorganisation last reverted its settlement. */
     takenBackAt: time('taken_back_at'),
-    /** The work queue: when any process looks at it next; `null`: nothing is to be done. To the microsecond, by the database's clock. */
+    /** The work queue: when a process next looks at it; `null`: never. Database clock, in microseconds. */
     nextLook: timestamp('next_look', { withTimezone: true }),
-    /** The head when its settlement first looked impossible; `null`: it does not. */
+    /** Head when its settlement first looked impossible; `null`: it does not. */
     doubtfulFrom: bigint('doubtful_from', { mode: 'bigint' }),
-    /** Why it looks impossible, as of the newest block: an x402 reason. `null`: nothing is known against it. */
+    /** Why it looks impossible at the newest block: an x402 reason. `null` if nothing speaks against it. */
     doubt: text('doubt'),
-    /** What `POST /settle` last answered of it: a payment that was reported as pending is granted once. `null`: nothing yet. */
+    /** Last answer of `POST /settle`: a payment reported as pending is granted once. `null`: none yet. */
     settleAnswer: text('settle_answer').$type<'pending' | 'granted'>(),
     updatedAt: time('updated_at').notNull(),
   },
@@ -121,7 +121,7 @@ export const payments = pgTable(
   ],
 )
 
-/** Append-only, by trigger. Written in the transaction that changes the payment. */
+/** Append-only (by trigger). Written in the transaction that changes the payment. */
 export const paymentEvents = pgTable(
   'payment_events',
   {
@@ -139,12 +139,10 @@ export const paymentEvents = pgTable(
   (table) => [index('payment_events_by_payment').on(table.paymentId, table.id)],
 )
 
-/**
- * - `open`: may still be mined. `mined`: has a receipt. `displaced`: its nonce went to another transaction.
- */
+/** - `open`: may still be mined. `mined`: has a receipt. `displaced`: another transaction used its nonce. */
 export type TransactionStatus = 'open' | 'mined' | 'displaced'
 
-/** Every transaction that was ever signed, stored before it is broadcast. What it settles is in {@link settlementItems}. */
+/** All transactions ever signed, stored before broadcast. {@link settlementItems} lists the payments that they settle. */
 export const signedTransactions = pgTable(
   'signed_transactions',
   {
@@ -165,8 +163,8 @@ export const signedTransactions = pgTable(
 )
 
 /**
- * Append-only: which payments a transaction settles. With one item it calls the upto proxy; with more it is a batch, and `item` is
- * the place in it. A transaction without items fills a nonce or delegates its signer's account.
+ * Append-only: the payments that a transaction settles. With one item it calls the payment's proxy or token; with several it is a batch,
+ * and `item` is the index in it. A transaction without items fills a nonce or delegates its signer's account.
  */
 export const settlementItems = pgTable(
   'settlement_items',
@@ -186,14 +184,14 @@ export const settlementItems = pgTable(
   ],
 )
 
-/** A signer's nonces on one network. Its row lock is the lease: who holds it gives out the next nonce and signs with it. */
+/** Nonces of a signer on one network. The row lock is the lease: its holder assigns the next nonce and signs with it. */
 export const signers = pgTable(
   'signers',
   {
     network: text('network').$type<Network>().notNull(),
     address: text('address').$type<Address>().notNull(),
     nextNonce: bigint('next_nonce', { mode: 'number' }).notNull(),
-    /** When a process that holds its key was last alive. */
+    /** Last heartbeat of a process that has its key. */
     seenAt: time('seen_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.network, table.address] })],
@@ -206,7 +204,7 @@ export const idempotencyKeys = pgTable(
     operation: text('operation').notNull(),
     /** SHA-256 of the operation's input. */
     inputHash: text('input_hash').notNull(),
-    /** No foreign key: the key is taken before the payment is written. */
+    /** Not a foreign key: the key is taken before the payment is written. */
     paymentId: text('payment_id'),
     refusal: jsonb('refusal').$type<{ reason: string; message: string; payer: Address | null }>(),
     createdAt: time('created_at').notNull(),
@@ -215,15 +213,15 @@ export const idempotencyKeys = pgTable(
 )
 
 /**
- * Append-only, fed from receipts: every transfer that settled something, or tried to. `entry` counts what was recorded of one
- * log in one block: odd entries record it; even ones, with the amount negated, take it back after a reorganisation.
+ * Append-only, from receipts: every transfer of a settlement, including failed attempts. `entry` numbers the records of one log in one
+ * block: odd entries record it; even ones, with the amount negated, reverse it after a reorganisation.
  */
 export const transfers = pgTable(
   'transfers',
   {
     network: text('network').$type<Network>().notNull(),
     transaction: text('transaction').$type<Hash>().notNull(),
-    /** -1: recorded before log indices were. */
+    /** -1: recorded before log indices were stored. */
     logIndex: integer('log_index').notNull(),
     blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
     blockHash: text('block_hash').$type<Hash>().notNull(),
@@ -244,7 +242,7 @@ export const transfers = pgTable(
   ],
 )
 
-/** Append-only, fed from receipts: what each mined transaction of a signer cost. `entry` as in {@link transfers}. Wei. */
+/** Append-only, from receipts: the cost of each mined transaction of a signer. `entry` as in {@link transfers}. Wei. */
 export const gas = pgTable(
   'gas',
   {
@@ -252,12 +250,12 @@ export const gas = pgTable(
     transaction: text('transaction').$type<Hash>().notNull(),
     blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
     blockHash: text('block_hash').$type<Hash>().notNull(),
-    /** Of a batch, whose share this is; else 0. */
+    /** Index of the batch item; 0 if the transaction is no batch. */
     item: integer('item').notNull().default(0),
     entry: integer('entry').notNull(),
     signer: text('signer').$type<Address>().notNull(),
     gasUsed: uint256('gas_used').notNull(),
-    /** With an OP-stack chain's L1 fee. */
+    /** Includes an OP-stack chain's L1 fee. */
     fee: uint256('fee').notNull(),
     succeeded: boolean('succeeded').notNull(),
     /** `null`: it settled nothing. */
@@ -271,7 +269,7 @@ export const gas = pgTable(
   ],
 )
 
-/** Append-only, written by triggers alone. Of each network and asset the amounts of all accounts sum to zero. */
+/** Append-only, written only by triggers. Per network and asset, the amounts of all accounts sum to zero. */
 export const postings = pgTable(
   'postings',
   {
@@ -281,14 +279,14 @@ export const postings = pgTable(
     network: text('network').$type<Network>().notNull(),
     /** A token, or `native`. */
     asset: text('asset').$type<Address | 'native'>().notNull(),
-    /** `promised`, `reserved`, `receivable`, `received`, `written off`; of `native`: `signer <address>`, `gas`. */
+    /** `promised`, `reserved`, `receivable`, `received`, `written off`; for `native`: `signer <address>`, `gas`. */
     account: text('account').notNull(),
     amount: uint256('amount').notNull(),
   },
   (table) => [index('postings_by_account').on(table.network, table.asset, table.account)],
 )
 
-/** Up to which block each chain is reconciled. */
+/** The last reconciled block of each chain. */
 export const reconciledBlocks = pgTable('reconciled_blocks', {
   network: text('network').$type<Network>().primaryKey(),
   blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
@@ -296,39 +294,39 @@ export const reconciledBlocks = pgTable('reconciled_blocks', {
 })
 
 /**
- * Payers who cost a seller work or a signer gas: nothing more is authorized for them until `refusedUntil`. A contract that made a
- * settlement revert on chain is refused for good, and nothing more is signed for it.
+ * Payers that cost a seller work or a signer gas. Nothing is authorized for them until `refusedUntil`. A contract that made a settlement
+ * revert on chain is refused permanently, and nothing more is signed for it.
  */
 export const refusedPayers = pgTable(
   'refused_payers',
   {
     network: text('network').$type<Network>().notNull(),
     payer: text('payer').$type<Address>().notNull(),
-    /** Payments that could not be collected, and the gas that their transactions used. */
+    /** Number of payments that could not be collected, and gas of their transactions. */
     payments: integer('payments').notNull(),
     gasUsed: uint256('gas_used').notNull(),
     refusedAt: time('refused_at').notNull(),
-    /** `null`: for good, until an operator deletes the row. */
+    /** `null`: permanently, until an operator deletes the row. */
     refusedUntil: time('refused_until'),
   },
   (table) => [primaryKey({ columns: [table.network, table.payer] })],
 )
 
-/** What sellers sell, as `GET /discovery/resources` lists it: written as payments for it are reserved. */
+/** The resources listed by `GET /discovery/resources`, written when payments for them are reserved. */
 export const discoveredResources = pgTable(
   'discovered_resources',
   {
-    /** Its URL without a query, or of a path with parameters its template. */
+    /** URL without query or, for a path with parameters, its template. */
     resource: text('resource').notNull(),
-    /** The HTTP method, or the name of the MCP tool. */
+    /** HTTP method, or name of the MCP tool. */
     operation: text('operation').notNull(),
-    /** `null`: it is sold over the internal contract. */
+    /** `null`: sold through the internal API. */
     seller: text('seller').references(() => sellerAccounts.id),
     type: text('type').$type<'http' | 'mcp'>().notNull(),
-    /** Description, media type, and what the service says of itself. */
+    /** Description, media type and the service's own metadata. */
     about: jsonb('about').$type<Record<string, unknown>>().notNull(),
     accepts: jsonb('accepts').$type<Record<string, unknown>[]>().notNull(),
-    /** x402's extension `bazaar`. */
+    /** x402's `bazaar` extension. */
     bazaar: jsonb('bazaar').$type<Record<string, unknown>>().notNull(),
     updatedAt: time('updated_at').notNull(),
   },
@@ -338,7 +336,7 @@ export const discoveredResources = pgTable(
   ],
 )
 
-/** Answers of sellers that wait for their payment, so that any process of the seller can give them. As its client wrote them. */
+/** Sellers' answers that wait for their payment, so that any process of the seller can deliver them. Stored as sent by the client. */
 export const withheldAnswers = pgTable(
   'withheld_answers',
   {

@@ -5,8 +5,8 @@ interface Waiting<Input, Output> {
 }
 
 /**
- * Calls of one key go one turn after another; those that come meanwhile share the next turn, and with it a database transaction. Where a
- * turn that was shared fails, each of its calls gets one of its own: nobody suffers from another's.
+ * Runs calls with the same key one turn at a time. Calls that arrive during a turn share the next one, and its database transaction. If a
+ * shared turn fails, each of its calls is run again alone, so no call fails because of another.
  */
 export class SharedTurns<Input, Output> {
   readonly #waiting = new Map<string, Waiting<Input, Output>[]>()
@@ -14,7 +14,7 @@ export class SharedTurns<Input, Output> {
   readonly #most: number
   readonly #run: (inputs: readonly Input[]) => Promise<readonly Output[]>
 
-  /** @param most calls in one turn, which `run` answers in their order */
+  /** @param most calls per turn; `run` returns results in their order */
   constructor(most: number, run: (inputs: readonly Input[]) => Promise<readonly Output[]>) {
     this.#most = most
     this.#run = run

@@ -2,14 +2,14 @@ import { asc, desc, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './ledger.js'
 import { type PaymentRow, type SignedTransactionRow, settlementItems, signedTransactions } from './schema.js'
 
-/** A signed transaction as one of the payments that it settles sees it. */
+/** A signed transaction as seen by one of the payments that it settles. */
 export interface OwnTransaction extends SignedTransactionRow {
-  /** The payment's place among the `items` that the transaction settles. More than one: it is a batch. */
+  /** Index of the payment among the transaction's `items`. More than one item: a batch. */
   item: number
   items: number
 }
 
-/** Every transaction that was signed to settle the payment, newest first. */
+/** All transactions signed to settle the payment, newest first. */
 export function readTransactions(
   db: Database | Transaction,
   payment: Pick<PaymentRow, 'id'>,
@@ -26,7 +26,7 @@ export function readTransactions(
     .orderBy(desc(signedTransactions.signedAt))
 }
 
-/** The payments that a transaction settles, by their place in it; none: it settles nothing. */
+/** Ids of the payments that a transaction settles, by index. Empty if it settles none. */
 export async function readPaymentIds(
   db: Database | Transaction,
   hash: SignedTransactionRow['hash'],
@@ -39,7 +39,7 @@ export async function readPaymentIds(
   return items.map(({ paymentId }) => paymentId)
 }
 
-/** Stores a transaction before it is broadcast, with the payments that it settles in their order in it. */
+/** Stores a transaction before broadcast, with the payments that it settles, in order. */
 export async function storeTransaction(
   tx: Transaction,
   transaction: SignedTransactionRow,

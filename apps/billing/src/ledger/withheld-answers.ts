@@ -5,7 +5,7 @@ import { withheldAnswers } from './schema.js'
 /** Each has at most 96 KiB. */
 const MOST_ANSWERS = 5_000
 
-/** Keeps a seller's answer beside the payment that it waits for; a later one stands in its place. `false`: there are too many of others. */
+/** Stores a seller's answer for a payment, replacing an earlier one. Returns `false` if too many others are stored. */
 export async function keepAnswer(db: Database, paymentId: string, answer: string, keptUntil: Date): Promise<boolean> {
   await db.delete(withheldAnswers).where(lt(withheldAnswers.keptUntil, new Date()))
   const isOther = ne(withheldAnswers.paymentId, paymentId)
@@ -18,7 +18,7 @@ export async function keepAnswer(db: Database, paymentId: string, answer: string
   return true
 }
 
-/** `null`: there is none, or its time is over. */
+/** Returns `null` if there is no answer or it has expired. */
 export async function findAnswer(db: Database, paymentId: string): Promise<string | null> {
   const isKept = and(eq(withheldAnswers.paymentId, paymentId), gt(withheldAnswers.keptUntil, new Date()))
   const [found] = await db.select({ answer: withheldAnswers.answer }).from(withheldAnswers).where(isKept)

@@ -54,24 +54,24 @@ import { SignerDirectory } from './signer-directory.js'
 
 type Verified = ReadAuthorization & { holdings: Holdings; settlementGas: SettlementGas }
 type Stored = { outcome: 'reserved'; payment: PaymentRow } | Refused
-/** `listing`: whether what the payment is for is listed; it never rejects. */
+/** `listing`: whether the payment's resource is listed. Never rejects. */
 type Reservation = (Exclude<Stored, Refused> & { listing: Promise<Listing | null> }) | Refused
 /** Changes a new payment in the transaction that reserves it. */
 export type Extend = (tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>
 
 interface ReservationTerms {
   id?: string
-  /** Its key is taken in the transaction that reserves. */
+  /** The call's idempotency key, taken in the reserving transaction. */
   call?: KeyedCall | null
   extend?: Extend | null
 }
 
-/** In one database transaction. */
+/** Per database transaction. */
 const MOST_RESERVATIONS = 20
-/** In one statement. */
+/** Per statement. */
 const MOST_STANDINGS = 100
 const NO_SIGNERS: ReadonlySet<Address> = new Set()
-/** What a payment is before anything was done with it. */
+/** Initial columns of a payment. */
 const NOTHING_YET = {
   state: 'authorized',
   charge: null,
@@ -93,7 +93,7 @@ const NOTHING_YET = {
 } as const
 
 const UNCOVERED: ReadonlySet<string> = new Set([RefusalReason.insufficientBalance, RefusalReason.allowanceRequired])
-/** Refusals that another moment would not repeat. */
+/** Refusals that may not repeat at another time. */
 const PASSING: ReadonlySet<string> = new Set([
   ...UNCOVERED,
   RefusalReason.signerOutOfGas,
@@ -101,15 +101,15 @@ const PASSING: ReadonlySet<string> = new Set([
   RefusalReason.payerCodeTooCostly,
 ])
 
-/** Verifies and reserves. */
+/** Verifies and reserves payments. */
 @Injectable()
 export class Authorizations {
-  /** Those of one payer and token wait for one another in the ledger: together they wait once. */
+  /** Reservations of one payer and token take a lock in the ledger; sharing turns, they wait for it once. */
   private readonly reservations = new SharedTurns<Wanted, Place>(MOST_RESERVATIONS, (wanted) => {
     return reservePayments(this.ledger.db, wanted)
   })
 
-  /** One look of all payments at a time. */
+  /** Lookups of all payments share turns. */
   private readonly standings = new SharedTurns<{ network: Network; payer: Address; nonce: bigint }, PayerStanding>(
     MOST_STANDINGS,
     (authorizations) => readStandings(this.ledger.db, authorizations),
@@ -124,7 +124,7 @@ export class Authorizations {
     private readonly catalogue: Catalogue,
   ) {}
 
-  /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
+  /** Authorizes for the internal API, once per key. Throws `NodeFault` and `BillingError`. */
   async authorize(request: AuthorizeRequest, key: string): Promise<AuthorizeResult> {
     const call: KeyedCall = { key, operation: 'authorize', inputHash: hashInput(request) }
     const result = await this.reserveNew(request, call)
@@ -141,7 +141,7 @@ export class Authorizations {
     return 'outcome' in verified ? verified : this.reserve(verified, { seller: null, route }, { call })
   }
 
-  /** All checks without a reservation: what `POST /verify` answers. Throws `NodeFault`. */
+  /** Runs all checks without reserving, for `POST /verify`. Throws `NodeFault`. */
   async check(request: PaymentRequest): Promise<{ outcome: 'valid'; payer: Address } | Refused> {
     const verified = await this.verify(request)
     if ('outcome' in verified) return verified
@@ -152,11 +152,11 @@ export class Authorizations {
     return refusal === null ? { outcome: 'valid', payer } : refused(refusal, payer)
   }
 
-  /** Reserves, in one database transaction. Throws `NodeFault`. */
+  /** Reserves in one database transaction. Throws `NodeFault`. */
   async reserve(verified: Verified, sale: Sale, terms: ReservationTerms): Promise<Reservation> {
     let stored = await this.store(verified, verified.holdings, sale, terms)
     if (stored.outcome === 'refused' && UNCOVERED.has(stored.reason)) {
-      // Its own settlement may have been mined just after the block that the holdings count from.
+      // One of the payer's settlements may have been mined right after the block at which its holdings were read.
       await verified.chain.head.refresh()
       const { chain, authorization, permit } = verified
       stored = await this.store(verified, await readHoldings(chain, authorization, permit), sale, terms)
@@ -165,7 +165,7 @@ export class Authorizations {
     return { ...stored, listing: this.catalogue.note(verified.wire.payload, verified.requirements, sale) }
   }
 
-  /** All checks that need no reservation. Throws `NodeFault`. */
+  /** Runs all checks that need no reservation. Throws `NodeFault`. */
   async verify(request: PaymentRequest, minimumValiditySeconds = 0): Promise<Verified | Refused> {
     const { scheme, network } = request.requirements
     const accepted = (await this.signers.accepted()).get(network) ?? NO_SIGNERS
@@ -186,7 +186,7 @@ export class Authorizations {
     return canSettle ? { ...read, holdings: verdict, settlementGas } : refused(SIGNER_OUT_OF_GAS, payer)
   }
 
-  /** What is to be reserved, and what an outcome of that means: `null`: it is, or can be, reserved. */
+  /** Builds the reservation, and a function that maps its outcome to a refusal; `null`: it is, or could be, reserved. */
   private async prepare(
     { chain, authorization, permit, settlementGas: { gas: settlementGas, excess } }: Verified,
     holdings: Holdings,
@@ -249,7 +249,7 @@ export class Authorizations {
           ? storedAs(await this.reservations.call(`${network}/${asset}/${payer}`, wanted))
           : await this.ledger.db.transaction((tx) => extended(tx, extend))
     } catch (error) {
-      // Its first result is the answer, see `answerRefused`.
+      // The key's first result is the answer, see `answerRefused`.
       if (isKeyTaken(error)) return refused(USED_BEFORE, payer)
       throw error
     }
@@ -260,8 +260,8 @@ export class Authorizations {
   }
 
   /**
-   * The key's first result, where another call has taken the key: its authorization is refused as used before. A refusal that the state of a
-   * moment decides becomes the key's result; others come out the same each time, and are not stored: whoever sends rubbish leaves nothing.
+   * Returns the key's first result if another call has taken the key. A refusal that may not repeat at another time is stored as the key's
+   * result. Others repeat anyway and are not stored, so invalid calls leave no rows.
    */
   private async answerRefused(call: KeyedCall, refusal: Refused): Promise<AuthorizeResult> {
     const { db } = this.ledger
@@ -281,7 +281,7 @@ export function newPaymentId(): string {
   return `pay_${randomUUID()}`
 }
 
-/** What may be sponsored of one payer: permits where the chain sponsors them, and code for a start, so that wallets can pay. */
+/** Gas sponsored per payer: permits if the chain sponsors them, else a free amount for wallet code. */
 function sponsoringOf(chain: Chain, asset: Address, { isSponsored }: Holdings, maxFeePerGas: bigint): Sponsoring {
   const { dailySponsoredGas, weiPerToken, tokens } = chain
   const most = (dailySponsoredGas ?? 0n) + (isSponsored ? 0n : UNPAID_CODE_GAS * maxFeePerGas)

@@ -1,6 +1,6 @@
 import { BILLING_ERROR_STATUS, type BillingErrorCode } from '@upfront/protocol'
 
-/** A call that did not happen, and why: what the client is told. Never holds a secret or a library's text. */
+/** A call that was not carried out, with the reason for the client. Never contains a secret or a library's error text. */
 export class BillingError extends Error {
   override readonly name = 'BillingError'
   readonly status: number

@@ -19,7 +19,7 @@ import { findExcess } from './refusal.js'
 type ChargeTerms = Pick<ChargeRequest, 'amount' | 'reason'>
 type Outcome = { payment: PaymentRow; refusal: Refusal | null }
 
-/** Charge and release: what a seller does with a payment that it has authorized. */
+/** Charges and releases authorized payments. */
 @Injectable()
 export class Charges {
   constructor(
@@ -30,7 +30,7 @@ export class Charges {
     private readonly environment: Environment,
   ) {}
 
-  /** Stores the charge, then waits for its settlement within bounds. Throws `BillingError`. */
+  /** Stores the charge, then waits for its settlement up to a limit. Throws `BillingError`. */
   charge(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
     const details = { begins: paymentId, attributes: { 'payment.id': paymentId } }
     return traced('charge', () => this.chargeAndWait(paymentId, request, key), details)
@@ -66,7 +66,7 @@ export class Charges {
       : { outcome: 'refused', ...refusal, payment: toPayment(payment) }
   }
 
-  /** Writes the charge of a payment that was reserved in `tx`, with its next look. */
+  /** Writes the charge of a payment reserved in `tx`, with its next look. */
   async apply(tx: Transaction, reserved: PaymentRow, request: ChargeTerms, nextLook: SQL<Date>): Promise<PaymentRow> {
     const change = { ...chargeOf(request, nextLook), where: this.chargeable(request) }
     const charged = await changePayment(tx, reserved, change)
@@ -75,8 +75,8 @@ export class Charges {
   }
 
   /**
-   * Changes an authorized payment by `act` and takes the call's key in one statement. Where nothing was changed, the answer is the first
-   * result under the key, or why not, which becomes that.
+   * Changes an authorized payment by `act` and takes the call's key in one statement. If nothing changed, returns the key's first result;
+   * if there is none, the refusal becomes it.
    */
   private async once(
     id: string,
@@ -106,12 +106,12 @@ export class Charges {
     return { payment: found, refusal: kept.refusal }
   }
 
-  /** What a charge asks of the payment's row. */
+  /** Conditions on the payment's row for a charge. */
   private chargeable({ amount }: ChargeTerms): SQL | undefined {
     const inTime = this.chains
       .all()
       .map(({ network, head }) => and(eq(payments.network, network), gte(payments.deadline, head.now())))
-    // What is signed for an exact payment moves as a whole.
+    // An `exact` payment moves in full.
     const isWhole = or(eq(payments.maximum, amount), eq(payments.kind, 'upto-permit2'))
     return and(gte(payments.maximum, amount), amount === 0n ? undefined : isWhole, or(...inTime))
   }
@@ -120,7 +120,7 @@ export class Charges {
     if (found.state !== 'authorized') return notAuthorized(found)
     const excess = amount === 0n ? null : findExcess(schemeOf(found.kind), found.maximum, amount)
     if (excess !== null) return excess
-    // Throws where the network is not configured any more.
+    // Throws if the network is no longer configured.
     this.chains.of(found.network)
     return { reason: RefusalReason.deadlineExpired, message: 'the deadline has passed' }
   }

@@ -1,13 +1,13 @@
 import { RefusalReason } from '@upfront/protocol'
 
-/** What @x402/evm 2.27.0 calls reasons of `exact`; the ledger keeps those of `upto` for both. */
+/** Reasons of `exact` in @x402/evm 2.27.0. The ledger stores the reasons of `upto` for both schemes. */
 const EXACT_REASONS: Readonly<Record<string, string>> = {
   [RefusalReason.invalidScheme]: 'invalid_exact_evm_scheme',
   [RefusalReason.networkMismatch]: 'invalid_exact_evm_network_mismatch',
   [RefusalReason.transactionFailed]: 'invalid_exact_evm_transaction_failed',
 }
 
-/** Those of EIP-3009; by Permit2 the others are those of `upto`. */
+/** Reasons of EIP-3009. Permit2 uses those of `upto` otherwise. */
 const EIP3009_REASONS: Readonly<Record<string, string>> = {
   [RefusalReason.invalidAmount]: 'invalid_exact_evm_authorization_value',
   [RefusalReason.amountMismatch]: 'invalid_exact_evm_payload_authorization_value_mismatch',
@@ -22,7 +22,7 @@ const EIP3009_REASONS: Readonly<Record<string, string>> = {
   [RefusalReason.transferMismatch]: 'invalid_exact_evm_transfer_event_mismatch',
 }
 
-/** A reason as clients of the scheme know it. */
+/** A reason in the words of the client's scheme. */
 export function wireReason(reason: string, paymentPayload: unknown, paymentRequirements: unknown): string {
   if ((paymentRequirements as { scheme?: unknown } | null)?.scheme !== 'exact') return reason
   const { payload } = (paymentPayload ?? {}) as { payload?: { permit2Authorization?: unknown } | null }

@@ -24,13 +24,13 @@ import { Charges } from './charge.js'
 import { wireReason } from './exact-reasons.js'
 import { findExcess, SELLER_GAS_SPENT, USED_BEFORE } from './refusal.js'
 
-/** A seller whose gas is bounded. */
+/** A seller with a gas budget. */
 interface Budget {
   seller: SellerAccount
   price: GasPrice
 }
 
-/** Undoes the reservation. */
+/** Thrown to roll back the reservation. */
 class SellerGasSpent extends Error {}
 
 /** x402's facilitator for any seller: `POST /verify` and `POST /settle`, with the ledger's guarantees. */
@@ -45,7 +45,7 @@ export class Facilitator {
     private readonly environment: Environment,
   ) {}
 
-  /** Changes nothing. The amount is the maximum. An authorization that was used, or is not covered beside open reservations, is invalid. Throws `NodeFault`. */
+  /** Verifies the maximum without changing anything. Checks prior use and coverage next to open reservations. Throws `NodeFault`. */
   async verify(
     paymentPayload: unknown,
     paymentRequirements: unknown,
@@ -65,9 +65,9 @@ export class Facilitator {
   }
 
   /**
-   * Reserves and charges in one step, then waits for the receipt. One authorization is granted once: repeated, it is refused as used,
-   * unless it was reported as pending; then it is granted once it is settled. `listing`: whether what was sold is listed, where the payment
-   * was reserved by this and says what that is. Throws `NodeFault`.
+   * Reserves and charges in one step, then waits for the receipt. An authorization is granted once: a repeated call is refused as used,
+   * except if the payment was reported as pending; then it is granted once it settles. `listing`: whether the resource was listed, if this
+   * call reserved the payment and describes one. Throws `NodeFault`.
    */
   async settle(
     paymentPayload: unknown,
@@ -116,7 +116,7 @@ export class Facilitator {
     }
   }
 
-  /** Charges what was reserved in `tx`, one payment of the seller after another, within its gas budget. Throws {@link SellerGasSpent}. */
+  /** Charges a payment reserved in `tx` within the seller's gas budget, one at a time per seller. Throws {@link SellerGasSpent}. */
   private async chargeWithin(
     tx: Transaction,
     payment: PaymentRow,
@@ -163,7 +163,7 @@ export class Facilitator {
     return toSettleResponse(waited, this.settler.waitOf(waited))
   }
 
-  /** Notes what is about to be answered, before it is. `false`: it was granted already. */
+  /** Stores the answer before it is sent. Returns `false` if the payment was granted before. */
   private async answer({ id }: PaymentRow, settleAnswer: 'pending' | 'granted'): Promise<boolean> {
     const notGranted = and(eq(payments.id, id), sql`${payments.settleAnswer} is distinct from 'granted'`)
     const noted = await this.ledger.db
@@ -175,7 +175,7 @@ export class Facilitator {
   }
 }
 
-/** Why a payment is not settled for this seller, whatever it is worth on chain. */
+/** Why this seller can't have the payment settled, whether or not it is valid on chain. */
 function findUnserved(
   { requirements: { payTo, amount }, authorization: { payer } }: PaymentRequest,
   seller: SellerAccount | null,
@@ -198,7 +198,7 @@ function networkOf(requirements: unknown): Network {
   return typeof network === 'string' && /^eip155:[0-9]{1,16}$/.test(network) ? (network as Network) : 'eip155:0'
 }
 
-/** How far a charged payment came, in x402's words. Mined counts as settled; confirmations are the ledger's. */
+/** The state of a charged payment in x402's words. Mined counts as settled; confirmations only matter to the ledger. */
 function toSettleResponse(payment: PaymentRow, wait: string | null): SettleResponse {
   const { network, payer } = payment
   const transaction = payment.transaction ?? ''

@@ -5,24 +5,24 @@ import type { Database } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
 import { BillingError } from './billing-error.js'
 
-/** One call under a caller-chosen key. */
+/** A call with a key chosen by the caller. */
 export interface KeyedCall {
   key: string
   operation: 'authorize' | 'charge' | 'release'
-  /** {@link hashInput} of everything that the call depends on. */
+  /** {@link hashInput} of all inputs of the call. */
   inputHash: string
 }
 
-/** What an earlier call under the same key came to. */
+/** Result of the first call with this key. */
 export interface FirstResult {
   paymentId: string | null
   refusal: { reason: string; message: string; payer: Address | null } | null
 }
 
-/** An offer with its extensions is nested far less; what is nested without end would exhaust the stack. */
+/** Maximum nesting of inputs, far above that of real offers. Deeper nesting could exhaust the stack. */
 const DEEPEST = 64
 
-/** SHA-256 over JSON with sorted keys: the same input however its fields are ordered. Throws `invalid_request` on endless nesting. */
+/** SHA-256 of JSON with sorted keys, so the order of fields does not matter. Throws `invalid_request` on deep nesting. */
 export function hashInput(input: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(input, 0)))
@@ -39,7 +39,7 @@ function sorted(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item, depth + 1)]))
 }
 
-/** The first result under this key, `null` if it is new. Throws `idempotency_key_reused` where the input differs. */
+/** The key's first result; `null` if the key is new. Throws `idempotency_key_reused` if the input differs. */
 export async function findFirstResult(db: Database, call: KeyedCall): Promise<FirstResult | null> {
   const [row] = await db.select().from(idempotencyKeys).where(eq(idempotencyKeys.key, call.key))
   if (row === undefined) return null
@@ -53,7 +53,7 @@ export async function findFirstResult(db: Database, call: KeyedCall): Promise<Fi
   return { paymentId: row.paymentId, refusal: row.refusal }
 }
 
-/** The first result under this key: that of an earlier call, else this one, which becomes it. */
+/** Stores this result unless the key has one, and returns the key's first result. */
 export async function keepResult(db: Database, call: KeyedCall, result: FirstResult): Promise<FirstResult> {
   const taken = await db
     .insert(idempotencyKeys)

@@ -24,7 +24,7 @@ export const CODE_TOO_COSTLY: Refusal = {
     "the code of the payer's account, or the token, uses more gas than its settled payments of 24 hours are worth: pay more, or from a plain account",
 }
 
-/** Why `maximum` is not covered beside what is reserved. */
+/** Refusal if `maximum` is not covered besides the amount already reserved. */
 export function describeShortfall(
   maximum: bigint,
   reserved: bigint,
@@ -38,7 +38,7 @@ export function describeShortfall(
   }
 }
 
-/** Why an amount is not what was signed: `upto` takes a part of the maximum, `exact` all of it. */
+/** Refusal if an amount does not match what was signed: `upto` takes up to the maximum, `exact` exactly it. */
 export function findExcess(scheme: Scheme, maximum: bigint, amount: bigint): Refusal | null {
   if (scheme === 'exact' && amount !== maximum) {
     const message = `the charge ${amount} is not the authorized amount ${maximum}`

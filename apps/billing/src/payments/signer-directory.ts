@@ -10,16 +10,16 @@ import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
 
-/** Heartbeats come with every recovery round; the signer of a process without several of them is retired. */
+/** Each recovery round is a heartbeat. After this many missed rounds a process's signers are retired. */
 const MISSED_ROUNDS = 5
 
 /**
- * The signers of all billing processes on this ledger. An authorization for any of them is accepted anywhere, and the
- * process that holds the key settles it.
+ * The signers of all billing processes on this ledger. Every process accepts authorizations for all of them; the process with the key
+ * settles.
  */
 @Injectable()
 export class SignerDirectory {
-  /** Those of processes that were seen lately: from the moment on that a signer is retired, it is neither offered nor accepted. */
+  /** Signers with a recent heartbeat, by network. A retired signer is neither offered nor accepted. */
   readonly accepted: () => Promise<ReadonlyMap<Network, ReadonlySet<Address>>>
 
   constructor(
@@ -32,9 +32,9 @@ export class SignerDirectory {
   }
 
   /**
-   * The signers that offers may name, lowest address first: of those that are accepted, those with gas for settlements. Where none has any, the
-   * lowest: its authorizations are refused with the reason. An offer is made before anybody knows who pays, and the buyer's
-   * signature names the signer, so it can't depend on the payer.
+   * Signers that offers may name, lowest address first: accepted signers with gas for settlements. If none has gas, the lowest one, whose
+   * authorizations are then refused with the reason. The choice can't depend on the payer: the offer is made before the payer is known, and
+   * the buyer's signature names the signer.
    */
   async offered(network: Network): Promise<Address[]> {
     const chain = this.chains.get(network)
@@ -57,7 +57,7 @@ export class SignerDirectory {
     )
   }
 
-  /** A node that does not answer soon changes no offer. */
+  /** A node that does not answer in time does not affect offers. */
   private mayPay(chain: Chain, signer: Address): Promise<boolean> {
     return unlessLonger(PATIENCE_MILLISECONDS, this.funds.canSettle(chain, signer), true).catch(() => true)
   }

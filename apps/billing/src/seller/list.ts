@@ -8,7 +8,7 @@ import { type PaymentFilter, type PaymentPage, whereOf } from './payment-filter.
 
 const EXPORT_PAGE = 500
 
-/** Newest first. A cursor stays valid however many payments come meanwhile. */
+/** Newest first. A cursor stays valid while new payments arrive. */
 export async function listPayments(db: Database, page: PaymentPage): Promise<JsonObject> {
   const rows = await readPage(db, page, page.cursor === undefined ? null : BigInt(page.cursor), page.limit + 1)
   const shown = rows.slice(0, page.limit)
@@ -16,7 +16,7 @@ export async function listPayments(db: Database, page: PaymentPage): Promise<Jso
   return { payments: shown.map((row) => encodePayment(toPayment(row))), nextCursor }
 }
 
-/** One payment with all its events and the transactions that were signed for it. */
+/** One payment with all its events and signed transactions. */
 export async function describePayment(db: Database, payment: PaymentRow): Promise<JsonObject> {
   const { id } = payment
   const events = await db
@@ -65,7 +65,7 @@ export async function* exportCsv(db: Database, filter: PaymentFilter): AsyncGene
   }
 }
 
-/** A spreadsheet takes `=`, `+`, `-` and `@` at the front for a formula: a route is a stranger's text. */
+/** Spreadsheets interpret cells that start with `=`, `+`, `-` or `@` as formulas, and routes are untrusted text. */
 export function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

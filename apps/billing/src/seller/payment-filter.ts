@@ -5,7 +5,7 @@ import { IsIn, IsInt, IsOptional, IsString, isISO8601, Matches, Max, MaxLength, 
 import { and, eq, gte, inArray, lt, type SQL } from 'drizzle-orm'
 import { payments } from '../ledger/schema.js'
 
-/** An address in any case, taken in lower case. */
+/** An address in any case, converted to lower case. */
 export const IsAddressOf = (name: string) =>
   applyDecorators(
     IsOptional(),
@@ -17,7 +17,7 @@ export const IsNetwork = () =>
     IsOptional(),
     Matches(/^eip155:[1-9][0-9]{0,15}$/, { message: 'network: must be a CAIP-2 network such as eip155:8453' }),
   )
-/** Neither a form of ISO 8601 that JavaScript does not read, nor a year that Postgres does not know. */
+/** Rejects forms of ISO 8601 that JavaScript can't parse, and years that Postgres can't store. */
 const IsTimeOf = (name: string) =>
   applyDecorators(
     IsOptional(),
@@ -25,9 +25,9 @@ const IsTimeOf = (name: string) =>
     MinDate(new Date(0), { message: `${name}: must be an ISO 8601 date or time from 1970 on` }),
   )
 
-/** Which payments: the query parameters that list, totals, CSV and reconciliation have in common. */
+/** The query parameters shared by list, totals, CSV and reconciliation. */
 export class PaymentFilter {
-  /** One or several, separated by commas. */
+  /** One or more, separated by commas. */
   @IsOptional()
   @Transform(({ value }) => (typeof value === 'string' ? value.split(',') : value))
   @IsIn(PAYMENT_STATES, { each: true, message: `state: must be one of ${PAYMENT_STATES.join(', ')}` })
@@ -42,7 +42,7 @@ export class PaymentFilter {
   @IsAddressOf('payer')
   payer?: Address
 
-  /** With the payer, one payment. */
+  /** With `payer`, selects one payment. */
   @IsOptional()
   @Matches(/^(0|[1-9][0-9]{0,77})$/, { message: 'nonce: must be a decimal number' })
   nonce?: string
@@ -56,16 +56,16 @@ export class PaymentFilter {
   @Matches(/^[^\0]*$/, { message: 'route: must be text' })
   route?: string
 
-  /** Created at or after. */
+  /** Created at or after this time. */
   @IsTimeOf('from')
   from?: Date
 
-  /** Created before. */
+  /** Created before this time. */
   @IsTimeOf('to')
   to?: Date
 }
 
-/** A filter with a page. */
+/** A filter with paging. */
 export class PaymentPage extends PaymentFilter {
   @Transform(({ value }) => (value === undefined ? 50 : Number(value)))
   @IsInt({ message: 'limit: must be an integer' })
@@ -73,7 +73,7 @@ export class PaymentPage extends PaymentFilter {
   @Max(500, { message: 'limit: must be at most 500' })
   limit = 50
 
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   @IsOptional()
   @Matches(/^[0-9]{1,18}$/, { message: 'cursor: must be the nextCursor of an earlier page' })
   cursor?: string

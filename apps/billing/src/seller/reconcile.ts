@@ -8,8 +8,8 @@ import { RANGE_BLOCKS } from '../settle/reconcile/follow-chain.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
 
 /**
- * Compares the ledger with the chain's Transfer events, both ways, for the payments of a filter, and changes nothing. Payments that are
- * under way are counted, not compared. Throws `NodeFault`.
+ * Compares the ledger with the chain's Transfer events, both ways, for the payments of a filter. Changes nothing. Payments under way are
+ * counted, not compared. Throws `NodeFault`.
  */
 export async function reconcile(db: Database, chains: Chains, filter: PaymentFilter): Promise<JsonObject> {
   const where = whereOf(filter)
@@ -39,7 +39,7 @@ export async function reconcile(db: Database, chains: Chains, filter: PaymentFil
   return { settledPayments: count('settled'), openPayments: count('open'), differences }
 }
 
-/** What following the chain would mend is a difference until it has. */
+/** A finding that following the chain will repair is still a difference until then. */
 function asDifference(finding: Finding): Difference {
   if (finding.kind === 'difference') return finding.difference
   const { id: paymentId, network, asset, payTo, state, transaction, charge, blockNumber } = finding.payment
@@ -52,7 +52,7 @@ function asDifference(finding: Finding): Difference {
   return { kind: 'moved but not settled', ...of, ...moved }
 }
 
-/** Under a filter by payer, route, state or time, a transfer may belong to payments that were not asked for. */
+/** With a filter by payer, route, state or time, a found transfer may belong to a payment outside the filter. */
 function isOf({ payer, route, state, from, to }: PaymentFilter, { paymentId }: Difference): boolean {
   return paymentId !== null || [payer, route, state, from, to].every((value) => value === undefined)
 }

@@ -6,8 +6,8 @@ import { gas, payments, postings } from '../ledger/schema.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
 
 /**
- * What each route took on each day (UTC, by when the payment was authorized), per network and token. `charged` is what
- * was asked, `settled` what has moved (smallest unit), `feePaid` what the signers paid for it, reverted transactions too (wei).
+ * Totals per route, day (UTC, by authorization time), network and token. `charged` is the requested amount, `settled` the moved amount
+ * (smallest unit); `feePaid` is the signers' cost, including reverted transactions (wei).
  */
 export async function totalPayments(db: Database, filter: PaymentFilter): Promise<JsonObject> {
   const day = sql<string>`to_char(${payments.createdAt} at time zone 'UTC', 'YYYY-MM-DD')`
@@ -40,8 +40,8 @@ export async function totalPayments(db: Database, filter: PaymentFilter): Promis
 }
 
 /**
- * What stands on each account: a token's `reserved`, `receivable`, `received` and `written off` beside what payers `promised`
- * (smallest unit); what each signer spent on `gas` (`native`, wei). The amounts of one network and asset sum to zero.
+ * Balance of each account: per token `reserved`, `receivable`, `received` and `written off` against `promised` (smallest unit); each
+ * signer's `gas` cost (`native`, wei). Per network and asset they sum to zero.
  */
 export async function sumAccounts(db: Database): Promise<JsonObject> {
   const rows = await db

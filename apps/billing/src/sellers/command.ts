@@ -14,7 +14,7 @@ const USAGE = `Makes, lists and retires the accounts of sellers that use billing
 The ledger is that of DATABASE_URL, or of BILLING_DATA_DIR while billing is not running.
 `
 
-/** @throws Error that says what is wrong with the arguments */
+/** @throws Error that names the invalid argument */
 function readTerms(args: string[]): SellerTerms {
   const { values } = parseArgs({
     args,
@@ -40,7 +40,7 @@ function readTerms(args: string[]): SellerTerms {
   }
 }
 
-/** Where what the seller sells is listed by `GET /discovery/resources`. */
+/** The origin at which the seller's resources are listed by `GET /discovery/resources`. */
 function readOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || ![url.origin, `${url.origin}/`].includes(text))

@@ -4,11 +4,11 @@ import { and, asc, eq, isNull } from 'drizzle-orm'
 import type { Database } from '../ledger/ledger.js'
 import { type SellerAccount, sellerAccounts } from '../ledger/schema.js'
 
-/** What a seller may do. Amounts in the token's smallest unit, gas in wei. */
+/** Terms of a seller's account. Amounts in the token's smallest unit, gas in wei. */
 export type SellerTerms = Pick<SellerAccount, 'name' | 'recipients' | 'minimum' | 'perMinute' | 'dailyGas'> &
   Partial<Pick<SellerAccount, 'origins'>>
 
-/** Makes an account and answers it with its token, which is not kept: 256 random bits in a form that a URL's path takes. */
+/** Creates an account and returns it with its token, which is not stored: 256 random bits, safe in a URL path. */
 export async function makeSeller(db: Database, terms: SellerTerms): Promise<{ account: SellerAccount; token: string }> {
   const token = randomBytes(32).toString('base64url')
   const recipients = terms.recipients.map((recipient) => recipient.toLowerCase() as Address)
@@ -20,7 +20,7 @@ export async function makeSeller(db: Database, terms: SellerTerms): Promise<{ ac
   return { account, token }
 }
 
-/** Its token opens nothing any more; its payments stay. `false`: there is no such account, or it is retired. */
+/** Invalidates the account's token; its payments stay. Returns `false` if there is no such account or it is already retired. */
 export async function retireSeller(db: Database, id: string): Promise<boolean> {
   const isIt = and(eq(sellerAccounts.id, id), isNull(sellerAccounts.retiredAt))
   const retired = await db.update(sellerAccounts).set({ retiredAt: new Date() }).where(isIt).returning()
@@ -31,7 +31,7 @@ export function listSellers(db: Database): Promise<SellerAccount[]> {
   return db.select().from(sellerAccounts).orderBy(asc(sellerAccounts.createdAt))
 }
 
-/** The account whose token this is; `null`: none, or one that is retired. */
+/** The account of this token; `null` if there is none or it is retired. */
 export async function findSeller(db: Database, token: string): Promise<SellerAccount | null> {
   const isIt = and(eq(sellerAccounts.tokenHash, hashToken(token)), isNull(sellerAccounts.retiredAt))
   const [account] = await db.select().from(sellerAccounts).where(isIt)

@@ -6,8 +6,8 @@ import type { Database, Transaction } from '../ledger/ledger.js'
 import { payments, type SellerAccount, sellerAccounts } from '../ledger/schema.js'
 
 /**
- * Whether a seller's settlements of 24 hours on one network, with what those that are not mined yet may cost at the price of now, and `further`
- * gas, are beyond its budget.
+ * Whether a seller exceeds its gas budget on a network: its settlements of the last 24 hours, plus those not mined yet at the current
+ * price, plus `further` gas.
  */
 export async function isSellerGasSpent(
   db: Database | Transaction,
@@ -23,8 +23,8 @@ export async function isSellerGasSpent(
 }
 
 /**
- * Until the end of the database transaction no other charge of the seller is counted. Other transactions that have written a payment of the
- * seller hold a key share of its row: a lock that waited for those could wait for ever.
+ * Serializes the seller's charges until the database transaction ends. Uses a lock that does not conflict with key-share locks: other
+ * transactions hold those while they write payments of the seller, and waiting for them could deadlock.
  */
 export async function lockSeller(tx: Transaction, id: string): Promise<void> {
   await tx.select({ id: sellerAccounts.id }).from(sellerAccounts).where(eq(sellerAccounts.id, id)).for('no key update')

@@ -9,24 +9,24 @@ import { Batches } from './submit/batches.js'
 const LONGEST_PAUSE_MILLISECONDS = 200
 
 /**
- * Settles the payments of one chain. What is to be done is in the ledger: this claims as much as there is room for, whenever a
- * charge is stored, a block comes, or something has ended; and looks from time to time all the same.
+ * Settles the payments of one chain. The work is in the ledger; this claims as much as there is capacity for whenever a charge is stored, a
+ * block arrives or work ends, and also on a timer.
  */
 export class ChainSettler {
   readonly submissions: Submissions
   readonly #batches: Batches
-  /** Signers whose next batch is being made; `true`: there is more to look for afterwards. */
+  /** Signers whose next batch is being made; `true`: look for more work afterwards. */
   readonly #batching = new Map<Address, boolean>()
-  /** How many more charges each signer could submit at the last look, less what it was given since. */
+  /** Charges that each signer could still submit as of the last look, minus those assigned since. */
   readonly #room = new Map<Address, number>()
-  /** Charges that are being stored, and may be taken up here once they are. */
+  /** Ids of charges that are being stored and may be claimed here. */
   readonly #offered = new Set<string>()
-  /** Charges that were taken up since the last look began. */
+  /** Charges taken up since the last look began. */
   #taken: PaymentRow[] = []
   #stopped = false
   #isWoken = false
   #wakeUp = () => {}
-  /** Whether charges were left behind for want of capacity. */
+  /** Whether charges had to wait for capacity. */
   #isFull = false
   readonly #settling: Settling
   readonly #gasPolicy: GasPolicy
@@ -43,7 +43,7 @@ export class ChainSettler {
     })
   }
 
-  /** Ends once it is stopped and what was under way has ended. */
+  /** Resolves after `stop`, once all work under way has ended. */
   async run(): Promise<void> {
     const reading = this.submissions.run()
     while (!this.#stopped) {
@@ -70,10 +70,10 @@ export class ChainSettler {
     return this.submissions.working.has(paymentId) || this.#offered.has(paymentId)
   }
 
-  /** The signers that could submit one more charge at once, which is about to be stored. Followed by `withdraw`. */
+  /** The signers with capacity for a charge that is about to be stored. Must be followed by `withdraw`. */
   offer(paymentId: string): Address[] {
     this.#offered.add(paymentId)
-    // What was left behind goes first.
+    // Charges that wait for capacity go first.
     if (this.#stopped || this.#isFull) return []
     return this.#ready().filter((signer) => {
       return (this.#room.get(signer) ?? 0) >= this.#offered.size && !this.#batches.serves(signer)
@@ -87,12 +87,12 @@ export class ChainSettler {
     this.submissions.take([charged])
   }
 
-  /** The charge is stored, or not. */
+  /** Called when the charge was stored, or failed to be. */
   withdraw(paymentId: string): void {
     this.#offered.delete(paymentId)
   }
 
-  /** Signers that should settle in batches and can't, and why. */
+  /** Signers that should send batches but can't, with the reason. */
   get batchObstacles(): Record<Address, string> {
     const all = this.#signers().map((signer) => [signer, this.#batches.obstacleOf(signer)] as const)
     return Object.fromEntries(all.filter((each): each is readonly [Address, string] => each[1] !== null))
@@ -102,7 +102,7 @@ export class ChainSettler {
     return [...this.#settling.chain.signers.keys()]
   }
 
-  /** Those that need not wait for gas. */
+  /** Signers that need not wait for gas. */
   #ready(): Address[] {
     return this.#signers().filter((signer) => this.#gasPolicy.waitOf(this.#settling.chain, signer) === null)
   }
@@ -141,7 +141,7 @@ export class ChainSettler {
       working: [...working.keys()],
       nextLookMilliseconds: recoveryMs,
     }
-    // What is signed while the ledger is read is counted twice for a moment, rather than not at all.
+    // Read before the ledger: a charge signed in the meantime may be counted twice, but is never missed.
     const charging = [...working.values()].filter(({ state }) => state === 'charging')
     this.#taken = []
     const work = await readWork(db, claimant, chain.confirmedBlock)
@@ -161,7 +161,7 @@ export class ChainSettler {
     const capacities = wanted
       .map((signer) => ({ signer, count: (this.#room.get(signer) ?? 0) - this.#offered.size }))
       .filter(({ count }) => count > 0)
-    // Nobody is given what is claimed for.
+    // Capacity that is being claimed for must not be offered concurrently.
     for (const signer of wanted) this.#room.set(signer, 0)
     const claimed = capacities.length === 0 ? [] : await claimCharges(db, claimant, capacities)
     const left = capacities.map(({ signer, count }) => ({ signer, count: count - countOf(claimed, signer) }))
@@ -174,13 +174,13 @@ export class ChainSettler {
     this.submissions.take(await claimSubmitted(db, claimant, chain.confirmedBlock, most))
   }
 
-  /** Lets the signer settle a batch, unless it is at it, or was a moment ago. */
+  /** Makes the signer's next batch, unless one is being made or the batch interval has not passed. */
   #takeBatch(signer: Address, claimant: Claimant): void {
     if (this.#batching.has(signer)) return void this.#batching.set(signer, true)
     const pause = this.#batches.pauseOf(signer)
     this.#batching.set(signer, pause > 0)
     const take = async () => {
-      // In parts, so that a stop does not wait for long.
+      // Sleeps in short steps, so that `stop` takes effect soon.
       if (pause > 0) return sleep(Math.min(pause, LONGEST_PAUSE_MILLISECONDS))
       const { transaction, settled, doubtful } = await this.#batches.take(signer, claimant)
       this.submissions.takeDoubtful(doubtful)

@@ -1,14 +1,14 @@
 const IDLE_MILLISECONDS = 2_000
 const SHORTEST_MILLISECONDS = 10
 const LONGEST_MILLISECONDS = 200
-/** Looks per wait: a transaction is seen at most a fifth of its wait too late. */
+/** Reads per typical wait: a mined transaction is seen at most a fifth of the wait late. */
 const LOOKS_PER_WAIT = 5
 const WEIGHT_OF_THE_NEWEST = 0.2
 const FIRST_GUESS_MILLISECONDS = 50
 
 /**
- * Reads a chain's head again and again: every two seconds, and while transactions are under way as often as their waits make
- * it worth: within 10 ms where blocks come at once, every 200 ms where they come by the second.
+ * Polls the head: every two seconds when idle; while transactions are in flight, at a rate that follows their waiting times, from every 10
+ * ms on instant-mining chains to every 200 ms with blocks of a second or more.
  */
 export class HeadPoll {
   #typicalWait = FIRST_GUESS_MILLISECONDS
@@ -36,18 +36,18 @@ export class HeadPoll {
     this.#next?.now()
   }
 
-  /** A transaction was broadcast: the next read comes soon. */
+  /** A transaction was broadcast, so the next read comes soon. */
   sent(): void {
     this.#sentAt = performance.now()
     if (this.#next !== null && this.#next.at > performance.now() + this.delay()) this.#next.now()
   }
 
-  /** A transaction was seen mined this long after it was broadcast. */
+  /** Reports how long a transaction took to be mined. */
   mined(waitedMilliseconds: number): void {
     this.#typicalWait += WEIGHT_OF_THE_NEWEST * (waitedMilliseconds - this.#typicalWait)
   }
 
-  /** Milliseconds from one read to the next. */
+  /** Milliseconds until the next read. */
   delay(): number {
     const sinceSent = performance.now() - this.#sentAt
     if (!this.#isBusy() && sinceSent > IDLE_MILLISECONDS) return IDLE_MILLISECONDS

@@ -3,7 +3,7 @@ import type { Database } from '../ledger/ledger.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import type { TrackResult } from './outcome/track.js'
 
-/** The submitted payments of own signers as last seen: those of the last look at the ledger, and what was submitted here since. */
+/** Submitted payments of our signers: those of the last ledger read, and those submitted here since. */
 export class InFlight {
   readonly #payments = new Map<string, PaymentRow>()
   #readAt = 0
@@ -17,13 +17,13 @@ export class InFlight {
     return this.#payments.size
   }
 
-  /** Those that a new block may bring on: not mined yet, or mined in `confirmedBlock` or before. */
+  /** Payments that a new block may advance: not mined yet, or mined at or below `confirmedBlock`. */
   due(confirmedBlock: bigint): PaymentRow[] {
     const isDue = ({ blockNumber }: PaymentRow) => blockNumber === null || blockNumber <= confirmedBlock
     return [...this.#payments.values()].filter(isDue)
   }
 
-  /** Looks into the ledger, unless that was not long ago: what other processes have submitted is in flight too. */
+  /** Rereads the ledger unless it was read recently: other processes submit payments too. */
   async refresh(claimant: Claimant): Promise<void> {
     if (Date.now() - this.#readAt < claimant.nextLookMilliseconds / 2) return
     this.#readAt = Date.now()
@@ -33,7 +33,7 @@ export class InFlight {
     for (const [id, payment] of found) this.#payments.set(id, payment)
   }
 
-  /** These are settled by this transaction, which was stored. */
+  /** Adds payments whose transaction was stored. */
   add(payments: readonly PaymentRow[], { hash: transaction, signedAt }: SignedTransactionRow): void {
     const submitted = { state: 'submitted', transaction, updatedAt: signedAt, doubt: null, doubtfulFrom: null } as const
     for (const payment of payments) {
@@ -41,7 +41,7 @@ export class InFlight {
     }
   }
 
-  /** A look at the payment came to this. */
+  /** Updates a payment with the result of a look at it. */
   note(payment: PaymentRow, result: TrackResult): void {
     if ('payment' in result && result.payment.state === 'submitted') this.#payments.set(payment.id, result.payment)
     else if ('payment' in result || result.outcome === 'moved on') this.#payments.delete(payment.id)

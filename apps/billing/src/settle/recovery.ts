@@ -22,12 +22,12 @@ import { mendNonces } from './signers/signer-nonces.js'
 
 const BATCH = 500
 const FIRST_ROUND_MILLISECONDS = 1_500
-/** Of refusals: who repeats a call does so within seconds. */
+/** Retention of stored refusals: clients retry within seconds. */
 const KEY_RETENTION_MILLISECONDS = 3_600_000
 
 /**
- * At start and on timers: keeps signers' nonces whole, ends what nobody can settle, looks after what has ended, and compares the ledger with
- * each chain's final blocks.
+ * Runs at start and on timers: repairs signers' nonces, ends payments that can't be settled, rechecks finished ones, and compares the
+ * ledger with each chain's final blocks.
  */
 @Injectable()
 export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -45,11 +45,11 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Begins the first round, and waits for it as long as the nodes answer soon: a node that hangs keeps nobody waiting. */
+  /** Starts the first round and waits for it briefly: a hanging node must not block the start. */
   async onApplicationBootstrap(): Promise<void> {
     const first = this.chains.all().map((chain) => this.round(chain))
     await unlessLonger(FIRST_ROUND_MILLISECONDS, Promise.all(first), undefined)
-    // Each chain has a loop of its own: a node that hangs keeps no other chain waiting.
+    // One loop per chain, so that a hanging node does not delay other chains.
     const { recoveryMs, reconcileMs } = this.environment.LIMITS
     const loops = this.chains
       .all()
@@ -71,7 +71,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.attempt('retiring the signers', () => this.retire())
   }
 
-  /** Nobody is offered the signers of a process that ends. One that shares a key says with its next round that it is there. */
+  /** Withdraws this process's signers from offers. A process that shares a key renews it in its next round. */
   private async retire(): Promise<void> {
     for (const { network, signers: own } of this.chains.all()) {
       const isOwn = and(eq(signers.network, network), inArray(signers.address, [...own.keys()]))
@@ -113,7 +113,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const signer of chain.signers.keys()) await this.funds.settlementsLeft(chain, signer)
   }
 
-  /** Counts and logs what following the chain has changed, and what it can't explain. */
+  /** Counts and logs the changes and the unexplained differences. */
   private report({ network }: Chain, { differences, healed, reopened }: Followed): void {
     for (const difference of differences) {
       this.metrics.differences.inc({ network, kind: difference.kind })
@@ -137,15 +137,15 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     this.metrics.signerBalance.set(labels, Number(await chain.latest.balance(signer)))
   }
 
-  /** Ends the reservations of authorizations that can no longer be settled. */
+  /** Ends reservations whose authorization can no longer be settled. */
   private async expire(chain: Chain): Promise<void> {
     const isDue = and(eq(payments.network, chain.network), isInState('authorized'))
     for (const row of await this.late(chain.head.now(), isDue)) await this.end(row)
   }
 
   /**
-   * Payments of networks that `CHAINS` no longer names: nobody here can look for them. Their deadline ends them; reconciliation
-   * settles one whose transfer it finds, should the network come back.
+   * Ends payments on networks that `CHAINS` no longer has, at their deadline. If the network is configured again, reconciliation settles
+   * those whose transfer it finds.
    */
   private async endUnconfigured(): Promise<void> {
     const known = this.chains.all().map(({ network }) => network)
@@ -163,7 +163,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     if (ended !== null) this.metrics.transitions.inc({ state: to })
   }
 
-  /** Charges that nobody here submits, once their deadline is over: the chain's facts end them. */
+  /** Resolves charges past their deadline that no one here submits, by the chain's state. */
   private async endUnsubmitted(chain: Chain): Promise<void> {
     const isDue = and(
       eq(payments.network, chain.network),
@@ -173,7 +173,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const row of await this.late(chain.head.now(), isDue)) await this.settler.resolve(row)
   }
 
-  /** Those whose deadline is over, what ended first in front. `now`: seconds since 1970. */
+  /** Payments past their deadline, earliest first. `now`: Unix seconds. */
   private late(now: bigint, isDue: SQL | undefined): Promise<PaymentRow[]> {
     const isLate = sql`${payments.deadline} < ${now.toString()}::numeric`
     return this.ledger.db.select().from(payments).where(and(isDue, isLate)).orderBy(asc(payments.deadline)).limit(BATCH)

@@ -2,7 +2,7 @@ import type { Logger } from '@upfront/service'
 import type { PaymentRow } from '../ledger/schema.js'
 import type { BillingMetrics } from '../metrics.js'
 
-/** Counts and logs a payment that has ended, for good or until a reorganisation. */
+/** Counts and logs a payment that has ended (possibly until a reorganisation). */
 export function reportEnd(payment: PaymentRow, metrics: BillingMetrics, logger: Logger): void {
   const { id: paymentId, network, state, transaction, chargedAt, finishedAt, takenBackAt } = payment
   metrics.transitions.inc({ state })

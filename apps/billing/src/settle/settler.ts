@@ -15,16 +15,16 @@ import { ChainSettler } from './chain-settler.js'
 import { GasPolicy, type GasWait } from './signers/gas-policy.js'
 import { SigningQueue } from './signers/signing-queue.js'
 
-/** What is under way may take this long to end, as the service ends. What does not is found again at the next start. */
+/** How long shutdown waits for work under way. The rest is resumed at the next start. */
 export const LONGEST_END_MILLISECONDS = 5_000
-/** A node that takes longer says nothing against a payment. */
+/** If the node takes longer than this, the payment is not called doubtful. */
 const LAST_LOOK_MILLISECONDS = 1_000
 
-/** Settles every charged payment, whatever the nodes do. Each chain by itself: one whose node hangs keeps no other waiting. */
+/** Settles all charged payments. Chains are independent: a hanging node delays only its own chain. */
 @Injectable()
 export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly chains: ReadonlyMap<Network, ChainSettler>
-  /** By payment: it was mined, is final, or doubtful; with its row, where this process has written that. */
+  /** By payment id: it is mined, final or doubtful. Carries the row if this process wrote it. */
   private readonly progress = new EventEmitter().setMaxListeners(0)
   private loops: Promise<void>[] = []
 
@@ -49,22 +49,22 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   onApplicationBootstrap(): void {
     this.ledger.changes.on('progress', ({ network, id, state, isKnown }) => {
       if (isKnown || isFinal(state)) this.progress.emit(id)
-      // Where this process was told of it by the request itself, it may be at it already.
+      // The request that stored the charge may already be handling it in this process.
       else if (state === 'charging' && !this.chains.get(network)?.isWorkingOn(id)) this.wake(network)
     })
     this.loops = [...this.chains.values()].map((chain) => chain.run())
   }
 
-  /** Lets what is under way end; what is not is found again at the next start. */
+  /** Waits for work under way; the rest is resumed at the next start. */
   async onApplicationShutdown(): Promise<void> {
     for (const chain of this.chains.values()) chain.stop()
     await unlessLonger(LONGEST_END_MILLISECONDS, Promise.all(this.loops), undefined)
   }
 
   /**
-   * Stores a charge and sees to its settlement. Where its signer has room for one more, the charge is claimed as it is stored.
-   * @param store has `nextLook` written with the charge, and has committed it once it resolves
-   * @param chargedOf the payment as it was stored; `null`: it was not
+   * Stores a charge and starts its settlement. If its signer has capacity, the charge is claimed as it is stored.
+   * @param store writes the charge with `nextLook`, and resolves once it is committed
+   * @param chargedOf the stored payment; `null` if none was stored
    */
   async storeCharge<T>(
     id: string,
@@ -86,35 +86,32 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /** There may be work on this chain. */
+  /** Tells that this chain may have work. */
   wake(network: Network): void {
     this.chains.get(network)?.wake()
   }
 
-  /** What a charge waits for before it is submitted; `null`: nothing, or it is not a charge any more. */
+  /** What a charge waits for before it is submitted; `null` if nothing, or if it is no longer `charging`. */
   waitOf({ state, network, facilitator }: PaymentRow): GasWait | null {
     return state === 'charging' ? this.gasPolicy.waitOf({ network }, facilitator) : null
   }
 
-  /** Signers of a chain that should settle in batches and can't, and why. */
+  /** Signers of a chain that should send batches but can't, with the reason. */
   batchObstacles(network: Network): Record<Address, string> {
     return this.chains.get(network)?.batchObstacles ?? {}
   }
 
-  /** Ends, or goes on with, a charge whose signer's key no process may have. */
+  /** Ends or continues a charge whose signer's key no process may have. */
   async resolve(payment: PaymentRow): Promise<void> {
     await this.chains.get(payment.network)?.submissions.resolve(payment)
   }
 
-  /**
-   * Resolves with the payment as soon as it is known whether it is paid: mined, failed, or doubtful. At the latest after `milliseconds`,
-   * with one more look at what the newest block has against it.
-   */
+  /** Resolves once the payment is mined, failed or doubtful. After `milliseconds` at the latest, with a final check of the newest block. */
   async waitUntilKnown(payment: PaymentRow, milliseconds: number): Promise<PaymentRow> {
     const until = Date.now() + milliseconds
     let current = payment
     for (let left = milliseconds; standingOf(current) === 'pending' && left > 0; left = until - Date.now()) {
-      // What was not heard is looked up as often as payments are.
+      // Notifications may be lost, so the payment is also read at the polling interval.
       const longest = Math.min(this.environment.LIMITS.recoveryMs, left)
       const heard = once(this.progress, payment.id, { signal: AbortSignal.timeout(longest) })
       const [seen] = (await heard.catch(() => [])) as [PaymentRow?]
@@ -126,7 +123,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 }
 
-/** When a charge is looked at next that these signers, of `network/address`, are about to settle; of others at once. */
+/** The next look of a charge: later if one of these signers (`network/address`) is about to settle it, else at once. */
 function claimedFor(signers: readonly string[], milliseconds: number): SQL<Date> {
   const isClaimed = sql`${payments.network} || '/' || ${payments.facilitator} = any(string_to_array(${signers.join()}::text, ','))
     and not ${isOfRefusedContract}`

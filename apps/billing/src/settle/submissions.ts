@@ -14,7 +14,7 @@ import { reportEnd } from './report-end.js'
 import { prepare, type SigningQueue } from './signers/signing-queue.js'
 import { Broadcasts } from './submit/broadcasts.js'
 
-/** What settles the payments of one chain. */
+/** Dependencies for settling the payments of one chain. */
 export interface Settling {
   chain: Chain
   db: Database
@@ -24,19 +24,19 @@ export interface Settling {
   logger: Logger
 }
 
-/** What whoever claims payments wants to know of them. */
+/** Callbacks to the claimer of payments. */
 export interface Claiming {
-  /** A payment came further. */
+  /** A payment advanced. */
   onProgress(payment: PaymentRow): void
-  /** It was mined: its signer has room for another. */
+  /** A payment was mined: its signer has capacity for another. */
   onMined(payment: PaymentRow): void
-  /** A payment has to be signed anew. `false`: not by a claimed batch. */
+  /** A payment must be signed again. Returns `false` if no batch takes it. */
   putBack(payment: PaymentRow): boolean
-  /** Something has ended, or a block came. */
+  /** Work ended, or a block arrived. */
   onRoom(): void
 }
 
-/** Submits the charges of one chain, and follows what became of them with each block. */
+/** Submits the charges of one chain and follows them block by block. */
 export class Submissions {
   readonly #working = new Map<string, PaymentRow>()
   readonly #inFlight: InFlight
@@ -58,17 +58,17 @@ export class Submissions {
     chain.head.onChange(() => void this.#onBlock())
   }
 
-  /** The payments that are worked on, by their id, as they were taken up. */
+  /** Payments being worked on, by id, as they were claimed. */
   get working(): ReadonlyMap<string, PaymentRow> {
     return this.#working
   }
 
-  /** Nothing is under way. */
+  /** Whether nothing is under way. */
   get isIdle(): boolean {
     return this.#working.size === 0 && !this.#isReadingReceipts
   }
 
-  /** Reads the head until it is stopped. */
+  /** Polls the head until stopped. */
   run(): Promise<void> {
     return this.#headPoll.run()
   }
@@ -77,12 +77,12 @@ export class Submissions {
     this.#headPoll.stop()
   }
 
-  /** Looks what other processes have submitted, unless that was not long ago. */
+  /** Reads what other processes have submitted, unless that was done recently. */
   async refresh(claimant: Claimant): Promise<void> {
     await this.#inFlight.refresh(claimant)
   }
 
-  /** One look at each claimed payment, and whatever follows from it at once. */
+  /** Looks at each claimed payment once and takes the next step. */
   take(claimed: readonly PaymentRow[]): void {
     for (const payment of claimed) {
       void this.#work(payment, async () => {
@@ -93,17 +93,17 @@ export class Submissions {
     }
   }
 
-  /** The same of charges that look as if they could not be settled. */
+  /** Resolves charges that would not settle now. */
   takeDoubtful(claimed: readonly PaymentRow[]): void {
     for (const payment of claimed) void this.#work(payment, () => this.resolve(payment))
   }
 
-  /** Judges a charge that can't be submitted here by the chain's facts. Throws `NodeFault`. */
+  /** Judges a charge that can't be submitted here by the chain's state. Throws `NodeFault`. */
   async resolve(payment: PaymentRow): Promise<void> {
     await this.#follow(payment, await resolveDoubt(this.#settling.db, this.#settling.chain, payment))
   }
 
-  /** The payment as it is after a look at what the newest block has against it; as it was where the node does not answer. */
+  /** Checks the newest block for a doubt about the payment. Returns it updated, or unchanged if the node does not answer. */
   async examine(payment: PaymentRow): Promise<PaymentRow> {
     let examined = payment
     await this.attempt('examining a payment', { paymentId: payment.id }, async () => {
@@ -114,14 +114,14 @@ export class Submissions {
     return examined
   }
 
-  /** Broadcasts what was signed and stored. Its payments are submitted from then on. */
+  /** Broadcasts a stored transaction. Its payments count as submitted from then on. */
   async send(transaction: SignedTransactionRow, payments: readonly PaymentRow[]): Promise<void> {
     this.#inFlight.add(payments, transaction)
     this.#settling.metrics.transitions.inc({ state: 'submitted' }, payments.length)
     await this.#broadcasts.send(transaction)
   }
 
-  /** Nothing that fails is lost: it is looked at again. */
+  /** Logs a failure and goes on: the work is retried later. */
   async attempt(doing: string, ids: { paymentId?: string }, act: () => Promise<void>): Promise<void> {
     try {
       await act()
@@ -144,13 +144,13 @@ export class Submissions {
 
   async #onBlock(): Promise<void> {
     this.#hasNewBlock = true
-    // Whoever waited for the block before may send the next transaction while receipts are read.
+    // The next transaction can be sent while receipts are read.
     this.#claiming.onRoom()
     if (this.#isReadingReceipts) return
     this.#isReadingReceipts = true
     while (this.#hasNewBlock) {
       this.#hasNewBlock = false
-      // Of all that is in flight, or has its confirmations now.
+      // Payments in flight, and those that have just reached their confirmations.
       await Promise.all(this.#inFlight.due(this.#settling.chain.confirmedBlock).map((one) => this.#readReceipt(one)))
       this.#claiming.onRoom()
     }
@@ -189,18 +189,18 @@ export class Submissions {
     }
   }
 
-  /** Signs and sends a charge's settlement where it would succeed; also anew, where none of its transactions can be mined any more. */
+  /** Signs and sends a charge's settlement if it would succeed; also again, if none of its transactions can be mined any more. */
   async #submit(payment: PaymentRow): Promise<void> {
     const { chain, signing } = this.#settling
     const [settlement, fees] = await Promise.all([prepare(chain, payment), chain.fees()])
     if (settlement === null) return this.resolve(payment)
     const transaction = await signing.sign(chain, [settlement], fees)
-    // `null`: another process was faster.
+    // `null`: another process changed the payment first.
     if (transaction !== null) await this.send(transaction, [payment])
   }
 }
 
-/** The trace of the request that charged it, where this process served that. */
+/** Links to the trace of the request that charged the payment, if this process served it. */
 function traceOf({ id, network }: PaymentRow): TraceDetails {
   return { follows: id, attributes: { 'payment.id': id, network } }
 }

@@ -11,14 +11,14 @@ import {
 } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 
-/** What a seller sends of one payment, decoded once. */
+/** A seller's request about one payment, decoded once. */
 export interface PaymentRequest extends Omit<SignedPayment, 'accepted'> {
   requirements: Requirements
-  /** The objects as they came, for @x402/evm and the catalogue. */
+  /** The original objects, for @x402/evm and the catalogue. */
   wire: { payload: PaymentPayload; requirements: PaymentRequirements }
 }
 
-/** Why nothing was done for a payment, in x402's word for it and in ours. `payer`: `null` where it is not known. */
+/** Why a payment was refused: an x402 reason and a message. `payer` is `null` if unknown. */
 export type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
 export type Refusal = Pick<Refused, 'reason' | 'message'>
 
@@ -41,7 +41,7 @@ export function decodePaymentRequest(paymentPayload: unknown, paymentRequirement
   }
 }
 
-/** The same with the signed maximum as the amount: what a verification wants where a settlement names its charge. */
+/** The request with the signed maximum as its amount: a settlement's amount is the charge, but the maximum is verified. */
 export function withMaximum(request: PaymentRequest): PaymentRequest {
   const { requirements, authorization, wire } = request
   const amount = authorization.maximum
@@ -52,7 +52,7 @@ export function withMaximum(request: PaymentRequest): PaymentRequest {
   }
 }
 
-/** x402's own reason for a field that does not decode. */
+/** The x402 reason for a field that does not decode. */
 function reasonOfField(field: string): string {
   if (field.includes(`.${GAS_SPONSORING}.`)) return RefusalReason.invalidPermit
   if (field.endsWith('.scheme')) return RefusalReason.invalidScheme

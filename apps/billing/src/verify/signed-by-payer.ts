@@ -4,9 +4,8 @@ import { recover } from 'tiny-secp256k1'
 import { hashTypedData, hexToBytes, keccak256, numberToHex, size, type TypedDataDomain } from 'viem'
 
 /**
- * The EIP-712 digest that an ordinary account has signed itself; `null`: its key has not. No node is asked: a contract's signature is
- * never one.
- * @param token the name and version of the token's EIP-712 domain, where EIP-3009 is signed
+ * The EIP-712 digest if the payer's own key signed it, else `null`. Asks no node, so a contract's signature always gives `null`.
+ * @param token name and version of the token's EIP-712 domain, for EIP-3009
  */
 export function recoverSigned(
   authorization: SignedAuthorization,
@@ -14,7 +13,7 @@ export function recoverSigned(
   token: { name?: unknown; version?: unknown },
 ): Hex | null {
   const { signature, payer } = authorization
-  // As @x402/evm: of a signature in another form it recovers nothing.
+  // Like @x402/evm, recovers nothing from a signature of another length.
   if (size(signature) !== 65) return null
   try {
     const hash =
@@ -27,12 +26,12 @@ export function recoverSigned(
         : hashPermit2(authorization, chainId)
     return recoverSigner(hash, signature) === payer ? hash : null
   } catch {
-    // Not a signature of that form.
+    // Not a recoverable signature.
     return null
   }
 }
 
-/** As viem's `recoverAddress`, in a fifth of the time: libsecp256k1, as WebAssembly. Throws where nobody can have signed it. */
+/** Like viem's `recoverAddress`, in a fifth of the time (libsecp256k1 as WebAssembly). Throws if the signature is invalid. */
 function recoverSigner(hash: Hex, signature: Hex): string {
   const bytes = hexToBytes(signature)
   const [v = 0] = bytes.subarray(64)

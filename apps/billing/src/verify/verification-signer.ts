@@ -5,30 +5,30 @@ import type { Chain } from '../chain/chain.js'
 import { NodeFault } from '../chain/node-error.js'
 import { SETTLEMENT_GAS_LIMIT } from '../chain/settlement-call.js'
 
-/** By x402's proxy, and by EIP-3009. */
+/** Settlement functions of x402's proxies and of EIP-3009. */
 const SETTLEMENTS: ReadonlySet<string> = new Set(['settle', 'transferWithAuthorization'])
 
-/** What `isValidSignature` of ERC-1271 answers. */
+/** ERC-1271's result of `isValidSignature` for a valid signature. */
 const ERC1271_MAGIC_VALUE: Hex = '0x1626ba7e'
 const NOT_SIGNED: Hex = '0xffffffff'
 
 type ReadContractArguments = Parameters<FacilitatorEvmSigner['readContract']>[0]
 
-/** What most verifications ask: each asked for once, when it is first wanted. */
+/** Reads that most verifications need. Each is made once, on first use. */
 export interface PaymentReads {
   payer: Address
-  /** The digest that the payer's own key has signed, which need not be recovered again; `null`: it has not, or it is a contract. */
+  /** The digest signed by the payer's own key; `null` if there is none or the payer is a contract. */
   signed: Hex | null
   payerCode(): Promise<Hex>
-  /** Of the maximum, from the facilitator. */
+  /** Simulated settlement of the maximum, sent by the facilitator. */
   simulatedSettlement(): Promise<Hex>
 }
 
 /**
- * The chain as @x402/evm's checks see it, for one verification.
+ * The chain as seen by @x402/evm's checks, for one verification.
  *
- * The library takes an unanswered call for a failed check, and leaves one promise without a catch: so `getCode` never
- * rejects here, and what went wrong is kept in `fault`, to be looked at before the library's verdict is believed.
+ * The library takes an unanswered call for a failed check, and leaves one promise without a catch. So `getCode` never rejects, and faults
+ * are kept in `fault`: check it before using the library's verdict.
  */
 export class VerificationSigner implements FacilitatorEvmSigner {
   fault: NodeFault | null = null
@@ -46,7 +46,7 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     this.#reads = reads
   }
 
-  /** Asks at once for all that a good authorization needs, so that it shares a request; the library may be done before it asks. */
+  /** Starts the reads of a valid authorization early, so that they share a request. */
   readAhead(): void {
     for (const read of [this.#reads.payerCode(), this.#reads.simulatedSettlement()]) {
       read.catch((error: unknown) => this.#note(error))
@@ -60,7 +60,7 @@ export class VerificationSigner implements FacilitatorEvmSigner {
   async getCode({ address }: { address: Hex }): Promise<Hex> {
     const account = address.toLowerCase() as Address
     try {
-      // Code, as the library sees it, is what answers for a signature.
+      // The library uses the code to decide who verifies the signature.
       if (account === this.#reads.payer) return (await this.#isRecovered()) ? '0x01' : await this.#reads.payerCode()
       if (!this.#chain.tokens.has(account)) return await this.#chain.latest.code(account)
       return (await this.#chain.isContract(account)) ? '0x01' : '0x'
@@ -72,7 +72,7 @@ export class VerificationSigner implements FacilitatorEvmSigner {
 
   async readContract({ address, abi, functionName, args = [] }: ReadContractArguments): Promise<unknown> {
     const contract = { abi, functionName } as { abi: typeof abi; functionName: string }
-    // Its diagnosis of a failed simulation goes through Multicall3; we have read balance and allowance ourselves.
+    // The library diagnoses a failed simulation through Multicall3; we read balance and allowance ourselves.
     if (functionName === 'aggregate3' || functionName === 'tryAggregate') throw new Error('not needed')
     try {
       if (functionName === 'isValidSignature' && (await this.#isRecovered()))
@@ -88,13 +88,13 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     }
   }
 
-  /** Of an account with code its contract decides, also where EIP-7702 has put it there. */
+  /** Whether the payer's key decides. If the account has code, its contract decides, even if the code comes from EIP-7702. */
   async #isRecovered(): Promise<boolean> {
     return this.#reads.signed !== null && (await this.#reads.payerCode()) === '0x'
   }
 
   #note(error: unknown): void {
-    // Only silence is a fault: a contract that reverts, burns all gas or answers rubbish is the payer's own.
+    // Only a missing answer is a fault. A contract that reverts, runs out of gas or returns garbage fails the verification.
     if (error instanceof NodeFault) this.fault ??= error
   }
 }

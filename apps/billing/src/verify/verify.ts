@@ -20,40 +20,40 @@ import { type PaymentRequest, type Refusal, type Refused, refused } from './paym
 import { recoverSigned } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
-/** Of `upto` and of `exact`. */
+/** Reasons of `upto` and of `exact`. */
 const SIMULATION_FAILED: ReadonlySet<string> = new Set([
   RefusalReason.simulationFailed,
   'invalid_exact_evm_transaction_simulation_failed',
 ])
 
-/** The last: a signature in ERC-6492's wrapping where the wallet is not deployed. */
+/** The last one: an ERC-6492 signature of a wallet that is not deployed. */
 const INVALID_SIGNATURES: ReadonlySet<string> = new Set([
   RefusalReason.invalidSignature,
   'invalid_exact_evm_signature',
   'eip6492_factory_not_allowed',
 ])
 
-/** What one payer holds and lets Permit2 move, not older than `block`. Smallest unit. */
+/** A payer's balance and Permit2 allowance, at `block` or later. Smallest unit. */
 export interface Holdings {
   balance: bigint
   allowance: bigint
-  /** The allowance is the permit's: it is given as the payment is settled, in place of what was there. */
+  /** The allowance is the permit's, which replaces the current one when the payment is settled. */
   isSponsored: boolean
   block: bigint
 }
 
-/** What a buyer signed, and the signer that settles it: of `upto` the one that was signed for. */
+/** A signed authorization with the signer that settles it. For `upto` the buyer's signature names the signer. */
 export type PayableAuthorization = SignedAuthorization & { facilitator: Address }
 
-/** In order as far as can be seen without the chain. */
+/** An authorization that passed all checks without chain state. */
 export interface ReadAuthorization extends Omit<PaymentRequest, 'authorization'> {
   chain: Chain
   authorization: PayableAuthorization
 }
 
 /**
- * Checks what needs no state of the chain: network, token, facilitator, and that its deadline leaves `minimumValiditySeconds` and what a
- * settlement takes at the chain's pace.
+ * Runs the checks that need no chain state: network, token, facilitator, and a deadline that leaves `minimumValiditySeconds` plus the time
+ * to settle.
  */
 export async function readAuthorization(
   chains: Chains,
@@ -95,13 +95,13 @@ export async function readAuthorization(
   return { ...request, chain, authorization, permit }
 }
 
-/** `exact` names nobody who settles it: its nonce, which is random, decides among the signers. */
+/** `exact` names no facilitator, so its random nonce selects one of the offered signers. */
 function assign(authorization: SignedAuthorization, offered: readonly Address[]): PayableAuthorization {
   const place = offered.length === 0 ? 0 : Number(authorization.nonce % BigInt(offered.length))
   return { ...authorization, facilitator: authorization.facilitator ?? offered[place] ?? zeroAddress }
 }
 
-/** Why a permit can't pay for this authorization, whoever signed it. */
+/** Why a permit does not match this authorization; its signature is not checked here. */
 function findUnfit(
   { owner, token, spender, amount, deadline }: TokenPermit,
   authorization: PayableAuthorization,
@@ -111,16 +111,15 @@ function findUnfit(
   if (token !== authorization.token)
     return { reason: RefusalReason.permitTokenMismatch, message: 'is of another token' }
   if (spender !== PERMIT2) return { reason: RefusalReason.permitSpenderMismatch, message: `must be for ${PERMIT2}` }
-  // The proxy asks for that.
+  // Required by the proxy.
   if (amount !== maximum) return { reason: RefusalReason.permitAmountMismatch, message: `must be of ${maximum}` }
   if (deadline >= authorization.deadline) return null
   return { reason: RefusalReason.permitDeadlineExpired, message: "must hold until the authorization's deadline" }
 }
 
 /**
- * Checks a payment against the chain with @x402/evm: amount, token, payTo, spender, facilitator, times, signature
- * (ERC-1271 too), and a simulated settlement of the maximum; and reads what the payer holds, where a valid permit of the
- * maximum counts as an allowance. Throws `NodeFault`.
+ * Verifies a payment on chain with @x402/evm: amount, token, payTo, spender, facilitator, times, signature (also ERC-1271), and a simulated
+ * settlement of the maximum. Reads the payer's holdings; a valid permit of the maximum counts as allowance. Throws `NodeFault`.
  */
 export async function verifyOnChain(
   { chain, requirements, authorization, permit, wire }: ReadAuthorization,
@@ -131,7 +130,7 @@ export async function verifyOnChain(
   const settlement = encodeSimulation(authorization, permit)
   if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
   const target = settlementTarget({ ...authorization, asset: authorization.token })
-  // A call to nothing succeeds.
+  // A call to an address without code succeeds.
   if (isProxy(target) && !(await chain.isContract(target)))
     return invalid(RefusalReason.proxyNotDeployed, `${chain.network} has no contract at ${target}`)
   const payerCode = once(() => chain.latest.code(payer))
@@ -145,13 +144,13 @@ export async function verifyOnChain(
     simulatedSettlement: async () => (await simulation()).answer,
   })
   const readBoth = once(() => readHoldings(chain, authorization, permit))
-  // Whoever sends rubbish has the node asked for the payer's code at most.
+  // For an invalid signature the node is asked at most for the payer's code.
   if (signed !== null) {
     signer.readAhead()
     readBoth().catch(() => undefined)
   }
-  // Without its extensions: what it takes for a settlement by `settle` is simulated with the permit that we take. Of a wallet that is
-  // deployed, EIP-3009 takes what ERC-6492 wraps.
+  // Extensions are removed: the call that the library takes for `settle` is simulated with our permit. For a deployed wallet, EIP-3009
+  // accepts the signature inside an ERC-6492 wrapper.
   const scheme = requirements.scheme === 'upto' ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer)
   const { signature } = authorization
   const isUnwrapped =
@@ -206,7 +205,7 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** Settling the maximum; `null` where the signature claims to be wrapped (ERC-6492) and can't be unwrapped. */
+/** Calldata that settles the maximum; `null` if an ERC-6492 signature can't be unwrapped. */
 function encodeSimulation(
   { token: asset, ...authorization }: PayableAuthorization,
   permit: TokenPermit | null,
@@ -226,11 +225,11 @@ export async function readHoldings(
   { kind, token: asset, payer, maximum }: PayableAuthorization,
   sponsored: { amount: bigint } | null,
 ): Promise<Holdings> {
-  // Taken before the reads: whatever is mined after this block may or may not be in them.
+  // Read first: transactions mined after this block may or may not be reflected in the reads.
   const block = chain.head.number
   const [balance, allowance] = await Promise.all([
     chain.latest.balanceOf(asset, payer),
-    // The authorization is all that EIP-3009 needs.
+    // EIP-3009 needs no allowance.
     kind === 'exact-eip3009' ? maxUint256 : chain.latest.permit2Allowance(asset, payer),
   ])
   const isSponsored = sponsored !== null && allowance < maximum

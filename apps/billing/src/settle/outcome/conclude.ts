@@ -11,8 +11,8 @@ import { gas, type PaymentRow, payments, settlementItems, signedTransactions } f
 import { findTransfer, readReceipt, type Transfer } from './find-receipt.js'
 
 /**
- * Writes what the receipt of a transaction that settles the payment says: mined at once, settled once it has its
- * confirmations. A failed payment heals that way. Answers the payment as it is then; `null`: it has moved on meanwhile.
+ * Records a receipt that settles the payment: mined at once, settled after enough confirmations. A failed payment can become settled this
+ * way. Returns the updated payment, or `null` if another process changed the payment first.
  */
 export async function concludeSettled(
   db: Database,
@@ -32,7 +32,7 @@ export async function concludeSettled(
   return changePayment(db, payment, { kind: 'settled', to: 'settled', ...mined, ...healed })
 }
 
-/** The transaction's own block included; never less than 1. */
+/** Number of confirmations, including the transaction's own block. At least 1. */
 export function confirmationsOf(chain: Chain, { blockNumber }: Receipt): bigint {
   const above = chain.head.number - blockNumber
   return above < 0n ? 1n : above + 1n
@@ -66,14 +66,14 @@ function describeMined(
   }
 }
 
-/** A transaction that somebody else sent costs us nothing. */
+/** A transaction sent by someone else costs the signer nothing. */
 function ownGas(receipt: Receipt): SQL[] {
   return receipt.gasUsed === 0n ? [] : [recordPaymentGas(receipt)]
 }
 
 /**
- * Once all that it cost in this block is recorded: until then `mendNonces` looks at it, as a payment of its batch may have failed before it was
- * mined.
+ * Marks the transaction as mined once all its costs in this block are recorded. Until then `mendNonces` handles it: another payment of the
+ * batch may have failed before it was mined.
  */
 function markMined({ hash, blockHash }: Receipt): SQL {
   const recorded = sql`select from ${gas} where ${gas.transaction} = ${hash} and ${gas.blockHash} = ${blockHash} and ${gas.item} = other.item`
@@ -83,9 +83,9 @@ function markMined({ hash, blockHash }: Receipt): SQL {
 }
 
 /**
- * Ends a payment that can't be settled, as of `block`. `receipt`: of its transaction that reverted, or moved another amount
- * (`transfer`), where one was mined. Its payer is refused for a while, and for good where it `burnsGas`; not so where
- * it was not its doing: the payment was possible until its deadline, or our own key moved another amount.
+ * Ends a payment that can't be settled as of `block`. `receipt`: its mined transaction, if one reverted or moved a wrong amount
+ * (`transfer`). The payer is refused for a while, or permanently if it `burnsGas`, except if it is not at fault: the payment was possible
+ * until its deadline, or our own key moved the wrong amount.
  */
 export async function concludeFailed(
   db: Database,
@@ -97,7 +97,7 @@ export async function concludeFailed(
   burnsGas = false,
 ): Promise<PaymentRow | null> {
   const isLate = reason === RefusalReason.deadlineExpired && (payment.doubt ?? reason) === reason && receipt === null
-  // Of `exact` anybody can have sent what the payer signed: it signed another amount for the same nonce.
+  // Anyone can send an `exact` authorization: the payer signed another amount for the same nonce.
   const isOurs = transfer !== null && payment.kind === 'upto-permit2'
   const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee, transaction: receipt.hash }
   return changePayment(db, payment, {
@@ -119,7 +119,7 @@ export async function concludeFailed(
   })
 }
 
-/** The chain has dropped its block: the payment is under way again, also where it was settled. `null`: it has moved on. */
+/** Reopens a payment whose block was dropped, even if it was settled. Returns `null` if another process changed it first. */
 export async function concludeReorged(db: Database, payment: PaymentRow): Promise<PaymentRow | null> {
   return changePayment(db, payment, {
     kind: 'reorged',
@@ -144,8 +144,8 @@ export async function concludeReorged(db: Database, payment: PaymentRow): Promis
 }
 
 /**
- * A payment whose block the chain has dropped is under way again. `null`: it has moved on, or is in another block by now, and
- * that is recorded. Throws `NodeFault`.
+ * Reopens a payment whose block was dropped. If it is in another block by now, records that and returns `null`; also `null` if another
+ * process changed the payment first. Throws `NodeFault`.
  */
 export async function reopen(db: Database, chain: Chain, payment: PaymentRow): Promise<PaymentRow | null> {
   const receipt = await readReceipt(db, chain, payment)

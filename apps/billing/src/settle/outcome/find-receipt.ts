@@ -8,8 +8,8 @@ import type { PaymentRow } from '../../ledger/schema.js'
 import { type OwnTransaction, readTransactions } from '../../ledger/signed-transactions.js'
 
 /**
- * The payment's part of the receipt of the transaction that succeeded; else of one that failed with the newest nonce, as older ones were
- * followed by others. Throws `NodeFault`.
+ * The payment's part of the receipt of the successful transaction or, if there is none, of a failed one with the newest nonce (failures of
+ * older nonces were already replaced). Throws `NodeFault`.
  */
 export async function findReceipt(chain: Chain, transactions: readonly OwnTransaction[]): Promise<Receipt | null> {
   let failed: Receipt | null = null
@@ -22,15 +22,15 @@ export async function findReceipt(chain: Chain, transactions: readonly OwnTransa
   return failed
 }
 
-/** The payment's part of the receipt of the transaction that it names; `null`: that has none. Throws `NodeFault`. */
+/** The payment's part of the receipt of its current transaction; `null` if it has none. Throws `NodeFault`. */
 export async function readReceipt(db: Database, chain: Chain, payment: PaymentRow): Promise<Receipt | null> {
   const whole = payment.transaction === null ? null : await chain.receipt(payment.transaction)
   if (whole === null) return null
-  // A transaction that settles one payment alone, whoever sent it.
+  // A call of a proxy settles a single payment, whoever sent it.
   if (isProxy(whole.to)) return borneBy(payment.facilitator, whole)
   const own = (await readTransactions(db, payment)).find(({ hash }) => hash === whole.hash)
   if (own !== undefined) return ownPart(whole, own)
-  // A batch with our key, or where the authorization is for anybody whatever calls for it.
+  // A batch sent with our key by another process, or any other call that uses an `exact` authorization.
   const transaction = await chain.transaction(whole.hash)
   const place = transaction === null ? undefined : settlementsOf(transaction).find((found) => isOf(found, payment))
   if (place !== undefined) return receiptAt(whole, place, payment)
@@ -48,14 +48,11 @@ function isOf(found: SettlementPlace, { kind, payer, nonce }: PaymentRow): boole
 /** A token's Transfer event. */
 export interface Transfer {
   logIndex: number
-  /** The asset's smallest unit. */
+  /** In the asset's smallest unit. */
   amount: bigint
 }
 
-/**
- * The transfer from payer to payTo among the logs of a transaction that settles this payment, the charged amount first;
- * `null`: there is none.
- */
+/** The transfer from payer to payTo in a settlement's logs, preferably one of the charged amount; `null` if there is none. */
 export function findTransfer(
   payment: Pick<PaymentRow, 'asset' | 'payer' | 'payTo' | 'charge'>,
   logs: readonly Log[],

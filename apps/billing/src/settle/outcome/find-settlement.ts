@@ -10,20 +10,20 @@ import type { Database } from '../../ledger/ledger.js'
 import { isClaimed } from '../../ledger/record-receipt.js'
 import { type PaymentRow, payments } from '../../ledger/schema.js'
 
-/** The settlement that a transfer belongs to. */
+/** The settlement behind a transfer. */
 export interface FoundSettlement {
-  /** `null`: the ledger does not know it. */
+  /** `null` if the ledger does not have it. */
   payment: PaymentRow | null
   place: SettlementPlace
 }
 
-/** Payments that look alike: one transfer pays one of them. */
+/** Limit for payments with the same terms: a transfer pays one of them. */
 const MOST_ALIKE = 16
 
 /**
- * Which payment a transfer settled, by its transaction's calldata and, of a batch, by the log's place; of `exact`, which anybody may
- * settle, by the event beside it. `null`: it was no settlement, or one of somebody whom the ledger does not know. Throws `NodeFault` and
- * `NodeRefusal`.
+ * Finds the payment that a transfer settled, by the transaction's calldata and, in a batch, the log's position. `exact` can be settled by
+ * anyone, so it is also found by the event next to the transfer. `null` if it is no settlement, or one unknown to the ledger by a stranger.
+ * Throws `NodeFault` and `NodeRefusal`.
  */
 export async function findSettlement(
   db: Database,
@@ -37,14 +37,14 @@ export async function findSettlement(
   const place = isProxy(first.to) ? first : await placeInBatch(chain, places, { transactionHash, logIndex })
   if (place === undefined) return null
   const payment = await findPayment(db, chain.network, place.payer, place.nonce)
-  // Other facilitators settle `exact` too, and the payer may have signed its nonce for something else.
+  // Other facilitators settle `exact` too, and the payer may have used the nonce for another authorization.
   if (payment?.kind !== place.kind && place.kind !== 'upto-permit2') return null
-  // Anybody can log what looks like a batch; only a payment's own facilitator can settle it in one.
+  // Anyone can log what looks like a batch, but only a payment's own facilitator can settle it in one.
   const isBatchOfStranger = !isProxy(place.to) && place.to !== payment?.facilitator && !chain.signers.has(place.to)
   return isBatchOfStranger ? findOpen(db, chain, { transactionHash, logIndex }) : { payment, place }
 }
 
-/** A payment of `exact` that something else settled, which calldata does not tell; those of other facilitators are nothing of ours. */
+/** Finds an `exact` payment settled by some other contract, which calldata does not show. Ignores payments of other facilitators. */
 async function findOpen(
   db: Database,
   chain: Chain,
@@ -61,7 +61,7 @@ async function findOpen(
   return { payment, place: { kind, payer, nonce, target: to, to, item: 0, items: 1 } }
 }
 
-/** The failed payment by Permit2 that this transfer settled: its nonce was used in that block, and no other has this transfer. Throws `NodeFault`. */
+/** Finds the failed Permit2 payment that this transfer settled and whose nonce this block used. Throws `NodeFault`. */
 async function findPermitted(
   db: Database,
   chain: Chain,

@@ -8,26 +8,25 @@ import { receiptAt, type SettlementPlace, settlementsOf } from '../../chain/sett
 import { isProxy } from '../../chain/settlement-call.js'
 import type { PaymentRow } from '../../ledger/schema.js'
 
-/** What used up a payment's nonce. */
+/** What used a payment's nonce. */
 export type Spend =
-  /** A settlement of it: ours, one that another process sent with our key, or of `exact` anybody's. */
+  /** The payment's settlement: ours, one sent with our key by another process or, for `exact`, anyone's. */
   | { kind: 'settlement'; receipt: Receipt }
-  /** Something else: the payer burnt the nonce, or spent it another way. */
+  /** Something else: the payer invalidated the nonce or used it otherwise. */
   | { kind: 'other' }
-  /** The node does not show all of that block yet. */
+  /** The node does not have the whole block yet. */
   | { kind: 'unknown' }
-  /** The node has no state of that time any more. */
+  /** The node has pruned the state of that time. */
   | { kind: 'pruned' }
 
 type Authorization = OpenAuthorization & Pick<PaymentRow, 'authorizedBlock'>
 
-/** The nonce was unused when it was authorized, at a block that the node may have been late with. */
+/** Slack below `authorizedBlock` at which the nonce was unused: the node may have lagged when the payment was authorized. */
 const SLACK_BLOCKS = 64n
 
 /**
- * Finds what used the payment's nonce, which is used as of `view`. A nonce is used in one block, for ever: the
- * payment's settlement is in that block, or there is none. `own`: the hashes that were signed for it. Throws `NodeFault` and
- * `NodeRefusal`.
+ * Finds what used the payment's nonce, which is used as of `view`. A nonce is used in exactly one block, so the payment's settlement is in
+ * that block or does not exist. `own`: hashes of the transactions signed for it. Throws `NodeFault` and `NodeRefusal`.
  */
 export async function findSpend(
   chain: Chain,
@@ -57,13 +56,13 @@ export async function findSpend(
     const receipt = place ? receiptAt(found, place, payment) : found
     if (candidates.has(found.hash) && receipt.succeeded) return { kind: 'settlement', receipt }
   }
-  // Whatever else called for it; a transaction whose calldata names other payments settles those.
+  // Any other contract may have used the authorization. A transaction whose calldata names other payments settles those.
   const parts = receipts.filter(({ hash }) => isOpen && !others.has(hash)).map((whole) => openPart(whole, payment))
   const receipt = parts.find((part) => part !== null)
   return receipt === undefined ? { kind: 'other' } : { kind: 'settlement', receipt }
 }
 
-/** The block in which the nonce was used; `null` where the node does not show it consistently. */
+/** The block in which the nonce was used; `null` if the node's answers are inconsistent. */
 async function findBlock(chain: Chain, view: BlockView, payment: Authorization): Promise<BlockView | 'pruned' | null> {
   const { authorizedBlock } = payment
   const isUsed = (number: bigint) => chain.at(number).isNonceUsed(payment)

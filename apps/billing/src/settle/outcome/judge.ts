@@ -9,24 +9,23 @@ import type { Database } from '../../ledger/ledger.js'
 import type { PaymentRow } from '../../ledger/schema.js'
 import { findSpend } from './find-spend.js'
 
-/** How far below the head the chain's facts are read, at least. A chain's `confirmations` may ask for more. */
+/** Minimum depth below the head at which payments are judged. A chain's `confirmations` may be higher. */
 export const DEPTH_BLOCKS = 3n
 
-/** What the chain says of a charge that could not be settled in the usual way. */
+/** The chain's verdict on a charge that was not settled in the usual way. */
 export type Verdict =
-  /** It was settled, by this transaction. */
+  /** This transaction settled it. */
   | { kind: 'settled'; receipt: Receipt }
-  /** As of `block`, it can't be settled. */
+  /** It can't be settled as of `block`. */
   | { kind: 'impossible'; reason: string; block: BlockView }
-  /** Nothing is in the way as of `block`. */
+  /** It can be settled as of `block`. */
   | { kind: 'possible'; block: BlockView }
-  /** Not deep enough yet, or the node does not show it consistently. */
+  /** The block is not deep enough, or the node's answers are inconsistent. */
   | { kind: 'unclear' }
 
 /**
- * Judges a charged payment by one block, some blocks below the head, whose state is read by its hash: never by what a node
- * happens to call the newest. `notBefore`: that block must be this one or later, for what may have changed since. `own`: the
- * hashes that were signed for the payment. Throws `NodeFault` and `NodeRefusal`.
+ * Judges a charged payment by the state of one block below the head, read by its hash, because a node's "latest" may be stale. `notBefore`:
+ * the block must not be older than this. `own`: hashes of the transactions signed for the payment. Throws `NodeFault` and `NodeRefusal`.
  */
 export async function judge(
   chain: Chain,
@@ -42,19 +41,20 @@ export async function judge(
   if (await block.isNonceUsed(payment)) {
     const spend = await findSpend(chain, block, payment, own)
     if (spend.kind === 'settlement') return { kind: 'settled', receipt: spend.receipt }
-    // What can't be looked up ends with its deadline: should it have been a settlement, its transfer heals it (`compare`).
+    // A spend that can't be looked up ends the payment at its deadline. If it was a settlement after all, `compare` finds its transfer and
+    // settles the payment.
     const isOpen = spend.kind === 'pruned' && payment.deadline >= block.timestamp
     if (spend.kind === 'unknown' || isOpen) return { kind: 'unclear' }
     return { kind: 'impossible', reason: RefusalReason.nonceInvalidated, block }
   }
-  // Time does not go back: no later block can settle it.
+  // Timestamps only increase, so no later block can settle it.
   if (payment.deadline < block.timestamp) return { kind: 'impossible', reason: RefusalReason.deadlineExpired, block }
   if (block.number < notBefore) return { kind: 'unclear' }
   const reason = await findObstacle(block, payment, charge)
   return reason === null ? { kind: 'possible', block } : { kind: 'impossible', reason, block }
 }
 
-/** Why a charge can't be settled on top of this block, an x402 reason; `null`: it can. Throws `NodeFault` and `NodeRefusal`. */
+/** The x402 reason why a charge can't be settled on top of this block; `null` if it can. Throws `NodeFault` and `NodeRefusal`. */
 export async function findObstacle(block: BlockView, payment: PaymentRow, charge: bigint): Promise<string | null> {
   const { kind, payer, asset, deadline } = payment
   if (deadline < block.timestamp) return RefusalReason.deadlineExpired
@@ -70,7 +70,7 @@ export async function findObstacle(block: BlockView, payment: PaymentRow, charge
   return allowance < charge ? RefusalReason.allowanceRequired : RefusalReason.simulationFailed
 }
 
-/** Why a charge could not be settled on the newest block, an x402 reason, and which that is. Throws `NodeFault`. */
+/** The x402 reason why a charge can't be settled on the newest block, and that block's number. Throws `NodeFault`. */
 export async function readDoubt(
   chain: Chain,
   payment: PaymentRow,
@@ -80,15 +80,15 @@ export async function readDoubt(
   try {
     return { doubt: await findObstacle(block, payment, payment.charge), blockNumber: block.number }
   } catch (error) {
-    // A node that does not show the state of a block by its hash.
+    // This node can't serve the state of a block by its hash.
     if (!(error instanceof NodeRefusal)) throw error
     return { doubt: RefusalReason.simulationFailed, blockNumber: block.number }
   }
 }
 
 /**
- * Notes what is against a charge, or that nothing is any more, so that its seller knows at once. Answers the payment as it is then;
- * `null`: it has moved on.
+ * Stores or clears the doubt about a charge, so that its seller knows at once. Returns the updated payment, or `null` if another process
+ * changed it first.
  */
 export async function noteDoubt(
   db: Database,

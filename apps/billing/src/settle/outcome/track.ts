@@ -20,13 +20,13 @@ export type TrackResult =
   | { outcome: 'final'; payment: PaymentRow }
   | { outcome: 'moved on' }
   | { outcome: 'broadcast'; transaction: SignedTransactionRow; bumped: boolean }
-  /** No transaction of it can be mined any more, and its nonce is unused: sign it anew. */
+  /** None of its transactions can be mined any more and its nonce is unused: it must be signed again. */
   | { outcome: 'resubmit' }
 
-/** A settlement that reverted once more than this, though it should not have, is given up. One of a contract gets none. */
+/** Retries of a settlement that reverted unexpectedly. Payers with code get none. */
 const MOST_RETRIES = 1
 
-/** Looks a submitted payment up on chain and does the next step towards its end. Throws `NodeFault`. */
+/** Looks up a submitted payment on chain and takes the next step. Throws `NodeFault`. */
 export async function track(
   db: Database,
   chain: Chain,
@@ -36,7 +36,7 @@ export async function track(
   const transactions = await readTransactions(db, payment)
   const receipt = await findReceipt(chain, transactions)
   if (receipt?.succeeded) return mined(db, chain, payment, receipt)
-  // Mined before, and its block may be gone: `reopenReorged` looks after that.
+  // Was mined before; its block may be gone, which `followNewest` handles.
   if (payment.blockNumber !== null) return { outcome: 'waiting', payment }
   if (receipt !== null) return reverted(db, chain, payment, transactions, receipt)
   if (payment.deadline < (await chain.head.current()).timestamp) return resolveDoubt(db, chain, payment)
@@ -61,8 +61,8 @@ export async function track(
 }
 
 /**
- * What follows at once from its newest transaction's receipt: it is mined, or reverted, which makes it doubtful until it is judged.
- * `null`: there is none. Throws `NodeFault`.
+ * Handles the receipt of the current transaction: mined, or reverted, which makes the payment doubtful until it is judged. `null` if there
+ * is nothing to do. Throws `NodeFault`.
  */
 export async function trackReceipt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult | null> {
   const receipt = await readReceipt(db, chain, payment)
@@ -71,13 +71,11 @@ export async function trackReceipt(db: Database, chain: Chain, payment: PaymentR
   return waitingIn(await noteDoubt(db, payment, RefusalReason.transactionFailed, receipt.blockNumber))
 }
 
-/**
- * A last look before a seller is told that a payment is under way: notes what the newest block has against it. Throws `NodeFault`.
- */
+/** Checks the newest block for a doubt before a seller is told that the payment is pending. Throws `NodeFault`. */
 export async function examine(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult> {
   const { doubt, blockNumber } = await readDoubt(chain, payment)
   if (doubt === null) return { outcome: 'waiting', payment }
-  // What is against it may be its own settlement.
+  // The obstacle may be the payment's own settlement.
   const receipt = await readReceipt(db, chain, payment)
   if (receipt?.succeeded) return mined(db, chain, payment, receipt)
   return waitingIn(await noteDoubt(db, payment, doubt, blockNumber))
@@ -87,7 +85,7 @@ function waitingIn(payment: PaymentRow | null): TrackResult {
   return payment === null ? { outcome: 'moved on' } : { outcome: 'waiting', payment }
 }
 
-/** A transaction that settles the payment has succeeded. What counts is the transfer in it. */
+/** Handles a successful transaction. The transfer in it decides. */
 async function mined(db: Database, chain: Chain, payment: PaymentRow, receipt: Receipt): Promise<TrackResult> {
   const found = findTransfer(payment, receipt.logs)
   if (found !== null && found.amount === payment.charge) {
@@ -95,7 +93,7 @@ async function mined(db: Database, chain: Chain, payment: PaymentRow, receipt: R
     if (changed !== null) return { outcome: changed.state === 'submitted' ? 'waiting' : 'final', payment: changed }
     if (!(await isClaimed(db, payment, receipt, found))) return { outcome: 'moved on' }
   }
-  // The nonce was spent on another amount, the transfer pays another payment, or the token moves less than it is told to.
+  // The nonce was spent on another amount, the transfer pays another payment, or the token moved a wrong amount.
   if (confirmationsOf(chain, receipt) <= DEPTH_BLOCKS) return { outcome: 'waiting', payment }
   if ((await chain.blockHash(receipt.blockNumber)) !== receipt.blockHash) return { outcome: 'waiting', payment }
   const block = { number: receipt.blockNumber, hash: receipt.blockHash }
@@ -115,11 +113,11 @@ async function reverted(
     : payment
   if (noted === null) return { outcome: 'moved on' }
   const verdict = await judge(chain, noted, hashesOf(transactions), receipt.blockNumber)
-  // Somebody else's transaction was faster with an authorization that is for anybody: ours reverted, and cost what it cost.
+  // Another transaction used the open authorization first; ours reverted, and its cost is recorded.
   if (verdict.kind === 'settled' && verdict.receipt.hash !== receipt.hash)
     await recordReverted(db, chain, transactions, receipt)
   if (verdict.kind === 'settled' || verdict.kind === 'unclear') return follow(db, chain, noted, verdict, receipt)
-  // Its code ran at the signer's expense, and said no where the simulation had said yes.
+  // The payer's code ran at the signer's expense and reverted although the simulation had succeeded.
   const isContract = receipt.tried && (await chain.hadCode(payment.payer, receipt.blockNumber))
   const earlier = transactions.filter(({ status, hash }) => status === 'mined' && hash !== receipt.hash).length
   if (verdict.kind === 'impossible' || isContract || earlier >= MOST_RETRIES) {
@@ -130,7 +128,7 @@ async function reverted(
   return isRecorded ? { outcome: 'resubmit' } : { outcome: 'waiting', payment: noted }
 }
 
-/** Records what a transaction that did not settle the payment cost, all of a batch. `false`: the chain has dropped it meanwhile. */
+/** Records the cost of a reverted transaction, all items of a batch. Returns `false` if the chain has dropped it. */
 async function recordReverted(
   db: Database,
   chain: Chain,
@@ -144,7 +142,7 @@ async function recordReverted(
   return true
 }
 
-/** The nonces of all its transactions are used up, and there is no receipt: by others, or the node has none yet. */
+/** All nonces of its transactions are used, but there is no receipt: other transactions used them, or the node lags. */
 async function displaced(
   db: Database,
   chain: Chain,
@@ -154,7 +152,7 @@ async function displaced(
   const verdict = await judge(chain, payment, hashesOf(transactions), 0n)
   if (verdict.kind !== 'possible') return follow(db, chain, payment, verdict, null)
   const open = transactions.filter(({ status }) => status === 'open')
-  // Used up in a block above the one that was judged: they may be mined there.
+  // Nonces used above the judged block may be those of its own transactions.
   const count = await verdict.block.transactionCount(payment.facilitator)
   if (open.some(({ nonce }) => nonce >= count)) return { outcome: 'waiting', payment }
   const hashes = open.map(({ hash }) => hash)
@@ -164,11 +162,11 @@ async function displaced(
   return { outcome: 'resubmit' }
 }
 
-/** A settlement that would revert now, or is late. It is given up by the chain's facts alone. Throws `NodeFault`. */
+/** Decides on a settlement that would revert now or is late, by the chain's state alone. Throws `NodeFault`. */
 export async function resolveDoubt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult> {
-  // The head as it is, not as it was last read: what the payer did just before it was authorized has to be in the judged block.
+  // Reads the head now, so that the judged block includes what the payer did just before this.
   const { doubt, blockNumber } = await readDoubt(chain, payment)
-  // That it is late by now does not hide what was against it while there was time.
+  // A passed deadline does not hide an earlier obstacle.
   const isLate = doubt === null || doubt === RefusalReason.deadlineExpired
   const reason = (isLate ? payment.doubt : null) ?? doubt ?? RefusalReason.simulationFailed
   const noted = await noteDoubt(db, payment, reason, blockNumber)
@@ -194,7 +192,7 @@ function hashesOf(transactions: readonly SignedTransactionRow[]) {
   return new Set(transactions.map(({ hash }) => hash))
 }
 
-/** Signs a stuck transaction again, with the same nonce and a higher fee, for all payments that it settles. `null`: it was replaced. */
+/** Signs a stuck transaction again, with the same nonce and a higher fee, for all its payments. `null` if it was already replaced. */
 async function bump(
   db: Database,
   chain: Chain,
@@ -208,13 +206,13 @@ async function bump(
   const transaction = await signTransaction(chain, intent, nonce, fees)
   return db.transaction(async (tx) => {
     await tx.select().from(signedTransactions).where(eq(signedTransactions.hash, hash)).for('update')
-    // Every replacement is made under that lock.
+    // All replacements are made under this lock.
     const [newest] = await readTransactions(tx, payment)
     if (newest?.hash !== hash) return null
     const paymentIds = await readPaymentIds(tx, hash)
     await storeTransaction(tx, transaction, paymentIds)
     const settled = await tx.select().from(payments).where(inArray(payments.id, paymentIds))
-    // One that has ended meanwhile stays in the batch, where every payment keeps its place.
+    // A payment that ended in the meantime stays in the batch, so that the others keep their index.
     for (const each of settled.filter(({ state, transaction: current }) => state === 'submitted' && current === hash)) {
       await changePayment(tx, each, {
         kind: 'fee raised',

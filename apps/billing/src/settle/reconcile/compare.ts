@@ -11,21 +11,21 @@ import { findTransfer, type Transfer } from '../outcome/find-receipt.js'
 import { findSettlement } from '../outcome/find-settlement.js'
 import { type BlockRange, type Recorded, readPlaces, readRecorded, readTransfers } from './read-facts.js'
 
-/** What the ledger and the chain may not agree on. */
+/** Kinds of differences between the ledger and the chain. */
 export const DIFFERENCES = [
-  /** The ledger has a transfer that the chain has not. */
+  /** The ledger has a transfer that is not on chain. */
   'missing on chain',
-  /** Both know it, with different amounts. */
+  /** Both have the transfer, with different amounts. */
   'amount differs',
-  /** Moved on chain, by an authorization that the ledger says was not charged so. */
+  /** Moved on chain by an authorization that the ledger has not recorded as settled this way. */
   'moved but not settled',
-  /** Moved through the upto proxy to a payTo of the ledger, by an authorization that the ledger does not know. */
+  /** Moved through the upto proxy to a known payTo, by an authorization that the ledger does not have. */
   'not in ledger',
-  /** Moved to a payTo of the ledger by a settlement that is not what it seems; or a block whose transfers the node does not tell. */
+  /** Moved to a known payTo by a settlement that can't be matched; or a block range whose transfers the node does not return. */
   'unexplained',
 ] as const
 
-/** What the ledger and the chain do not agree on. Amounts in the token's smallest unit. */
+/** A difference between the ledger and the chain. Amounts in the token's smallest unit. */
 export interface Difference {
   kind: (typeof DIFFERENCES)[number]
   network: Network
@@ -39,20 +39,20 @@ export interface Difference {
   chainAmount: string | null
 }
 
-/** What the chain's facts say of the ledger. */
+/** A result of comparing the ledger with the chain. */
 export type Finding =
-  /** The chain has replaced the block of a settlement: it is under way again. */
+  /** The block of a settlement was dropped. */
   | { kind: 'dropped'; payment: PaymentRow }
-  /** A payment that had failed, or is under way, was settled, by this transaction. */
+  /** A failed or pending payment was settled by this transaction. */
   | { kind: 'settled'; payment: PaymentRow; receipt: Receipt; transfer: Transfer }
   | { kind: 'difference'; difference: Difference }
 
-/** Transfers that are looked at together. */
+/** Transfers examined concurrently. */
 const MOST_AT_ONCE = 40
 
 /**
- * Compares the ledger with some blocks of the chain, both ways, for the payments that `where` says: the one judge of what the chain says
- * of what has ended. What it can't explain is a difference, never an error. Changes nothing. Throws `NodeFault`.
+ * Compares the ledger with a range of blocks, both ways, for the payments selected by `where`. `GET /reconciliation`, healing
+ * and reopening all use it. Anything unexplained is reported as a difference, not an error. Changes nothing. Throws `NodeFault`.
  */
 export async function compare(
   db: Database,
@@ -103,7 +103,7 @@ export async function compare(
   return findings
 }
 
-/** Settlements whose block the chain has replaced by another. Throws `NodeFault`. */
+/** Finds settlements whose block was replaced by another. Throws `NodeFault`. */
 export async function findDropped(
   db: Database,
   chain: Chain,
@@ -114,7 +114,7 @@ export async function findDropped(
   const findings: Extract<Finding, { kind: 'dropped' }>[] = []
   for (const { blockNumber, blockHash, paymentId } of recorded) {
     const found = hashes.get(blockNumber)
-    // A node that is behind has no block yet where the chain has one.
+    // `null`: a lagging node does not have the block yet.
     if (found === undefined || found === null || found === blockHash) continue
     const payment = await findPaymentById(db, paymentId)
     if (payment?.blockHash !== blockHash) continue
@@ -123,7 +123,7 @@ export async function findDropped(
   return findings
 }
 
-/** A transfer that the ledger has not: a settlement that it missed, something to be told, or nothing of ours (`null`). Throws `NodeFault`. */
+/** Explains a transfer missing in the ledger: a settlement, a difference, or `null` if it is not ours. Throws `NodeFault`. */
 export async function explain(db: Database, chain: Chain, log: Log): Promise<Finding | null> {
   try {
     const found = await findSettlement(db, chain, log)
@@ -139,23 +139,23 @@ export async function explain(db: Database, chain: Chain, log: Log): Promise<Fin
     const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
     if (receipt === null || transfer === null || transfer.logIndex !== log.logIndex) return differs('unexplained')
     const isUnderWay = payment.state === 'charging' || payment.state === 'submitted'
-    // Under way too: its settler sees it only while the node has the state around it.
+    // Also for a payment under way: its settler finds the settlement only while the node keeps the state of its block.
     if ((isUnderWay || payment.state === 'failed') && transfer.amount === payment.charge) {
       return { kind: 'settled', payment, receipt, transfer }
     }
     if (isUnderWay) return null
-    // It may have been settled while it was looked at.
+    // It may have been settled in the meantime.
     return (await findPaymentById(db, payment.id))?.transaction === log.transactionHash && payment.state !== 'failed'
       ? null
       : differs('moved but not settled')
   } catch (error) {
-    // Of an answer that did not come nothing follows.
+    // Without an answer from the node or the database nothing can be concluded.
     if (error instanceof NodeFault || error instanceof DrizzleQueryError) throw error
     return differenceOf(chain, 'unexplained', movedBy(log))
   }
 }
 
-/** What is not given is not known. */
+/** Fields that are not given are `null`. */
 function differenceOf(
   { network }: Chain,
   kind: Difference['kind'],

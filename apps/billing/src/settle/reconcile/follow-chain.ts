@@ -8,25 +8,25 @@ import { concludeSettled, reopen } from '../outcome/conclude.js'
 import { compare, type Difference, explain, type Finding, findDropped } from './compare.js'
 import { readRecorded, readTransfers } from './read-facts.js'
 
-/** What most public nodes let one eth_getLogs span. */
+/** Block range that most public nodes accept for eth_getLogs. */
 export const RANGE_BLOCKS = 2_000n
-/** So many of the newest blocks are looked at in each round; deeper ones once, when they are final. */
+/** Number of newest blocks checked in each round. Older blocks are checked once, when they are final. */
 const WATCHED_BLOCKS = 64n
-/** Others are looked at when their blocks are final. */
+/** Further failures are checked when their blocks are final. */
 const MOST_FAILURES = 200
 
-/** What the ledger made of the chain's facts. */
+/** The changes made to the ledger. */
 export interface Followed {
-  /** Payments that had failed, or whose settler did not see it, and whose transfer was found. */
+  /** Payments settled because their transfer was found, although they had failed or their settler missed it. */
   healed: PaymentRow[]
-  /** Payments whose block the chain has dropped: they are under way again. */
+  /** Payments reopened because their block was dropped. */
   reopened: PaymentRow[]
   differences: Difference[]
 }
 
 /**
- * Compares the next final blocks of a chain with the ledger, where there are any: at most one range for each call. `null`: nothing to
- * do, or another process did it. Throws `NodeFault`.
+ * Compares the next final blocks with the ledger, at most one range per call. Returns `null` if there are none, or another process compared
+ * them first. Throws `NodeFault`.
  */
 export async function followFinal(db: Database, chain: Chain): Promise<(Followed & { upTo: bigint }) | null> {
   const final = await chain.finalBlock()
@@ -43,8 +43,8 @@ export async function followFinal(db: Database, chain: Chain): Promise<(Followed
 }
 
 /**
- * Looks after what ended in the newest blocks: settlements whose block is dropped, and failures whose transfer shows up, as a node may
- * have been wrong for longer than anybody expects. Throws `NodeFault`.
+ * Checks what ended in the newest blocks: settlements whose block was dropped, and failed payments whose transfer shows up because the node
+ * was wrong for long. Throws `NodeFault`.
  */
 export async function followNewest(db: Database, chain: Chain): Promise<Followed> {
   const { network, head } = chain
@@ -81,7 +81,7 @@ async function apply(db: Database, chain: Chain, findings: readonly Finding[]): 
   return followed
 }
 
-/** The last block that was compared; `null`: there is no payment on this chain yet. */
+/** The last reconciled block; `null` if this chain has no payment yet. */
 async function readCursor(db: Database, network: Network): Promise<bigint | null> {
   const [found] = await db.select().from(reconciledBlocks).where(eq(reconciledBlocks.network, network))
   if (found !== undefined) return found.blockNumber

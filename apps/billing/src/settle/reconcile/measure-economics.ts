@@ -5,7 +5,7 @@ import type { Database } from '../../ledger/ledger.js'
 import { transfers } from '../../ledger/schema.js'
 import type { BillingMetrics } from '../../metrics.js'
 
-/** Sets what a chain's settlements cost and brought in over a day, and how long its signers' money lasts. Throws `NodeFault`. */
+/** Sets the metrics for a chain's gas cost and income of the last day, and how long its signers' balances last. Throws `NodeFault`. */
 export async function measureEconomics(db: Database, chain: Chain, metrics: BillingMetrics): Promise<void> {
   const { network } = chain
   metrics.gasSpentInADay.set({ network }, Number(await sumSpentGas(db, { network })))

@@ -8,12 +8,12 @@ import { TRANSFER_TOPIC } from '../../chain/settlement-call.js'
 import type { Database } from '../../ledger/ledger.js'
 import { payments, transfers } from '../../ledger/schema.js'
 
-/** Recipients in one request. */
+/** Recipients per request. */
 const MOST_RECIPIENTS = 100
-/** In one range: a node that refuses everything is not asked for each block. */
+/** Refusals per range, so that a node that refuses everything is not asked for each block. */
 const MOST_REFUSALS = 64
 
-/** A transfer as the ledger has it, less what was taken back. Smallest unit. */
+/** A transfer recorded in the ledger and not reversed. Smallest unit. */
 export interface Recorded {
   transaction: Hash
   logIndex: number
@@ -25,13 +25,13 @@ export interface Recorded {
   amount: bigint
 }
 
-/** Blocks, both included. */
+/** A range of blocks, both ends included. */
 export interface BlockRange {
   from: bigint
   to: bigint
 }
 
-/** Where to look: the tokens and recipients of the payments that `where` says. */
+/** The tokens and recipients of the payments selected by `where`. */
 export async function readPlaces(db: Database, network: Network, where: SQL | undefined): Promise<Places> {
   const places = await db
     .selectDistinct({ asset: payments.asset, payTo: payments.payTo })
@@ -43,7 +43,7 @@ export async function readPlaces(db: Database, network: Network, where: SQL | un
   }
 }
 
-/** The transfers that the ledger has in these blocks, of the payments that `where` says. */
+/** The transfers recorded in these blocks, of the payments selected by `where`. */
 export async function readRecorded(
   db: Database,
   network: Network,
@@ -62,7 +62,7 @@ export async function readRecorded(
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }))
 }
 
-/** Where to look for transfers; of any sender unless `senders` are given. */
+/** Filter for transfers; without `senders`, from anyone. */
 export interface Places {
   assets: readonly Address[]
   recipients: readonly Address[]
@@ -70,8 +70,8 @@ export interface Places {
 }
 
 /**
- * The chain's transfers, but those of nothing. A range that the node refuses is asked for in halves, within bounds; `unread` are those
- * that it refuses all the same. Throws `NodeFault`.
+ * Reads Transfer events from the chain, except those of zero. A range that the node refuses is halved, within limits; `unread` are the
+ * ranges refused even then. Throws `NodeFault`.
  */
 export async function readTransfers(
   chain: Chain,

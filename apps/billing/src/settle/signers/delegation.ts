@@ -12,13 +12,13 @@ import { storeTransaction } from '../../ledger/signed-transactions.js'
 import type { Settling } from '../submissions.js'
 import { signTransaction, takeNonces } from './sign.js'
 
-/** A delegation that is mined and has no effect is not tried for ever. */
+/** Limits repeated delegations that are mined but have no effect. */
 const MOST_ATTEMPTS = 3
 const DELEGATION_GAS = 100_000n
-/** 200 for each byte of the contract's code, 40 for each of its calldata, and CREATE2 itself. */
+/** 200 gas per byte of code, 40 per byte of calldata, and CREATE2 itself. */
 const DEPLOYMENT_GAS = 400_000n
 
-/** Delegates the signers' accounts of one chain to the contract for batches (EIP-7702), once for each. */
+/** Delegates the accounts of one chain's signers to the batch contract (EIP-7702), once each. */
 export class Delegation {
   readonly #attempts = new Map<Address, number>()
   readonly #obstacles = new Map<Address, string>()
@@ -28,14 +28,14 @@ export class Delegation {
     this.#settling = settling
   }
 
-  /** Why the account can't be delegated here, once that was found: its payments are settled one by one. */
+  /** Why the account can't be delegated, if that is known. Its payments are then settled one by one. */
   obstacleOf(signer: Address): string | null {
     return this.#obstacles.get(signer) ?? null
   }
 
   /**
-   * `delegated`: the account may send batches now. Else the transaction that delegates it, stored and to be broadcast, where one can
-   * be made; `null`: it can't, and {@link obstacleOf} says so from now on. Only for a signer that has nothing in flight. Throws `NodeFault`.
+   * Returns `delegated` if the account can send batches, else the stored transaction that delegates it, to be broadcast. `null` if it can't
+   * be delegated; {@link obstacleOf} then has the reason. The signer must have nothing in flight. Throws `NodeFault`.
    */
   async ensure(signer: Address, nonce: number): Promise<'delegated' | SignedTransactionRow | null> {
     const code = await this.#settling.chain.latest.code(signer)
@@ -61,7 +61,7 @@ export class Delegation {
     return canDeploy ? null : `the chain lacks the deployer ${CREATE2_DEPLOYER}`
   }
 
-  /** Deploys the contract in the same transaction where it is not there yet: its address says which code it can have. */
+  /** Also deploys the contract if it is missing: with CREATE2 its address determines its code. */
   async #delegate(signer: Address, nonce: number): Promise<SignedTransactionRow> {
     const { chain, db, logger } = this.#settling
     this.#attempts.set(signer, (this.#attempts.get(signer) ?? 0) + 1)

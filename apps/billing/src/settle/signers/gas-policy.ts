@@ -8,10 +8,10 @@ import { signedTransactions } from '../../ledger/schema.js'
 import { BillingMetrics } from '../../metrics.js'
 
 const WAITS = ['cheaper gas', 'gas budget'] as const
-/** What a signer waits for before it signs anything more. */
+/** Why a signer may not sign anything now. */
 export type GasWait = (typeof WAITS)[number]
 
-/** Holds signers to the chain's bounds on gas: `maxFeePerGas` and `dailyGasBudget`. */
+/** Enforces the chain's gas bounds, `maxFeePerGas` and `dailyGasBudget`. */
 @Injectable()
 export class GasPolicy {
   private readonly waits = new Map<string, GasWait>()
@@ -21,7 +21,7 @@ export class GasPolicy {
     private readonly metrics: BillingMetrics,
   ) {}
 
-  /** Looks what each own signer of the chain has to wait for. Throws `NodeFault`. */
+  /** Updates what each signer of the chain has to wait for. Throws `NodeFault`. */
   async refresh(chain: Chain): Promise<void> {
     const isCheap = await chain.isGasCheapEnough()
     for (const signer of chain.signers.keys()) {
@@ -33,18 +33,18 @@ export class GasPolicy {
     }
   }
 
-  /** As of the last look; `null`: it may sign. */
+  /** As of the last refresh; `null` if it may sign. */
   waitOf(chain: Pick<Chain, 'network'>, signer: Address): GasWait | null {
     return this.waits.get(keyOf(chain, signer)) ?? null
   }
 
-  /** Whether the signer's gas of the last 24 hours, with what is in flight, has used up its budget. */
+  /** Whether the signer's gas of the last 24 hours, including transactions in flight, has reached its budget. */
   private async isSpent({ network, dailyGasBudget }: Chain, signer: Address): Promise<boolean> {
     const spent = await sumSpentGas(this.ledger.db, { network, signer })
     return spent + (await this.readInFlight(network, signer)) >= dailyGasBudget
   }
 
-  /** Wei that transactions which may still be mined can cost: of each nonce the dearest. */
+  /** Upper bound in wei for transactions that may still be mined: the most expensive one of each nonce. */
   private async readInFlight(network: Network, signer: Address): Promise<bigint> {
     const isOfSigner = sql`network = ${network} and signer = ${signer}`
     const [open] = await this.ledger.db.select({ wei: sql<string>`coalesce(sum(wei), 0)::text` }).from(

@@ -7,7 +7,7 @@ import { type SignedTransactionRow, signedTransactions } from '../../ledger/sche
 import { readPaymentIds } from '../../ledger/signed-transactions.js'
 
 /**
- * Records what a transaction that was mined cost: each payment's share of a batch, or all of it where it settles one payment or none.
+ * Records the cost of a mined transaction: split among the payments of a batch, else in full.
  * @param receipt of the whole transaction
  */
 export async function recordCost(

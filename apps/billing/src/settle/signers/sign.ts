@@ -7,7 +7,7 @@ import type { Fees } from '../../chain/state.js'
 import type { Transaction } from '../../ledger/ledger.js'
 import { type SignedTransactionRow, signers } from '../../ledger/schema.js'
 
-/** What a transaction does; its nonce is decided when it is signed. */
+/** A transaction without its nonce, which is assigned when it is signed. */
 export interface Intent {
   signer: Address
   to: Address
@@ -16,8 +16,8 @@ export interface Intent {
 }
 
 /**
- * Takes the signer's next `count` nonces and answers the first. The signer's row stays locked until `tx` ends, so no two
- * processes give out one nonce, and nonces are used up only together with stored transactions.
+ * Takes the signer's next `count` nonces and returns the first. The signer's row stays locked until `tx` ends, so no two processes assign
+ * the same nonce, and nonces are used up only together with stored transactions.
  */
 export async function takeNonces(tx: Transaction, chain: Chain, signer: Address, count: number): Promise<number> {
   const [lease] = await tx
@@ -30,8 +30,8 @@ export async function takeNonces(tx: Transaction, chain: Chain, signer: Address,
 }
 
 /**
- * The row to be stored. With `delegate` it also delegates the signer's account to that code (EIP-7702), and uses two nonces: its own, and the
- * next one for the authorization.
+ * Signs a transaction and returns its row. With `delegate` it also delegates the signer's account to that contract (EIP-7702) and uses two
+ * nonces: its own, and the next for the authorization.
  */
 export async function signTransaction(
   { chainId, network, signers: keys }: Chain,
@@ -54,12 +54,12 @@ export async function signTransaction(
   return { hash, raw, status: 'open', signedAt: new Date(), network, signer, nonce, gas, ...fees }
 }
 
-/** What a replacement may offer at most, as a multiple of the fees that are usual now. */
+/** Limits a replacement's fee to this multiple of the current fee. */
 const HIGHEST_RAISE = 10n
 
 /**
- * Nodes take a replacement for at least 10 % more; base fees may have risen by more than that meanwhile. `null`: it offers
- * so much already that more would not help, or more than `most` (wei per gas).
+ * Fees for a replacement: nodes require at least 10 % more, and the base fee may have risen further. `null` if the previous fee is already
+ * far above the current one, or the new one would exceed `most` (wei per gas).
  */
 export function raisedFees(previous: Fees, current: Fees, most: bigint): Fees | null {
   if (previous.maxFeePerGas > current.maxFeePerGas * HIGHEST_RAISE) return null

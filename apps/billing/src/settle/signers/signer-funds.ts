@@ -12,7 +12,7 @@ import { BillingMetrics } from '../../metrics.js'
 
 const FRESH_MILLISECONDS = 2_000
 
-/** What each signer can still pay for: nothing may be sold that it has no gas to settle. */
+/** How many settlements each signer can still pay for. Nothing may be authorized that its signer can't settle. */
 @Injectable()
 export class SignerFunds {
   private readonly known = new Map<string, { left: Promise<number>; at: number }>()
@@ -23,19 +23,19 @@ export class SignerFunds {
     private readonly environment: Environment,
   ) {}
 
-  /** Below so many settlements, a signer takes on no payment. */
+  /** With fewer settlements left, a signer accepts no payment. */
   get fewest(): number {
     return this.environment.LIMITS.minSettlements
   }
 
-  /** Whether the signer may take on another payment. Throws `NodeFault`. */
+  /** Whether the signer may accept another payment. Throws `NodeFault`. */
   async canSettle(chain: Chain, signer: Address): Promise<boolean> {
     return (await this.settlementsLeft(chain, signer)) >= this.fewest
   }
 
   /**
-   * How many settlements the signer's balance, and its gas budget of the day, pay for at the fees of now, L1 fees included, beside what the
-   * open payments may use each. At most two seconds old. Throws `NodeFault`.
+   * How many settlements the signer's balance and remaining daily gas budget pay for at current fees (with L1 fees), after what all open
+   * payments may use. At most two seconds old. Throws `NodeFault`.
    */
   settlementsLeft(chain: Chain, signer: Address): Promise<number> {
     const key = `${chain.network}/${signer}`
@@ -43,12 +43,12 @@ export class SignerFunds {
     if (known !== undefined && Date.now() - known.at < FRESH_MILLISECONDS) return known.left
     const left = this.read(chain, signer)
     this.known.set(key, { left, at: Date.now() })
-    // What failed is asked anew.
+    // Failed reads are not cached.
     left.catch(() => this.known.delete(key))
     return left
   }
 
-  /** Counts a payment that was taken on since the last look. */
+  /** Deducts a payment accepted since the last read. */
   promised({ network }: Pick<Chain, 'network'>, signer: Address, gas: bigint): void {
     const known = this.known.get(`${network}/${signer}`)
     if (known === undefined) return
@@ -70,7 +70,7 @@ export class SignerFunds {
       isInState('authorized', 'charging', 'submitted'),
     )
     const promised = await sumPromisedGas(this.ledger.db, isOpen, price)
-    // What nodes ask a signer to hold for a settlement in flight is its gas limit, not what it will use.
+    // Nodes require a balance for the gas limit of a transaction in flight, not for the gas that it uses.
     const cost = PLAIN_SETTLEMENT_GAS * price.maxFeePerGas + price.l1Fee
     const paidBy = (wei: bigint) => (cost === 0n ? Number.POSITIVE_INFINITY : Number((wei - promised) / cost))
     const left = Math.max(Math.min(paidBy(balance), paidBy(chain.dailyGasBudget - spent)), 0)

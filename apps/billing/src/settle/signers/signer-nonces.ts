@@ -9,21 +9,20 @@ import { broadcast } from '../submit/broadcasts.js'
 import { recordCost } from './record-cost.js'
 import { raisedFees, signTransaction } from './sign.js'
 
-/** A nonce that nobody fills keeps every later one from being mined; it is taken for lost after this long. */
+/** A missing nonce blocks all later ones. After this long it is considered lost. */
 const GAP_MILLISECONDS = 15_000
-/** Without a transaction for this long, the chain's count is believed over ours. */
+/** After this long without a transaction, the chain's nonce overrides the ledger's. */
 const QUIET_MILLISECONDS = 60_000
-/** A transaction whose nonce is used up and that has no receipt for this long is taken for replaced. */
+/** A transaction whose nonce is used and that has no receipt for this long is considered replaced. */
 const GIVEN_UP_MILLISECONDS = 600_000
-/** Of one signer in one round. */
+/** Receipts read per signer and round. */
 const MOST_RECEIPTS = 100
-/** A transfer of nothing, also where the account's own code runs (EIP-7702). */
+/** Gas for an empty transfer, even if it runs the account's delegated code (EIP-7702). */
 const FILLER_GAS = 30_000n
 
 /**
- * Makes a signer known to the ledger and keeps its nonces whole: takes over the chain's count where the ledger is behind
- * (or where nothing is under way), gives out a lost nonce again, and fills nonces whose payment has ended otherwise.
- * Answers how many of its transactions are mined, and the nonce that is given out next. Throws `NodeFault`.
+ * Registers a signer in the ledger and repairs its nonces: adopts the chain's nonce if the ledger is behind (or idle), assigns a lost nonce
+ * again, and fills nonces whose payment ended otherwise. Returns the number of mined transactions and the next nonce. Throws `NodeFault`.
  */
 export async function mendNonces(
   db: Database,
@@ -49,7 +48,7 @@ export async function mendNonces(
       .from(signedTransactions)
       .where(and(ofSignerTransactions, sql`${signedTransactions.status} = 'open'`))
       .orderBy(asc(signedTransactions.nonce))
-    // What settles a payment is recorded with that.
+    // Transactions of open payments are recorded with their payment.
     const over = open.filter(({ transaction, isNeeded }) => transaction.nonce < count && !isNeeded)
     const waiting = open.filter((entry) => entry.transaction.nonce >= count).map(({ transaction }) => transaction)
     const [latest] = await tx
@@ -83,7 +82,7 @@ export async function mendNonces(
   return { mined: count, next }
 }
 
-/** Whether the transaction settles a payment that has not ended; or one that has, though a reorganisation took it back just now. */
+/** Whether the transaction settles an open payment, or one whose settlement was just reverted by a reorganisation. */
 function isNeeded(count: number) {
   return sql<boolean>`exists (select from settlement_items as item join payments on payments.id = item.payment_id
     where item.hash = signed_transactions.hash and (payments.state in ('charging', 'submitted')
@@ -91,8 +90,8 @@ function isNeeded(count: number) {
 }
 
 /**
- * Transactions whose nonces are used up, of payments that ended otherwise or of none: records what those that were mined cost.
- * Which of one nonce that was is known as soon as one of them has a receipt.
+ * Records the cost of mined transactions that belong to no open payment. Once one transaction of a nonce has a receipt, the others count as
+ * displaced.
  */
 async function recordPast(db: Database, chain: Chain, past: readonly SignedTransactionRow[]): Promise<void> {
   const mined = new Set<number>()
@@ -126,7 +125,7 @@ function newestByNonce(transactions: readonly SignedTransactionRow[]): SignedTra
   return [...newest.values()]
 }
 
-/** Replaces a transaction that is no longer wanted by one that does nothing, so that the later ones can be mined. */
+/** Replaces an unwanted transaction by an empty one, so that later nonces can be mined. */
 async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRow, logger: Logger): Promise<void> {
   const isYoung = Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS
   if (isYoung && (await readPaymentIds(db, orphan.hash)).length === 0) return broadcast(chain, orphan, logger)

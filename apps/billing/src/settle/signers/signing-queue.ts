@@ -11,12 +11,12 @@ import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '
 import { SharedTurns } from '../../ledger/shared-turns.js'
 import { type Intent, signTransaction } from './sign.js'
 
-/** Transactions that share a database transaction. More would hold the signer's lease for long. */
+/** Transactions per database transaction. More would hold the signer's lease for too long. */
 const MOST_TRANSACTIONS = 16
-/** Of a settlement alone, which an item of a batch does not use. */
+/** Included in the gas of a single settlement, but not needed by an item of a batch. */
 const TRANSACTION_GAS = 21_000n
 
-/** What moves a payment's charge. */
+/** The call that moves a payment's charge. */
 export interface Settlement {
   payment: PaymentRow
   call: SettlementCall
@@ -26,11 +26,11 @@ interface Wanted {
   chain: Chain
   settlements: readonly Settlement[]
   fees: Fees
-  /** The only nonce that it may have; `null`: the next one. */
+  /** The only nonce that it may get; `null`: the next one. */
   nonce: number | null
 }
 
-/** Settlements with their place in what is signed. */
+/** Settlements with their index in the request. */
 interface Signed {
   place: number
   settlements: readonly Settlement[]
@@ -41,17 +41,16 @@ interface Stored {
   outcome: 'stored' | 'other nonce' | 'moved on'
   /** The signer's next nonce. */
   next: number
-  /** Payments that have moved on. */
+  /** Ids of payments that another process changed first. */
   gone: readonly string[]
 }
 
 /**
- * Signs and stores settlements: transactions of one signer that come while others are stored share the next statement, and with it the
- * signer's lease.
+ * Signs and stores settlements. Requests of one signer that arrive during a store share the next statement, and with it the signer's lease.
  */
 @Injectable()
 export class SigningQueue {
-  /** By network and signer: the nonce that this process takes for the next. Another process may have been faster. */
+  /** By network and signer: this process's guess of the next nonce. Another process may have used it. */
   private readonly nonces = new Map<string, number>()
   private readonly turns = new SharedTurns<Wanted, SignedTransactionRow | null>(MOST_TRANSACTIONS, (wanted) =>
     this.signAll(wanted),
@@ -60,9 +59,8 @@ export class SigningQueue {
   constructor(private readonly ledger: Ledger) {}
 
   /**
-   * Makes one transaction of these settlements, which have one signer, gives it the signer's next nonce, signs and stores it.
-   * Payments that have moved on are left out. `null`: nothing was signed, as no payment was left, or as the next nonce is not
-   * `onlyNonce`.
+   * Signs and stores one transaction for these settlements of one signer, with the signer's next nonce. Payments that another process
+   * changed are left out. Returns `null` if no payment was left, or if the next nonce is not `onlyNonce`.
    */
   sign(
     chain: Chain,
@@ -77,7 +75,7 @@ export class SigningQueue {
     const [{ chain, settlements }] = wanted as readonly [Wanted, ...Wanted[]]
     const signer = signerOf(settlements)
     const key = `${chain.network}/${signer}`
-    // What the ledger gives out next is a guess until it is stored: a wrong one costs some signatures.
+    // The nonce is a guess until the ledger confirms it. A wrong guess only costs signatures.
     let first = wanted.find(({ nonce }) => nonce !== null)?.nonce ?? this.nonces.get(key) ?? 0
     for (;;) {
       const { transactions, next } = await signAndStore(this.ledger.db, wanted, first)
@@ -88,7 +86,7 @@ export class SigningQueue {
   }
 }
 
-/** `transactions` are `null` where `first` is not the signer's next nonce; one of them is where nothing of it was left to sign. */
+/** `transactions` is `null` if `first` is not the signer's next nonce. An entry is `null` if none of its payments was left to sign. */
 async function signAndStore(
   db: Database,
   wanted: readonly Wanted[],
@@ -116,7 +114,7 @@ async function signAndStore(
   }
 }
 
-/** Throws `NodeFault` where the ledger does not know the signer yet. */
+/** Throws `NodeFault` if the ledger does not have the signer yet. */
 async function store(db: Database, signed: readonly Signed[], first: number): Promise<Stored> {
   const [{ network, signer }] = signed.map(({ transaction }) => transaction) as [SignedTransactionRow]
   const transactions = signed.map(({ transaction }) => rowJson(signedTransactions, transaction))
@@ -136,16 +134,16 @@ async function store(db: Database, signed: readonly Signed[], first: number): Pr
   return { outcome: row.outcome, next: Number(row.next), gone: row.gone ?? [] }
 }
 
-/** What would settle a charge; `null`: it looks as if it could not be settled. Throws `NodeFault`. */
+/** Builds a charge's settlement; `null` if it would not succeed now. Throws `NodeFault`. */
 export async function prepare(chain: Chain, payment: PaymentRow): Promise<Settlement | null> {
   if (payment.charge === null) throw new Error(`payment ${payment.id} was not charged`)
   if (payment.deadline < (await chain.head.nextTimestamp())) return null
   const call = callOf(payment, payment.charge)
-  // As much gas as was verified, and promised for it: what needs more is not what was verified.
+  // The gas limit is the one that was verified and reserved. A call that needs more is not sent.
   return (await chain.latest.wouldSettle(call, payment.settlementGas)) ? { payment, call } : null
 }
 
-/** One settlement is a call of its own; more are a batch of the signer's own account. */
+/** A single settlement is called directly; several are a batch of the signer's own account. */
 export function intentOf(settlements: readonly Settlement[]): Intent {
   const signer = signerOf(settlements)
   const all = settlements.map(({ payment, call: { to, data } }) => ({ to, data, gas: payment.settlementGas }))

@@ -8,24 +8,24 @@ import { Delegation } from '../signers/delegation.js'
 import { intentOf, prepare, type Settlement } from '../signers/signing-queue.js'
 import type { Settling } from '../submissions.js'
 
-/** A little less than EIP-7825 lets a transaction have. */
+/** Slightly below EIP-7825's limit for a transaction. */
 const MOST_GAS = 16_000_000n
 
-/** What became of a signer's turn to send a batch. */
+/** Result of a signer's turn to send a batch. */
 export interface BatchTurn {
-  /** Stored, and to be broadcast: a batch, or what delegates the signer's account. */
+  /** Stored, to be broadcast: a batch, or the delegation of the signer's account. */
   transaction: SignedTransactionRow | null
-  /** The payments that it settles. */
+  /** The payments in the batch. */
   settled: readonly PaymentRow[]
-  /** Charges that look as if they could not be settled. */
+  /** Charges that would not settle now. */
   doubtful: readonly PaymentRow[]
 }
 
 const NOTHING: BatchTurn = { transaction: null, settled: [], doubtful: [] }
 
 /**
- * Settles many payments of one signer by one transaction of its delegated account. Nodes' pools hold one transaction of such an
- * account, so a signer has one in flight: whatever was charged meanwhile gathers for the next.
+ * Settles many payments of one signer in one transaction of its delegated account. Nodes' pools hold only one transaction of such an
+ * account, so each signer has one in flight; new charges wait for the next batch.
  */
 export class Batches {
   readonly #delegation: Delegation
@@ -44,18 +44,18 @@ export class Batches {
     return this.#settling.environment.SETTLEMENT === 'batch' && this.obstacleOf(signer) === null
   }
 
-  /** Why this signer can't send batches; `null`: nothing is known against it. */
+  /** Why this signer can't send batches; `null` if no reason is known. */
   obstacleOf(signer: Address): string | null {
     return this.#delegation.obstacleOf(signer)
   }
 
-  /** Puts a payment that has to be signed anew into the signer's next batch. */
+  /** Adds a payment that must be signed again to the signer's next batch. */
   putBack(payment: PaymentRow): void {
     const again = this.#again.get(payment.facilitator) ?? []
     this.#again.set(payment.facilitator, [...again.filter(({ id }) => id !== payment.id), payment])
   }
 
-  /** Whether a payment waits to be signed anew. */
+  /** Whether a payment waits to be signed again. */
   hasPutBack(signer: Address): boolean {
     return (this.#again.get(signer)?.length ?? 0) > 0
   }
@@ -67,8 +67,8 @@ export class Batches {
   }
 
   /**
-   * Claims what the signer has to settle, if it has nothing in flight, and signs one transaction for as much as fits. Callers wait for
-   * one turn of a signer before they ask for its next. Throws `NodeFault`.
+   * If the signer has nothing in flight, claims its charges and signs one transaction for as many as fit. Calls for the same signer must
+   * not overlap. Throws `NodeFault`.
    */
   async take(signer: Address, claimant: Claimant): Promise<BatchTurn> {
     const nonce = await this.#readFreeNonce(signer)
@@ -86,7 +86,7 @@ export class Batches {
     return { ...signed, doubtful }
   }
 
-  /** The signer's next nonce; `null`: a transaction of it is in flight, whoever signed it. */
+  /** The signer's next nonce; `null` if one of its transactions is in flight, from any process. */
   async #readFreeNonce(signer: Address): Promise<number | null> {
     const { chain, db } = this.#settling
     const isSigner = and(eq(signers.network, chain.network), eq(signers.address, signer))
@@ -96,12 +96,12 @@ export class Batches {
     return lease.nextNonce === count ? count : null
   }
 
-  /** What expires first. */
+  /** Claims charges, earliest deadline first. */
   async #claim(signer: Address, claimant: Claimant, count: number): Promise<PaymentRow[]> {
     return count > 0 ? claimCharges(this.#settling.db, claimant, [{ signer, count }]) : []
   }
 
-  /** What the node does not answer for is looked at again later, as everything that was claimed. */
+  /** Charges for which the node does not answer are taken up again later, like all claimed work. */
   async #prepare(charges: readonly PaymentRow[]) {
     const { chain, logger } = this.#settling
     const settlements: Settlement[] = []
@@ -137,7 +137,7 @@ export class Batches {
     return { transaction, settled: transaction === null ? [] : fitting.map(({ payment }) => payment) }
   }
 
-  /** As many as one transaction bears, and the signer can pay for; one alone where the node does not take a batch. */
+  /** As many settlements as fit in one transaction and the signer can pay for. Only the first if the node refuses the batch. */
   async #fit(signer: Address, settlements: readonly Settlement[], affordable: bigint): Promise<readonly Settlement[]> {
     const most = affordable < MOST_GAS ? affordable : MOST_GAS
     let count = settlements.length

@@ -6,23 +6,23 @@ import type { Chain } from '../../chain/chain.js'
 import { NodeFault, NodeRefusal } from '../../chain/node-error.js'
 import type { SignedTransactionRow } from '../../ledger/schema.js'
 
-/** A far node answers later than this; its requests still leave in order. */
+/** A distant node answers later than this, but requests still leave in order. */
 const STAGGER_MILLISECONDS = 10
 
 /**
- * Sends each signer's transactions in the order of their nonces: those that wait go together, in one request, when those before were
- * answered, or soon after they left. A node that gets them out of order may hold the later ones back.
+ * Sends each signer's transactions in nonce order. The next ones follow, in one request, when the previous was answered or sent a moment
+ * ago. Out of order, a node may hold the later ones back.
  */
 export class Broadcasts {
-  /** Transactions that are being sent: the payments of a batch share one. */
+  /** Broadcasts under way: the payments of a batch share one. */
   readonly #sending = new Map<Hash, Promise<void>>()
-  /** By signer: when the next transaction may be sent. */
+  /** By signer: resolves when the next transaction may be sent. */
   readonly #turns = new Map<Address, Promise<void>>()
   readonly #chain: Chain
   readonly #logger: Logger
   readonly #onSent: () => void
 
-  /** @param onSent called once a transaction was sent, whatever the node answered */
+  /** @param onSent called after each broadcast, whatever the node answered */
   constructor(chain: Chain, logger: Logger, onSent: () => void) {
     this.#chain = chain
     this.#logger = logger
@@ -47,10 +47,7 @@ export class Broadcasts {
   }
 }
 
-/**
- * Sends a stored transaction. Whatever the node answers, the transaction stays stored and is looked for by its hash: an
- * answer that is lost or unclear is never taken for an outcome.
- */
+/** Sends a stored transaction. Whatever the node answers, the transaction stays stored and its outcome is looked up by hash. */
 export async function broadcast(chain: Chain, transaction: SignedTransactionRow, logger: Logger): Promise<void> {
   const { hash, signer, nonce, network } = transaction
   try {
