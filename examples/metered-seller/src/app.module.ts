@@ -19,7 +19,7 @@ export class AppModule {
             logger.log({ ...record, amount: record.amount.toString(), maximum: record.maximum.toString() }),
           routes: {
             'GET /metered': {
-              // In the order of preference: by use, or at a price for buyers who want to know it.
+              // In order of preference: by use, or at a fixed price.
               accepts: [
                 { ...option, scheme: 'upto', price: '$0.10' },
                 { ...option, scheme: 'exact', price: '$0.02' },

@@ -2,9 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * The connections of a server, and what is under way on each. Closing a server waits for all of them, and Node takes one
- * on which nothing was asked yet for busy: fetch opens such a connection after each request that it aborts, and the
- * server would stay open until `headersTimeout` ends it, a minute later.
+ * Tracks a server's connections and the requests on each. `server.close()` waits for all connections, and Node counts unused ones as busy:
+ * fetch opens one after each aborted request, which would keep the server open for a minute (`headersTimeout`).
  */
 export class Connections {
   readonly #underWay = new Map<Socket, number>()
@@ -22,7 +21,7 @@ export class Connections {
     })
   }
 
-  /** Closes each connection as soon as nothing is under way on it. */
+  /** Closes each connection as soon as it has no request under way. */
   end(): void {
     this.#ending = true
     for (const [socket, requests] of this.#underWay) if (requests === 0) socket.destroy()

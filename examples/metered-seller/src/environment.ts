@@ -13,7 +13,7 @@ export class Environment {
   @Matches(/^eip155:[1-9]\d*$/, { message: 'NETWORK must be a CAIP-2 network such as eip155:8453' })
   NETWORK!: `eip155:${number}`
 
-  /** The token; billing knows its decimals. */
+  /** Address of the token. Billing knows its decimals. */
   @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'ASSET must be a token address' })
   ASSET!: string
 
@@ -26,16 +26,16 @@ export class Environment {
   @IsNotEmpty()
   BILLING_TOKEN!: string
 
-  /** Where charges wait that billing has not acknowledged; without it they are lost with the process. */
+  /** Directory for charges that billing has not acknowledged. Without it they are lost when the process ends. */
   JOURNAL_DIR?: string
 
-  /** How long a buyer waits for its payment to be mined, in milliseconds, before it is told that it is pending. */
+  /** How long a buyer waits for its payment to be mined, in milliseconds, before it is told that the payment is pending. */
   @Type(() => Number)
   @IsInt()
   @Min(0)
   RECEIPT_WAIT_MS = 10_000
 
-  /** How long a buyer waits for a billing that does not answer a charge. */
+  /** How long a buyer waits while billing does not answer a charge, in milliseconds. */
   @Type(() => Number)
   @IsInt()
   @Min(0)
@@ -47,14 +47,14 @@ const KNOWN = [
   ...['RECEIPT_WAIT_MS', 'ACKNOWLEDGEMENT_WAIT_MS'],
 ]
 
-/** Every variable with its default, one a line. */
+/** All variables with their defaults, one per line. */
 export function settingsHelp(): string {
   const defaults = new Environment() as unknown as Record<string, unknown>
   const lines = KNOWN.map((name) => `  ${name.padEnd(24)}${defaults[name] ?? ''}`.trimEnd())
   return `Settings are environment variables; these are their defaults:\n${lines.join('\n')}\nREADME.md says what each means.`
 }
 
-/** @throws Error that names every variable that is missing or wrong */
+/** @throws Error that names every missing or invalid variable */
 export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): Environment {
   const names = KNOWN.filter((name) => variables[name])
   const environment = plainToInstance(Environment, Object.fromEntries(names.map((name) => [name, variables[name]])))

@@ -8,7 +8,7 @@ export class MeteredController {
 
   constructor(private readonly settlement: Settlement) {}
 
-  /** Charges what it is asked to (`$0.03` or `30000`), after `slowMs` milliseconds, and fails with `fail` where given. */
+  /** Charges `charge` (`$0.03` or `30000`) after `slowMs` milliseconds. With `fail` it fails with that status. */
   @Get('metered')
   async metered(@Query('charge') charge?: string, @Query('fail') fail?: string, @Query('slowMs') slowMs?: string) {
     const run = ++this.ran

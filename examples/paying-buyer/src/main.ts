@@ -1,4 +1,4 @@
-// `npm run demo`: a buyer asks the gateway what a transfer of USDC would do, and pays for the answer what it took.
+// `npm run demo`: a buyer asks the gateway for the effect of a USDC transfer, and pays what the answer cost.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -25,15 +25,15 @@ if (process.argv.includes('--help')) {
 const { env } = process
 const host = !env.GATEWAY_HOST || ['0.0.0.0', '::'].includes(env.GATEWAY_HOST) ? '127.0.0.1' : env.GATEWAY_HOST
 const gateway = env.GATEWAY_URL || `http://${host}:${env.GATEWAY_PORT || 8080}`
-/** Unless given: the local chain's buyer, whose key the whole world knows. */
+/** Default: the buyer of the local chain, whose key is public. */
 const account = privateKeyToAccount(
   (process.env.BUYER_PRIVATE_KEY ?? '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d') as Hex,
 )
-/** What is kept of the purchase, for the check at the end and for later: a file for each gateway. */
+/** Record of the purchase, for the check at the end and for later. One file per gateway. */
 const receiptFile = `.data/receipt-${new URL(gateway).host.replaceAll(/[^\w.]/g, '-')}.json`
 const receiptCommand = fileURLToPath(new URL('../../../packages/receipt/bin/receipt.mjs', import.meta.url))
 const chain = createPublicClient({ transport: http(gateway) })
-/** Asked for the chain's rules, which are not the seller's to tell. */
+/** Asked for the chain's rules, so that the buyer need not trust the seller for them. */
 const ownNode = createPublicClient({
   transport: http(env.CHAIN_RPC_URL || `http://127.0.0.1:${env.DEVNET_PORT || 8545}`),
 })
@@ -42,7 +42,7 @@ async function balanceOf(token: Address, owner: Address): Promise<bigint> {
   return chain.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [owner] })
 }
 
-/** Waits until the chain's head shows the transaction: a charge may be answered before it is mined. */
+/** Waits until the head includes the transaction: a charge may be answered before it is mined. */
 async function mined(hash: Hex): Promise<void> {
   for (;;) {
     const receipt = await chain.getTransactionReceipt({ hash }).catch(() => undefined)
@@ -51,7 +51,7 @@ async function mined(hash: Hex): Promise<void> {
   }
 }
 
-/** Checks what was bought offline, as anyone can who has the file. @throws Error where the bill is wrong, or not all can be checked */
+/** Checks the bill offline, from the file alone. @throws Error if the bill is wrong, or can't be checked completely */
 function checkBill(exchange: object): void {
   mkdirSync(dirname(receiptFile), { recursive: true })
   writeFileSync(receiptFile, JSON.stringify(exchange, null, 2))
@@ -62,7 +62,7 @@ function checkBill(exchange: object): void {
   if (status !== 0) throw new Error('the bill does not hold')
 }
 
-/** What a request costs at most: the decoded PAYMENT-REQUIRED header of its 402. */
+/** The price of a request: the decoded PAYMENT-REQUIRED header of its 402. */
 async function offerFor(url: string, init: RequestInit = {}): Promise<PaymentRequired> {
   const refusal = await fetch(url, init)
   const header = refusal.headers.get('payment-required')

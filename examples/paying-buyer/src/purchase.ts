@@ -1,4 +1,4 @@
-// The shortest purchase: what would an empty call to oneself do?
+// The shortest purchase: it simulates an empty call to oneself.
 import { x402Client } from '@x402/core/client'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
@@ -7,7 +7,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 const { GATEWAY_URL, NETWORK, ASSET, BUYER_PRIVATE_KEY } = process.env as Record<string, string>
 const account = privateKeyToAccount(BUYER_PRIVATE_KEY as `0x${string}`)
-// It reads the chain through the gateway: where Permit2 is not approved, it signs a permit with each payment.
+// The client reads the chain through the gateway. If Permit2 is not approved, it signs a permit with each payment.
 const client = new x402Client()
   .register(NETWORK as `${string}:${string}`, new UptoEvmScheme(account, { rpcUrl: GATEWAY_URL as string }))
   .setSpendControls({

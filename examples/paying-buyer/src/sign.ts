@@ -1,4 +1,4 @@
-// Signs an offer: the PAYMENT-REQUIRED header on standard input, the PAYMENT-SIGNATURE header on standard output.
+// Signs an offer: reads the PAYMENT-REQUIRED header from standard input, writes the PAYMENT-SIGNATURE header to standard output.
 import { text } from 'node:stream/consumers'
 import { x402Client, x402HTTPClient } from '@x402/core/client'
 import { decodePaymentRequiredHeader } from '@x402/core/http'

@@ -22,7 +22,7 @@ express()
     const words = String(request.query.text ?? '')
       .split(/\s+/)
       .filter(Boolean).length
-    // 0.1 cent a word.
+    // 0.1 cents per word.
     setSettlementOverrides(response, { amount: String(Math.min(words * 1_000, 100_000)) })
     response.json({ words })
   })

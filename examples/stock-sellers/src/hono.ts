@@ -21,7 +21,7 @@ app.use(
 app.get('/weather', (context) => context.json({ celsius: 21 }))
 app.get('/words', (context) => {
   const words = (context.req.query('text') ?? '').split(/\s+/).filter(Boolean).length
-  // 0.1 cent a word.
+  // 0.1 cents per word.
   setSettlementOverrides(context, { amount: String(Math.min(words * 1_000, 100_000)) })
   return context.json({ words })
 })

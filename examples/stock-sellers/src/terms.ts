@@ -7,7 +7,7 @@ const {
   TOKEN_VERSION = '2',
 } = process.env
 
-/** With the token of a seller's account in its path: `https://billing.example/s/<token>`. */
+/** URL with the token of a seller's account in its path: `https://billing.example/s/<token>`. */
 export const facilitatorUrl = FACILITATOR_URL
 export const network = NETWORK as `eip155:${number}`
 export const port = Number(process.env.PORT ?? 4021)
@@ -20,11 +20,11 @@ const price = (amount: string, method?: 'permit2') => ({
 })
 const terms = { network, payTo: PAY_TO, maxTimeoutSeconds: 60 }
 
-/** At a fixed price: by EIP-3009, for which no buyer needs an approval, or by Permit2. */
+/** At a fixed price: by EIP-3009, which needs no approval, or by Permit2. */
 export const fixed = [
   { ...terms, scheme: 'exact', price: price('2000') },
   { ...terms, scheme: 'exact', price: price('2000', 'permit2') },
 ]
 
-/** By use: what the handler says, 100,000 (10 cents of USDC) at most. */
+/** By use: the amount set by the handler, at most 100,000 (10 cents of USDC). */
 export const metered = { ...terms, scheme: 'upto', price: price('100000', 'permit2') }

@@ -3,8 +3,8 @@ import type { Hash } from '@upfront/protocol'
 import canonicalize from 'canonicalize'
 
 /**
- * SHA-256 of a value's canonical JSON (RFC 8785), so that the order of fields, white space and the JSON library don't matter.
- * @throws Error where the value is no JSON
+ * SHA-256 of a value's canonical JSON (RFC 8785): independent of field order, white space and JSON library.
+ * @throws Error if the value can't be represented in JSON
  */
 export function jsonHash(value: unknown): Hash {
   const text = canonicalize(value)

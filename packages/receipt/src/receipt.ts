@@ -12,28 +12,28 @@ import {
 } from '@upfront/protocol'
 import { hashTypedData, type LocalAccount, recoverTypedDataAddress, zeroHash } from 'viem'
 
-/** What a receipt is about: `eth_simulateV1` or `upfront_simulate` as JSON-RPC, or `GET /v1/preview`. */
+/** The methods that receipts cover: `eth_simulateV1` or `upfront_simulate` as JSON-RPC, or `GET /v1/preview`. */
 export const RECEIPT_METHODS = ['eth_simulateV1', 'upfront_simulate', 'preview'] as const
 export type ReceiptMethod = (typeof RECEIPT_METHODS)[number]
 
 /**
- * What a seller states about one paid answer. All hashes of JSON are `jsonHash`. Hex is lower case; quantities are decimal
- * strings, amounts in the asset's smallest unit.
+ * A seller's statement about one paid answer. Hashes of JSON are `jsonHash`. Hex is lower case; quantities are decimal strings, amounts in
+ * the asset's smallest unit.
  */
 export interface Receipt {
   payer: Address
-  /** Of the Permit2 authorization: with `payer` it finds the settlement on chain. */
+  /** Nonce of the Permit2 authorization. With `payer` it identifies the settlement on chain. */
   nonce: string
   /** The hash that the buyer signed: see `authorizationHash`. */
   authorizationHash: Hash
   method: ReceiptMethod
-  /** How the answer words errors. */
+  /** How errors are worded in the answer. */
   dialect: Dialect
-  /** Of `{ method, params }`; the params of a preview are its query, `witness` aside. */
+  /** Hash of `{ method, params }`. The params of a preview are its query without `witness`. */
   requestHash: Hash
-  /** Of the `result`; of a preview, of the answer without `charge`, `receipt` and `witness`. */
+  /** Hash of `result`. For a preview: of the answer without `charge`, `receipt` and `witness`. */
   resultHash: Hash
-  /** Zero where the answer brings no witness. */
+  /** Zero if the answer has no witness. */
   witnessHash: Hash
   block: ReceiptBlock
   usage: ReceiptUsage
@@ -43,37 +43,37 @@ export interface Receipt {
   amount: string
   /** For the whole request, as signed. */
   maximum: string
-  /** What the calls before it in the same batch cost. */
+  /** Sum of the charges of earlier calls in the batch. */
   chargedBefore: string
-  /** Of the asset. */
+  /** Decimals of the asset. */
   decimals: number
   asset: Address
   /** CAIP-2. */
   network: string
   payTo: Address
-  /** Seconds since 1970. */
+  /** Unix time, in seconds. */
   issuedAt: number
 }
 
-/** What was simulated on. */
+/** The block and state that was simulated on. */
 export interface ReceiptBlock {
-  /** Of the chain that is simulated; payments may be made on another one. */
+  /** Id of the simulated chain. The payment may be on another chain. */
   chainId: string
-  /** The block that the first simulated one follows. On pre-confirmed state the parent of the block under construction. */
+  /** Parent of the first simulated block. On pre-confirmed state: parent of the block under construction. */
   number: string
   hash: Hash
   /** `pending`: the node's own block under construction. */
   state: 'canonical' | 'preconfirmed' | 'pending'
-  /** On pre-confirmed state that of the stream; on `pending` a digest of that block; else empty. */
+  /** Payload id of the Flashblocks stream on pre-confirmed state, a digest of the block on `pending`, otherwise empty. */
   payloadId: Hex
-  /** The newest one in the state; 0 without pre-confirmed state. */
+  /** Index of the newest flashblock in the state; 0 without pre-confirmed state. */
   flashblock: number
-  /** Of the block under construction, those that had been executed, in order. */
+  /** Executed transactions of the block under construction, in order. */
   transactions: Hash[]
 }
 
 export interface ReceiptUsage {
-  /** Of each call, in the order of the answer; then what else counts as gas: see `gasBesideCalls`. */
+  /** Gas of each call, in the order of the answer; then what else counts as gas: see `gasBesideCalls`. */
   gas: string[]
   accounts: number
   slots: number
@@ -81,13 +81,13 @@ export interface ReceiptUsage {
 }
 
 export interface SignedReceipt extends Receipt {
-  /** The address of the seller's receipt key. */
+  /** Address of the seller's receipt key. */
   signer: Address
   /** EIP-712, 65 bytes. */
   signature: Hex
 }
 
-/** The JSON type, the pattern and the EIP-712 type of each kind of field. */
+/** JSON type, pattern and EIP-712 type of each kind of field. */
 const KINDS = {
   address: { type: 'address', pattern: /^0x[0-9a-f]{40}$/ },
   bytes32: { type: 'bytes32', pattern: /^0x[0-9a-f]{64}$/ },
@@ -106,7 +106,7 @@ type Field = { name: string } & (
   | { kind: 'struct'; type: 'Block' | 'Usage' }
 )
 
-/** In the order in which they are signed. */
+/** Fields in signing order. */
 const FIELDS: Record<'Receipt' | 'Block' | 'Usage', readonly Field[]> = {
   Receipt: [
     { name: 'payer', kind: 'address' },
@@ -153,10 +153,10 @@ export const RECEIPT_TYPES = {
   Usage: FIELDS.Usage.map(typeOf),
 }
 
-/** EIP-712 domain; `chainId` is that of the network on which is paid. */
+/** EIP-712 domain. `chainId` is that of the payment's network. */
 export const RECEIPT_DOMAIN = { name: 'Upfront receipt', version: '1' } as const
 
-/** No witness. */
+/** The witness hash of an answer without a witness. */
 export const NO_WITNESS: Hash = zeroHash
 
 export async function signReceipt(receipt: Receipt, account: LocalAccount): Promise<SignedReceipt> {
@@ -164,12 +164,12 @@ export async function signReceipt(receipt: Receipt, account: LocalAccount): Prom
   return { ...receipt, signer: account.address.toLowerCase() as Address, signature }
 }
 
-/** The address whose key made the signature. @throws Error where it is no signature */
+/** The address that made the signature. @throws Error if it is not a valid signature */
 export async function signerOf({ signature, ...receipt }: SignedReceipt): Promise<Address> {
   return (await recoverTypedDataAddress({ ...typedData(receipt), signature })).toLowerCase() as Address
 }
 
-/** What the seller signed. */
+/** The EIP-712 hash that the seller signed. */
 export function receiptHash(receipt: Receipt): Hash {
   return hashTypedData(typedData(receipt))
 }
@@ -178,10 +178,10 @@ export function receiptHash(receipt: Receipt): Hash {
 export function decodeReceipt(value: unknown, field = 'receipt'): SignedReceipt {
   const { signer, signature, ...receipt } = decodeObject(value, field)
   demand(signer, 'address', `${field}.signer`)
-  // Only one way to write a signature: v is 27 or 28.
+  // Signatures have a single encoding: v is 27 or 28.
   decodeText(signature, /^0x[0-9a-f]{128}1[bc]$/, `${field}.signature`)
   demandStruct(receipt, 'Receipt', field)
-  // ERC-20 has a uint8; more would be work without end.
+  // ERC-20 decimals are a uint8. Larger values would cost unbounded work.
   if ((receipt.decimals as number) > 255) throw new Error(`${field}.decimals: expected at most 255`)
   return value as SignedReceipt
 }

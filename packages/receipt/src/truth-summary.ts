@@ -2,32 +2,32 @@ import type { Address, Hash, Hex } from '@upfront/protocol'
 import { type LocalAccount, recoverTypedDataAddress } from 'viem'
 import { jsonHash } from './json-hash.js'
 
-/** How many of a day's transactions came out as predicted. */
+/** How many of a day's transactions were predicted correctly. */
 export interface TruthCounts {
-  /** Waiting or under construction. */
+  /** Seen while waiting or under construction. */
   seen: number
   predicted: number
-  /** Of the predicted ones, those that were mined. */
+  /** Predicted transactions that were mined. */
   judged: number
-  /** Whose status, gas and transfers were as predicted. */
+  /** Judged transactions with the predicted status, gas and transfers. */
   hits: number
-  /** Of the others, those of which is known why. */
+  /** Other judged transactions whose difference is explained. */
   explained: number
 }
 
-/** What a gateway states of its predictions of one day. */
+/** A gateway's statement about its predictions of one day. */
 export interface TruthSummary extends TruthCounts {
   chainId: number
-  /** UTC, such as `2026-11-24`. */
+  /** UTC date, such as `2026-11-24`. */
   day: string
-  /** Each miss with its explanation: JSON. */
+  /** Each miss with its explanation, as JSON. */
   misses: readonly object[]
-  /** Seconds since 1970. */
+  /** Unix time, in seconds. */
   issuedAt: number
 }
 
 export interface SignedTruthSummary extends TruthSummary {
-  /** The address of the receipt key. */
+  /** Address of the receipt key. */
   signer: Address
   /** EIP-712, 65 bytes. */
   signature: Hex
@@ -35,7 +35,7 @@ export interface SignedTruthSummary extends TruthSummary {
 
 const COUNTS = ['seen', 'predicted', 'judged', 'hits', 'explained'] as const
 
-/** EIP-712 types of a summary; `missesHash` is `jsonHash` of `misses`. */
+/** EIP-712 types of a summary. `missesHash` is the `jsonHash` of `misses`. */
 export const TRUTH_TYPES = {
   Truth: [
     { name: 'day', type: 'string' },
@@ -45,7 +45,7 @@ export const TRUTH_TYPES = {
   ],
 }
 
-/** EIP-712 domain; `chainId` is that of the chain whose transactions are predicted. */
+/** EIP-712 domain. `chainId` is that of the predicted chain. */
 export const TRUTH_DOMAIN = { name: 'Upfront truth', version: '1' } as const
 
 export async function signTruthSummary(summary: TruthSummary, account: LocalAccount): Promise<SignedTruthSummary> {
@@ -53,7 +53,7 @@ export async function signTruthSummary(summary: TruthSummary, account: LocalAcco
   return { ...summary, signer: account.address.toLowerCase() as Address, signature }
 }
 
-/** The address whose key made the signature: to be compared with the seller's receipt keys. @throws Error where it is no signature */
+/** The signing address, to compare with the seller's receipt keys. @throws Error if it is not a valid signature */
 export async function truthSignerOf({ signature, ...summary }: SignedTruthSummary): Promise<Address> {
   return (await recoverTypedDataAddress({ ...typedData(summary), signature })).toLowerCase() as Address
 }

@@ -2,7 +2,7 @@ import type { Hash } from '@upfront/protocol'
 import { PERMIT2_ADDRESS, uptoPermit2WitnessTypes } from '@x402/evm'
 import { type Address, getAddress, hashTypedData } from 'viem'
 
-/** What a buyer signs for x402's `upto` scheme, as it stands in PAYMENT-SIGNATURE: numbers are decimal strings. */
+/** The Permit2 message that a buyer signs for x402's `upto` scheme, as in PAYMENT-SIGNATURE. Numbers are decimal strings. */
 export interface Permit2Authorization {
   from: string
   permitted: { token: string; amount: string }
@@ -13,9 +13,9 @@ export interface Permit2Authorization {
 }
 
 /**
- * The hash that the buyer signed: of Permit2's `PermitWitnessTransferFrom` with the upto proxy's witness.
+ * The EIP-712 hash that the buyer signed: Permit2's `PermitWitnessTransferFrom` with the upto proxy's witness.
  * @param network CAIP-2, such as `eip155:8453`
- * @throws Error where a field is no address or number
+ * @throws Error if a field is not an address or number
  */
 export function authorizationHash(network: string, authorization: Permit2Authorization): Hash {
   const { permitted, spender, nonce, deadline, witness } = authorization

@@ -1,14 +1,14 @@
 import type { PriceList } from './price-list.js'
 
-/** What the answer to a paid call says of its price: the charge, and all that it is computed from. */
+/** The charge of a paid call, with everything from which it is computed. */
 export interface ChargeStatement {
   /**
-   * In the asset's smallest unit, decimal: base + gas / 1,000,000 × perMillionGas + touched / 1,000 × perThousandTouched
-   * + witness bytes / 1,000,000 × perMillionWitnessBytes, rounded down, at most what the calls before it in a batch have left
-   * of `maximum`. Gas is that of the calls and what counts as gas beside them: see `gasBesideCalls`.
+   * Decimal, in the asset's smallest unit: base + gas / 1,000,000 × perMillionGas + touched / 1,000 × perThousandTouched + witness bytes /
+   * 1,000,000 × perMillionWitnessBytes, rounded down, and at most what earlier calls of the batch left of `maximum`. Gas includes what
+   * counts as gas besides the calls: see `gasBesideCalls`.
    */
   amount: string
-  /** Of the whole request. */
+  /** Maximum of the whole request. */
   maximum: string
   asset: string
   network: string

@@ -1,14 +1,14 @@
-/** What a simulation costs. Prices are plain decimal dollars, such as `$0.001`. */
+/** Prices of a simulation, in plain decimal dollars such as `$0.001`. */
 export interface PriceList {
   /** Named in every answer, so that a charge can be recomputed later. */
   version: string
-  /** The most that one request costs: what a buyer authorizes. */
+  /** The most that one request costs, and the amount that a buyer authorizes. */
   maximum: Dollars
   base: Dollars
   perMillionGas: Dollars
-  /** For each thousand distinct accounts and storage slots that the calls touched. */
+  /** Per thousand distinct accounts and storage slots touched by the calls. */
   perThousandTouched: Dollars
-  /** For each million bytes of the witness, where the buyer asks for one (`witness=1`). */
+  /** Per million bytes of the witness, if the buyer asks for one (`witness=1`). */
   perMillionWitnessBytes: Dollars
 }
 
@@ -23,13 +23,13 @@ export const DEFAULT_PRICE_LIST: PriceList = {
   perMillionWitnessBytes: '$0.01',
 }
 
-/** What a simulation took; all of it stands in the answer. */
+/** What a simulation used. All of it is stated in the answer. */
 export interface Usage {
-  /** Of all calls, failed ones too. */
+  /** Gas of all calls, including failed ones. */
   gas: bigint
   accounts: number
   slots: number
-  /** Length of the witness's JSON; 0 without one. */
+  /** Length of the witness as JSON; 0 without a witness. */
   witnessBytes: number
 }
 
@@ -37,7 +37,7 @@ const PRICES = ['maximum', 'base', 'perMillionGas', 'perThousandTouched', 'perMi
 const DOLLARS = /^\$(\d{1,9})(?:\.(\d{1,18}))?$/
 
 /**
- * Reads a list from JSON. One without `perMillionWitnessBytes` gets the default: lists from before witnesses existed stay valid.
+ * Decodes a price list from JSON. `perMillionWitnessBytes` has a default, so that lists from before witnesses existed stay valid.
  * @throws Error that names the field
  */
 export function decodePriceList(text: string): PriceList {
@@ -75,13 +75,13 @@ export function decodePriceList(text: string): PriceList {
   return list
 }
 
-/** The charge in the asset's smallest unit, rounded down, at most `maximum` (in the same unit). */
+/** The charge in the asset's smallest unit, rounded down, and at most `maximum` (same unit). */
 export function meter(usage: Usage, list: PriceList, decimals: number, maximum: bigint): bigint {
   const units = priceOf(usage, list, decimals)
   return units > maximum ? maximum : units
 }
 
-/** What the list asks for, in the asset's smallest unit, rounded down: more than a maximum may pay for. */
+/** The price by the list, in the asset's smallest unit, rounded down. May exceed the maximum. */
 export function priceOf({ gas, accounts, slots, witnessBytes }: Usage, list: PriceList, decimals: number): bigint {
   const total =
     atto(list.base) +
@@ -91,12 +91,12 @@ export function priceOf({ gas, accounts, slots, witnessBytes }: Usage, list: Pri
   return attoToUnits(total, decimals)
 }
 
-/** What any transaction takes. */
+/** Intrinsic gas of a transaction. */
 const LEAST_GAS = 21_000n
 
 /**
- * Gas that the maximum pays for beside the base; undefined where the list asks for the same whatever a call takes: gas has no price, or the
- * maximum leaves nothing for it.
+ * Gas that the maximum pays for in addition to the base; undefined if the price does not depend on gas, because gas is free or the maximum
+ * leaves nothing for it.
  */
 export function gasWithinMaximum({ maximum, base, perMillionGas }: PriceList): bigint | undefined {
   const price = atto(perMillionGas)
@@ -105,7 +105,7 @@ export function gasWithinMaximum({ maximum, base, perMillionGas }: PriceList): b
   return gas < LEAST_GAS ? undefined : gas
 }
 
-/** What the buyer signs for a list, in the smallest unit of an asset with so many decimals; rounded down. */
+/** The maximum of a list in the smallest unit of an asset with these decimals, rounded down. */
 export function maximumOf({ maximum }: Pick<PriceList, 'maximum'>, decimals: number): bigint {
   return attoToUnits(atto(maximum), decimals)
 }
@@ -114,7 +114,7 @@ function attoToUnits(amount: bigint, decimals: number): bigint {
   return decimals >= 18 ? amount * 10n ** BigInt(decimals - 18) : amount / 10n ** BigInt(18 - decimals)
 }
 
-/** Dollars in units of 10⁻¹⁸. */
+/** Converts dollars to units of 10⁻¹⁸. */
 export function atto(dollars: Dollars): bigint {
   const [, whole = '0', fraction = ''] = DOLLARS.exec(dollars) ?? []
   return BigInt(whole + fraction.padEnd(18, '0'))

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { type Digest, type DigestKind, digest, type JsonText } from './digest.js'
 
-/** What the thread is asked. */
+/** A request to the worker thread. */
 export interface DigestJob {
   kind: DigestKind
   json: JsonText

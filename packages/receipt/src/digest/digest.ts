@@ -5,20 +5,20 @@ import { jsonHash } from '../json-hash.js'
 import { previewOf } from '../preview/preview.js'
 import type { ReceiptBlock } from '../receipt.js'
 
-/** What a receipt says of a JSON text. */
+/** What a receipt states about a JSON text. */
 export interface Digest {
-  /** See `jsonHash`; of a preview, its own. */
+  /** See `jsonHash`. For a preview: the hash of the preview. */
   hash: Hash
-  /** Of a simulation's result: the gas of each call; else empty. */
+  /** Gas of each call of a simulation's result; otherwise empty. */
   gas: string[]
-  /** The JSON of the preview, where one was asked for. */
+  /** JSON of the preview, if one was requested. */
   preview?: string
 }
 
-/** JSON, as text or its UTF-8. */
+/** JSON as a string or as UTF-8. */
 export type JsonText = string | Uint8Array
 
-/** What the text is: a simulation's `result`, any other value, or a result of which a preview is made. */
+/** Kind of the text: a simulation's `result`, any other value, or a result from which a preview is made. */
 export type DigestKind = 'result' | 'value' | { preview: Pick<ReceiptBlock, 'state' | 'flashblock'> }
 
 export function digest(kind: DigestKind, json: JsonText): Digest {

@@ -3,27 +3,27 @@ import { Worker } from 'node:worker_threads'
 import { type Digest, type DigestKind, digest, type JsonText } from './digest.js'
 import type { DigestAnswer, DigestJob } from './digest-worker.js'
 
-/** Shorter texts are digested at once: handing them over would take about as long. */
+/** Shorter texts are digested inline: sending them to the thread would take about as long. */
 const INLINE_BYTES = 64 * 1024
-/** V8's heap of the thread: canonical JSON of the longest answer, several times over. */
+/** Heap limit of the thread: canonical JSON of the longest answer, several times over. */
 const HEAP_MB = 1_024
 
-/** Threads run compiled code: it is in dist where this file is TypeScript, as in tests. */
+/** Worker threads need compiled code: if this file is TypeScript, as in tests, it is in dist. */
 const WORKER_FILE = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/digest/digest-worker.js' : './digest-worker.js',
   import.meta.url,
 )
 
 /**
- * Digests answers for their receipts. Long ones go to a thread of its own, one at a time, so that the event loop goes on and no
- * more than one of them is parsed at once. The thread starts with the first and keeps no process alive.
+ * Digests answers for their receipts. Long ones go to a worker thread, one at a time, so that the event loop is not blocked and only one is
+ * parsed at once. The thread starts on first use and does not keep the process alive.
  */
 export class Digester {
   #thread: Worker | undefined
-  /** Settles when what was asked before has been digested. */
+  /** Settles when all earlier requests are digested. */
   #before: Promise<unknown> = Promise.resolve()
 
-  /** Rejects where the text is no JSON of that kind, or more than the thread can hold. */
+  /** Rejects if the text is not JSON of that kind, or too large for the thread. */
   async digest(kind: DigestKind, json: JsonText): Promise<Digest> {
     if (json.length <= INLINE_BYTES) return digest(kind, json)
     const digested = this.#before.then(() => this.#ask({ kind, json }))
@@ -57,7 +57,7 @@ export class Digester {
   #start(): Worker {
     const resourceLimits = { maxOldGenerationSizeMb: HEAP_MB }
     const thread = new Worker(WORKER_FILE, { execArgv: [], env: {}, resourceLimits })
-    // Who waits is told too; the next one gets another thread.
+    // `exit` rejects the pending request; the next request starts a new thread.
     thread.on('error', () => undefined)
     thread.on('exit', () => {
       if (this.#thread === thread) this.#thread = undefined

@@ -1,24 +1,24 @@
 import { type Address, type SimulatedLog, ZERO_ADDRESS } from '@upfront/protocol'
 import { type Asset, transfersByLogs } from '@upfront/simulation'
 
-/** What one address gains (positive) or loses (negative) of one asset. */
+/** What an address gains (positive) or loses (negative) of one asset. */
 export interface AssetChange {
   address: Address
   type: 'native' | 'erc20' | 'erc721' | 'erc1155'
-  /** The token; absent for the native currency. */
+  /** Token address; absent for the native currency. */
   token?: Address
-  /** Of ERC-721 and ERC-1155, decimal. */
+  /** For ERC-721 and ERC-1155, decimal. */
   tokenId?: string
-  /** In the asset's smallest unit, decimal, signed. */
+  /** In the asset's smallest unit, signed decimal. */
   amount: string
 }
 
-/** ERC-7528: who the transfer logs of the native currency come from. */
+/** ERC-7528: emitter of transfer logs of the native currency. */
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
 /**
- * What changes hands, by address, as the logs say it: a token's false logs are not detected. Minting and burning have
- * one side only. In the order in which address and asset first appear; what comes to nothing is left out.
+ * Net asset changes by address, according to the logs; false logs of a token are not detected. Minting and burning have one side only.
+ * Ordered by first appearance of address and asset; changes of zero are left out.
  */
 export function assetChanges(logs: readonly SimulatedLog[]): AssetChange[] {
   const changes = new Map<string, Omit<AssetChange, 'amount'> & { amount: bigint }>()

@@ -1,11 +1,11 @@
 import type { AssetChanges, Confirmation } from '@upfront/simulation'
 import type { AssetChange } from './asset-changes.js'
 
-/** A change, and what the token itself says of it. */
+/** An asset change, and whether the token confirms it. */
 export interface ConfirmedChange extends AssetChange {
-  /** Whether balances or the owner, asked before and after the call, say the same as its logs. */
+  /** Whether the balances or the owner, queried before and after the call, agree with its logs. */
   confirmation: Confirmation
-  /** The token's own words; absent where it gives none. */
+  /** Symbol reported by the token; absent if it has none. */
   symbol?: string
   decimals?: number
 }
@@ -14,7 +14,7 @@ type Answered = Pick<ConfirmedChange, 'confirmation' | 'symbol' | 'decimals'>
 
 const UNASKED: Answered = { confirmation: 'unknown' }
 
-/** Sets beside each change what the contracts answered. @param asked `assetChanges` of the same call */
+/** Adds the contracts' confirmations to the changes. @param asked `assetChanges` of the same call */
 export function confirmedChanges(changes: readonly AssetChange[], asked: AssetChanges): ConfirmedChange[] {
   const key = (type: string, token?: string, tokenId?: string) => [type, token, tokenId].join(' ')
   const told = new Map<string, Answered>()

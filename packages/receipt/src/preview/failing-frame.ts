@@ -1,31 +1,31 @@
 import type { Address, Hex } from '@upfront/protocol'
 import type { Decoded, DecodedFrame } from '@upfront/simulation'
 
-/** The frame in which a call failed: the innermost one whose failure its callers passed on. */
+/** The frame that caused a call to fail: the innermost one whose failure was passed on by all its callers. */
 export interface FailingFrame {
-  /** 0: the call itself. */
+  /** 0 is the call itself. */
   depth: number
   /** `CALL`, `DELEGATECALL`, `CREATE` and so on. */
   type: string
   from: Address
-  /** Whose code failed; null where a creation failed. */
+  /** Address of the failed code; null for a failed creation. */
   to: Address | null
-  /** The first four bytes of its input; null where it has fewer, and for a creation. */
+  /** First four bytes of the input; null if it is shorter, or for a creation. */
   selector: Hex | null
   error: string
-  /** Decoded; null where it gave none. */
+  /** Decoded; null if there is none. */
   revertReason: string | null
 }
 
-/** An error of a contract in words, where everybody knows it. */
+/** A custom error in words, if its signature is well known. */
 export function customError(error: Decoded | undefined): string | undefined {
   return error?.from === undefined ? undefined : error.meaning
 }
 
-/** A reason is a contract's own words. */
+/** Limit for reasons: they are text chosen by the contract. */
 const MOST_CHARACTERS = 1_000
 
-/** @param top as the callTracer has it @returns null where the call did not fail */
+/** @param top frame from the callTracer @returns null if the call did not fail */
 export function failingFrame(top: DecodedFrame): FailingFrame | null {
   if (top.error === undefined) return null
   let frame = top

@@ -3,7 +3,8 @@ import { ErrorCode, quote, RpcError } from '@upfront/protocol'
 const FIELDS = ['from', 'to', 'data', 'value'] as const
 
 /**
- * The query of `GET /v1/preview` as the params of `upfront_simulate`: one call on `pending`, with its frames and what it moves. `value` in wei, decimal or hex.
+ * Converts the query of `GET /v1/preview` to params of `upfront_simulate`: one call on `pending`, with frames and asset changes. `value` is
+ * in wei, decimal or hex.
  * @throws RpcError -32602 (HTTP 400) that names the field
  */
 export function previewParams(query: unknown): unknown[] {

@@ -5,25 +5,25 @@ import { assetChanges } from './asset-changes.js'
 import { type ConfirmedChange, confirmedChanges } from './confirmed-changes.js'
 import { customError, type FailingFrame, failingFrame } from './failing-frame.js'
 
-/** Shown of one call; more are counted. */
+/** Changes shown per call; the others are only counted. */
 const MOST_CHANGES = 256
 
-/** What one call would do, for human readers. Numbers are decimal strings. */
+/** The effect of one call, for people. Numbers are decimal strings. */
 export interface Preview {
   status: 'success' | 'reverted'
   gasUsed: string
-  /** What is called, such as `transfer(address to, uint256 value)`, where everybody knows it; else null. */
+  /** The called function, such as `transfer(address to, uint256 value)`, if its signature is well known; else null. */
   call: string | null
-  /** Why it failed, decoded; null where it did not. */
+  /** Decoded reason of a failure; null if the call succeeded. */
   revertReason: string | null
-  /** Where it failed; null where it did not. */
+  /** Where the call failed; null if it succeeded. */
   failedAt: FailingFrame | null
   returnData: Hex
-  /** The first 256. */
+  /** At most 256. */
   changes: ConfirmedChange[]
-  /** Left out of `changes`. */
+  /** Number of changes left out of `changes`. */
   moreChanges: number
-  /** The simulated block, and what it stands on: its parent, or the block under construction as of a flashblock. */
+  /** The simulated block and its base: the parent, or the block under construction as of a flashblock. */
   block: {
     number: string
     parentHash: Hex
@@ -33,7 +33,7 @@ export interface Preview {
   }
 }
 
-/** The preview of a simulation that `previewParams` asked for, on `state`. */
+/** Makes the preview from a simulation requested by `previewParams`, on `state`. */
 export function previewOf(
   [block]: readonly InspectedBlock[],
   { state, flashblock }: Pick<ReceiptBlock, 'state' | 'flashblock'>,

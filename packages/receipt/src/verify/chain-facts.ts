@@ -7,9 +7,9 @@ import { demandEqual, Unchecked } from './check.js'
 import type { PaidExchange } from './paid-exchange.js'
 
 /**
- * The rules of a chain as the buyer knows them: ours where we know the chain by its id, else those of the document that the buyer
- * kept. Undefined where there is neither.
- * @throws Error where the document is of another chain, or can't be read
+ * The chain's rules known to the buyer: built in for known chain ids, otherwise from the document that the buyer kept. Undefined if there
+ * is neither.
+ * @throws Error if the document is of another chain, or does not decode
  */
 export function rulesKnown(chainId: bigint, { chain }: Pick<PaidExchange, 'chain'>): ChainRules | undefined {
   const known = knownChainRules(chainId)
@@ -21,8 +21,7 @@ export function rulesKnown(chainId: bigint, { chain }: Pick<PaidExchange, 'chain
 }
 
 /**
- * That what the seller executed by is not of its own choice: the chain's rules, its block time, and the gas that a call may take, as
- * the seller publishes it.
+ * Checks that the seller did not choose the terms of execution: the chain's rules, its block time, and the published gas cap.
  * @param known see `rulesKnown`
  */
 export function rulesOf(

@@ -14,7 +14,7 @@ import { type Check, check, demandEqual, firstDifference, Unchecked } from './ch
 import type { PaidCall, PaidExchange, VerifyOptions } from './paid-exchange.js'
 import { describe, replay } from './replay.js'
 
-/** Checks one call of a paid request: its receipt against the request, the answer, the offer, and what execution gives. */
+/** Checks one call of a paid request: its receipt against the request, the answer, the offer and a new execution. */
 export async function checkCall(call: PaidCall, exchange: PaidExchange, options: VerifyOptions): Promise<Check[]> {
   let receipt: SignedReceipt | undefined
   const read = await check('receipt', () => {
@@ -82,7 +82,7 @@ async function signatureOf(
   return `${signed}, a key of the seller`
 }
 
-/** @throws Error where the seller's document does not list the key, or it was retired before */
+/** @throws Error if the seller's document does not list the key, or the key was retired before `issuedAt` */
 export function demandKeyOf(seller: unknown, signer: string, issuedAt: number): void {
   const keys = decodeObject(seller, 'seller').receiptKeys
   const key = (Array.isArray(keys) ? keys : []).find((known) => known?.address === signer)
@@ -90,7 +90,7 @@ export function demandKeyOf(seller: unknown, signer: string, issuedAt: number): 
   if (key.until !== undefined && issuedAt > key.until) throw new Error('issuedAt: the key was retired before')
 }
 
-/** That what was simulated on is what the request names, and what the answer says that it follows. */
+/** Checks that the simulated block is the one that the request names and the answer follows. */
 function blockOf({ method, params, result }: PaidCall, { block }: SignedReceipt): string {
   const given = method === 'preview' ? 'pending' : ((params as unknown[])?.[1] ?? 'latest')
   const asked = decodeBlockParameter(given, new Place(undefined, 'params[1]'))
@@ -118,7 +118,7 @@ function blockOf({ method, params, result }: PaidCall, { block }: SignedReceipt)
   return `${tag}${block.state === 'canonical' ? '' : `${block.state} state on `}block ${block.number} (${block.hash}) of chain ${block.chainId}`
 }
 
-/** That the list is the one of the 402, hash and all, and its maximum what the buyer signed. */
+/** Checks that the price list is the one offered in the 402, and that its maximum was signed by the buyer. */
 function priceListOf({ charge }: PaidCall, receipt: SignedReceipt, { offer }: PaidExchange): string {
   const { priceList } = decodeObject(charge, 'charge') as unknown as ChargeStatement
   const list = decodePriceList(JSON.stringify(priceList))
@@ -142,7 +142,7 @@ function priceListOf({ charge }: PaidCall, receipt: SignedReceipt, { offer }: Pa
   return `${named}, as offered`
 }
 
-/** That charge, receipt and answer say the same, and that the amount follows from the usage they state. */
+/** Checks that charge, receipt and answer agree, and that the amount follows from the stated usage. */
 function chargeOf({ method, charge, result }: PaidCall, receipt: SignedReceipt): string {
   const { amount, maximum, asset, network, usage, priceList, ...others } = decodeObject(
     charge,
@@ -207,7 +207,7 @@ async function executionOf(
   witness: DecodedWitness,
   options: VerifyOptions,
 ): Promise<string> {
-  // A page brings its own, and has no worker threads.
+  // Web pages pass their own engine; they have no worker threads.
   const engine = options.engine ?? (await import('@upfront/engine-revm')).createPortableEngine({ threads: 1 })
   try {
     const { dialect } = receipt
@@ -232,7 +232,7 @@ async function executionOf(
   }
 }
 
-/** @throws Error that names what only one of execution and witness lists */
+/** @throws Error that names the first difference between the touched state of the execution and the witness */
 function demandTouched(touched: TouchedList, witness: DecodedWitness): void {
   const { accounts, slots } = witnessTouched(touched)
   demandSameList(witness.touched.accounts, accounts, 'witness.touched.accounts')

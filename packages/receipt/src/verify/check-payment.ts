@@ -18,8 +18,8 @@ interface Accepted {
 }
 
 /**
- * Checks the payment of all calls together: the offer that was accepted, what the buyer signed, the sum, the settlement, the delivery.
- * @param receipts of the calls; undefined where one is missing or can't be read
+ * Checks the payment of all calls: accepted offer, signed authorization, sum, settlement and delivery.
+ * @param receipts receipts of the calls; undefined if one is missing or does not decode
  */
 export async function checkPayment(
   receipts: readonly SignedReceipt[] | undefined,
@@ -35,7 +35,7 @@ export async function checkPayment(
   ]
 }
 
-/** That the offer was made for this request, and what the buyer accepted stands in it. */
+/** Checks that the offer was made for this request and contains what the buyer accepted. */
 function offerOf({ offer, payment, request }: PaidExchange): string {
   if (offer === undefined) throw new Unchecked('the file has no "offer" (PAYMENT-REQUIRED): what was offered is open')
   const { x402Version, resource, accepts, extensions } = decodeObject(offer, 'offer')
@@ -60,14 +60,14 @@ function offerOf({ offer, payment, request }: PaidExchange): string {
   return `accepts[${index}] of ${offered.length}, accepted by the buyer`
 }
 
-/** A facilitator with several signers names any of them, so each offer may name another. */
+/** A facilitator with several signers may name a different one in each offer. */
 function withoutFacilitator(option: unknown): Record<string, unknown> {
   const { extra, ...terms } = decodeObject(option, 'accepts')
   const { facilitatorAddress: _, ...rest } = decodeObject(extra, 'accepts: extra')
   return { ...terms, extra: rest }
 }
 
-/** That receipts, the accepted requirements and the signed authorization say the same, and that the payer signed it. */
+/** Checks that receipts, accepted requirements and signed authorization agree, and that the payer signed. */
 async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: PaidExchange): Promise<string> {
   if (payment === undefined)
     throw new Unchecked(
@@ -130,7 +130,7 @@ async function demandSignature(hash: Hex, signature: Hex, payer: string): Promis
   )
 }
 
-/** What the calls cost together. @throws Error where their receipts don't follow one another; Unchecked where one is missing */
+/** Sum of the calls' charges. @throws Error if the receipts don't follow one another; Unchecked if one is missing */
 function totalOf(receipts: readonly SignedReceipt[] | undefined): bigint {
   if (receipts === undefined) throw new Unchecked('a receipt is missing: what the calls cost together is open')
   let total = 0n
@@ -144,7 +144,7 @@ function totalOf(receipts: readonly SignedReceipt[] | undefined): bigint {
   return total
 }
 
-/** That what was settled is what the receipts add up to, from the payer, on its network. */
+/** Checks that the settlement moved the sum of the receipts from the payer, on its network. */
 function settlementOf(receipts: readonly SignedReceipt[] | undefined, { settlement, payment }: PaidExchange): string {
   if (settlement === undefined)
     throw new Unchecked(
@@ -172,7 +172,7 @@ function settlementOf(receipts: readonly SignedReceipt[] | undefined, { settleme
     : `${total} from ${first.payer} on ${first.network}, in ${transaction}`
 }
 
-/** Where no call was charged, only the payment tells. */
+/** Reads the payer from the payment, for when no call was charged. */
 function payerOf(payment: unknown): Pick<SignedReceipt, 'payer' | 'network'> | undefined {
   const { accepted, payload } = (payment ?? {}) as {
     accepted?: { network: string }

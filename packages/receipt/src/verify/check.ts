@@ -1,17 +1,17 @@
-/** How far the clocks of seller, buyer and chain may differ, seconds. */
+/** Tolerated clock difference of seller, buyer and chain, in seconds. */
 export const CLOCK_SKEW = 60
 
 export type Outcome = 'right' | 'wrong' | 'unchecked'
 
-/** The outcome of one part of a verification. `unchecked`: what it needs is missing, and nobody can tell. */
+/** Result of one check. `unchecked`: something needed for it is missing. */
 export interface Check {
   name: string
   outcome: Outcome
-  /** What was found, where it is wrong, or what is missing and what that leaves open. */
+  /** What was found, what is wrong, or what is missing and what that leaves open. */
   detail: string
 }
 
-/** Runs one check: what it throws makes it wrong. */
+/** Runs one check. If it throws, the result is `wrong`, or `unchecked` for {@link Unchecked}. */
 export async function check(name: string, look: () => Promise<string> | string): Promise<Check> {
   try {
     return { name, outcome: 'right', detail: await look() }
@@ -21,13 +21,13 @@ export async function check(name: string, look: () => Promise<string> | string):
   }
 }
 
-/** That of all checks together: wrong where one is, right where all are. */
+/** The combined result: `wrong` if any is wrong, `right` if all are right. */
 export function verdictOf(checks: readonly Check[]): Outcome {
   const outcomes = new Set(checks.map(({ outcome }) => outcome))
   return outcomes.has('wrong') ? 'wrong' : outcomes.has('unchecked') ? 'unchecked' : 'right'
 }
 
-/** Thrown where a check can't be made. The message says what is missing, and what that leaves open. */
+/** Thrown if a check can't be made. The message says what is missing, and what that leaves open. */
 export class Unchecked extends Error {
   override readonly name = 'Unchecked'
 }
@@ -37,12 +37,12 @@ export function demandEqual(got: unknown, expected: unknown, field: string): voi
   if (got !== expected) throw new Error(`${field}: is ${shown(got)}, should be ${shown(expected)}`)
 }
 
-/** Equal but for upper and lower case. @throws Error that names the field */
+/** Compares hex without regard to case. @throws Error that names the field */
 export function demandSameHex(got: unknown, expected: string, field: string): void {
   demandEqual(typeof got === 'string' ? got.toLowerCase() : got, expected.toLowerCase(), field)
 }
 
-/** Where two JSON values first differ, such as `[0].calls[1].gasUsed`; undefined where they don't. */
+/** Path of the first difference between two JSON values, such as `[0].calls[1].gasUsed`; undefined if there is none. */
 export function firstDifference(one: unknown, other: unknown): string | undefined {
   if (Object.is(one, other)) return undefined
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return ''

@@ -5,7 +5,7 @@ import { CLOCK_SKEW, demandEqual, demandSameHex, Unchecked } from './check.js'
 import { demandKeyOf } from './check-call.js'
 import type { PaidExchange, Settlement, VerifyOptions } from './paid-exchange.js'
 
-/** What x402's `offer-receipt` extension has the seller sign, as EIP-712. Source: x402 `specs/extensions/extension-offer-and-receipt.md`. */
+/** EIP-712 domain of x402's `offer-receipt`. Source: x402 `specs/extensions/extension-offer-and-receipt.md`. */
 export const DELIVERY_DOMAIN = { name: 'x402 receipt', version: '1', chainId: 1 } as const
 export const DELIVERY_TYPES = {
   Receipt: [
@@ -18,7 +18,7 @@ export const DELIVERY_TYPES = {
   ],
 } as const
 
-/** x402's own receipt of delivery: of this request, for this payment, by a key of the seller. */
+/** Checks x402's own delivery receipt: for this request and payment, signed by a key of the seller. */
 export async function deliveryOf(
   receipts: readonly SignedReceipt[],
   { settlement, seller, request }: PaidExchange,

@@ -3,17 +3,17 @@ import type { Engine } from '@upfront/simulation'
 import { RECEIPT_METHODS, type ReceiptMethod } from '../receipt.js'
 
 export interface VerifyOptions {
-  /** Executes again; by default the engine's portable build. It is left open. */
+  /** The engine for executing again; by default the portable build. It is not closed. */
   engine?: Engine
-  /** The seller's receipt key, where the buyer knows it from elsewhere. */
+  /** The seller's receipt key, if the buyer knows it from elsewhere. */
   signer?: string
 }
 
-/** What a buyer keeps of one paid request, as JSON. Only `request` and `answer` are needed; without the rest, less can be checked. */
+/** A buyer's record of one paid request, as JSON. Only `request` and `answer` are required; without the rest, less can be checked. */
 export interface PaidExchange {
-  /** As it was sent; `body` is absent for a preview. */
+  /** As sent. A preview has no `body`. */
   request: { url: string; body?: unknown }
-  /** The body of the answer. */
+  /** Body of the answer. */
   answer: unknown
   /** The decoded PAYMENT-REQUIRED header of the 402. */
   offer?: unknown
@@ -23,7 +23,7 @@ export interface PaidExchange {
   settlement?: unknown
   /** The seller's `/.well-known/upfront.json`. */
   seller?: unknown
-  /** Of a chain whose id is not known: its genesis file, or the answer of a node that the buyer trusts to `eth_config` (EIP-7910). */
+  /** For chains whose id is not known: the genesis file, or the answer of a trusted node to `eth_config` (EIP-7910). */
   chain?: unknown
 }
 
@@ -38,17 +38,17 @@ export interface Settlement {
   extensions?: Record<string, { info?: { receipt?: unknown } }>
 }
 
-/** One call of a paid request, and what it was answered. */
+/** One call of a paid request, with its answer. */
 export interface PaidCall {
-  /** `call 2` of a batch, else `answer`. */
+  /** `call 2` in a batch, else `answer`. */
   name: string
   method: ReceiptMethod
-  /** The method that was asked for, where its answer shows the simulation in another shape. */
+  /** The requested method, if its answer shows the simulation in another shape. */
   shownAs?: string
   params: unknown
-  /** Absent where the request does not say: the seller's default. */
+  /** Undefined if the request leaves it to the seller's default. */
   dialect: Dialect | undefined
-  /** Whether the request asks for one. */
+  /** Whether the request asks for a witness. */
   wantsWitness: boolean
   result: unknown
   charge: unknown
@@ -70,7 +70,7 @@ export function decodePaidExchange(value: unknown): PaidExchange {
   return exchange as unknown as PaidExchange
 }
 
-/** The calls that were served: what was refused cost nothing. @throws Error that names what does not fit */
+/** The calls that were served; refused calls cost nothing. @throws Error that names the field that does not match */
 export function paidCallsOf({ request, answer }: PaidExchange): PaidCall[] {
   const { searchParams, pathname } = new URL(request.url)
   const wantsWitness = searchParams.get('witness') === '1'
@@ -120,7 +120,7 @@ function rpcCall(
   return [{ ...asks, name, method: sold, params, result, charge, receipt, witness }]
 }
 
-/** A call that was answered in another service's shape: what was sold is the `upfront_simulate` beside it. */
+/** A call answered in another service's format. The sold `upfront_simulate` result is next to it in the answer. */
 function shownCall(
   shownAs: string,
   { simulation, charge, receipt, witness }: Record<string, unknown>,

@@ -17,13 +17,13 @@ import { neededReads } from '../witness/needed-reads.js'
 import { ReadingDriver } from '../witness/reading-driver.js'
 import type { DecodedWitness } from '../witness/witness.js'
 
-/** What a simulation comes to on its witness. */
+/** Result of executing a simulation on its witness. */
 export interface Replayed {
   blocks: InspectedBlock[]
-  /** Of the runs that an inspection takes beside the first. */
+  /** Gas of an inspection's runs after the first. */
   furtherGas: string
   touched: TouchedList
-  /** Values that the witness has and should not: see `neededReads`. */
+  /** Values in the witness that should not be there: see `neededReads`. */
   unneeded: StateRead[]
 }
 
@@ -31,22 +31,22 @@ const FIELDS = ['balance', 'nonce', 'code'] as const
 
 const TIMEOUT_MS = 300_000
 
-/** What is executed again. */
+/** A simulation to execute again. */
 export interface Replay {
-  /** Of `eth_simulateV1`. */
+  /** Params of `eth_simulateV1`. */
   params: unknown
   dialect: Dialect
-  /** Asked for beside the outcome. */
+  /** Inspection requested in addition to the result. */
   inspection?: Inspection
 }
 
 /**
  * Executes a request again on a witness alone.
  *
- * Engines look at values that don't matter (an access list's slots before they are used, the balance of a precompile), each at
- * others. So what the witness lacks is assumed: zero at first, then something at random. Where the outcome is the same, it did
- * not matter.
- * @throws or rejects with Error where the request is refused, or the outcome depends on a value that the witness lacks
+ * Engines also read values that don't affect the result (slots of an access list before use, the balance of a precompile), and they differ
+ * in which. So values missing in the witness are assumed: zero in a first run, random in a second. If both runs agree, the values did not
+ * matter.
+ * @throws or rejects with Error if the request is refused, or the result depends on a missing value
  */
 export async function replay(witness: DecodedWitness, asked: Replay, engine: Engine): Promise<Replayed> {
   const lacking = new Map<string, StateRead>()
@@ -94,7 +94,7 @@ async function executeOn(
   return { blocks: JSON.parse(json.toString()), furtherGas: furtherGas.toString(), touched: touchedList! }
 }
 
-/** @param used keys of what execution read */
+/** @param used keys of the values that execution read */
 function unneededIn(
   witness: DecodedWitness,
   { params, inspection }: Replay,
@@ -107,12 +107,12 @@ function unneededIn(
   ])
   const request = decodeSimulationRequest(params, witness.limits)
   const needed = new Set(neededReads(reads, touched, { ...witness, rules: witness.rules, request }))
-  // The base's own hash and its parent's stand in its header: some engines take them from there, others read them.
+  // The hashes of the base and its parent are in the base's header. Some engines take them from there, others read them.
   const inHeader = (number: bigint) => number === witness.base.number || number === witness.base.number - 1n
   const hashes = [...witness.blockHashes.keys()]
     .filter((number) => !inHeader(number))
     .map((number): StateRead => ({ kind: 'blockHash', number }))
-  // Further runs, and contracts that are asked, touch more than is charged for by its number.
+  // Further runs and queried contracts touch more than what is counted and charged.
   const isUsed = (read: StateRead) =>
     inspection !== undefined &&
     (read.kind === 'balance' ? FIELDS.some((kind) => used.has(readKey({ ...read, kind }))) : used.has(readKey(read)))
@@ -132,7 +132,7 @@ function emptyValue({ kind }: StateRead): StateValue {
   return kind === 'code' ? '0x' : kind === 'balance' || kind === 'nonce' ? 0n : ZERO_HASH
 }
 
-/** Nothing that a seller could foresee. */
+/** A value that a seller can't predict. */
 function randomValue({ kind }: StateRead): StateValue {
   if (kind === 'code') return `0xfe${randomBytes(8).toString('hex')}`
   if (kind === 'nonce') return BigInt(randomInt(1, 2 ** 40))
@@ -140,7 +140,7 @@ function randomValue({ kind }: StateRead): StateValue {
   return `0x${randomBytes(32).toString('hex')}`
 }
 
-/** Such as `slot 0x… of 0x…`. */
+/** Names a value, such as `slot 0x… of 0x…`. */
 export function describe(read: StateRead): string {
   if (read.kind === 'blockHash') return `the hash of block ${read.number}`
   return read.kind === 'storage' ? `slot ${read.slot} of ${read.address}` : `${read.kind} of ${read.address}`

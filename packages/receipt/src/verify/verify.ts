@@ -4,19 +4,19 @@ import { checkCall } from './check-call.js'
 import { checkPayment } from './check-payment.js'
 import { decodePaidExchange, type PaidCall, paidCallsOf, type VerifyOptions } from './paid-exchange.js'
 
-/** A paid request, checked call by call; `payment` is about all of them together. */
+/** The checks of a paid request, call by call; `payment` covers all calls together. */
 export interface Verification {
   calls: { name: string; checks: Check[] }[]
   payment: Check[]
-  /** `right` where every check was made and found nothing; `unchecked` where nothing is wrong, but not all could be checked. */
+  /** `right`: every check was made and passed. `unchecked`: nothing is wrong, but not everything could be checked. */
   verdict: Outcome
 }
 
 /**
- * Checks the bill of a paid request offline: all that the buyer holds against all else, signatures, hashes, proofs, and by executing it
- * again gas, touched state and amount. What is left out makes the verdict `unchecked`, never `right`.
+ * Checks the bill of a paid request offline: compares the buyer's documents with each other, verifies signatures, hashes and proofs, and
+ * executes the request again for gas, touched state and amount. A missing document makes the verdict `unchecked`, never `right`.
  * @param value see `PaidExchange`
- * @throws Error where it is none, naming the field
+ * @throws Error that names the field if it does not decode
  */
 export async function verify(value: unknown, options: VerifyOptions = {}): Promise<Verification> {
   const exchange = decodePaidExchange(value)
@@ -27,7 +27,7 @@ export async function verify(value: unknown, options: VerifyOptions = {}): Promi
   return { calls: checked, payment, verdict: verdictOf([...checked.flatMap(({ checks }) => checks), ...payment]) }
 }
 
-/** Undefined where one is missing, or can't be read. */
+/** Undefined if a receipt is missing or does not decode. */
 function receiptsOf(calls: readonly PaidCall[]): SignedReceipt[] | undefined {
   try {
     return calls.map(({ receipt }) => decodeReceipt(receipt))

@@ -1,9 +1,9 @@
-/** A value with bigints as JSON: `12n` becomes `"12n"`. For what holds no such text otherwise. */
+/** Converts bigints for JSON: `12n` becomes `"12n"`. The value must not contain such strings otherwise. */
 export function bigintsToJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, field) => (typeof field === 'bigint' ? `${field}n` : field)))
 }
 
-/** What `bigintsToJson` was given. */
+/** Inverse of `bigintsToJson`. */
 export function bigintsFromJson(value: unknown): unknown {
   if (typeof value === 'string') return /^-?\d{1,78}n$/.test(value) ? BigInt(value.slice(0, -1)) : value
   if (typeof value !== 'object' || value === null) return value

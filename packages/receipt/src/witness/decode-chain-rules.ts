@@ -6,10 +6,10 @@ const NAMES = [
   ...['chainId', 'stack', 'source', 'forks', 'blobSchedule', 'schedule', 'depositContract', 'opBaseFee'],
   ...['isUncertain', 'unsupportedFrom'],
 ]
-/** A witness is paid for by its length. Those of chains with every fork take a third of it. */
+/** Size limit: a witness is paid for by length. The rules of chains with every fork take a third of this. */
 const MOST_DIGITS = 6_000
 
-/** Rules as a witness brings them, bigints read already. @throws Error that names the field */
+/** Decodes a witness's chain rules, with bigints already converted. @throws Error that names the field */
 export function decodeChainRules(value: unknown, field: string): ChainRules {
   const rules = decodeObject(value, field)
   refuseUnknownFields(rules, field, NAMES)

@@ -1,7 +1,7 @@
 import type { Address } from '@upfront/protocol'
 import { planSimulation, type Simulation, type StateRead, type TouchedList } from '@upfront/simulation'
 
-/** What a block's own rules read, whatever its calls do. */
+/** Accounts that a block's own rules read, independent of its calls. */
 const SYSTEM: ReadonlySet<string> = new Set([
   // The sender of system calls.
   '0xfffffffffffffffffffffffffffffffffffffffe',
@@ -14,16 +14,16 @@ const SYSTEM: ReadonlySet<string> = new Set([
   ...['15', '16', '11', '19', '1a', '1b'].map((end) => `0x42${'0'.repeat(36)}${end}`),
 ])
 /**
- * EIP-4788 takes two of a block, EIP-2935 one, EIP-7002's queue four and three for each of 16 requests, EIP-7251's four and four for
- * each of two, L1Block eight.
+ * Slots per block: EIP-4788 uses two, EIP-2935 one; the queue of EIP-7002 four and three per request (up to 16), EIP-7251's four and four
+ * per request (up to two); L1Block eight.
  */
 const SYSTEM_SLOTS_PER_BLOCK = 80
-/** 0x01 to 0x1f, and EIP-7951's. */
+/** 0x01 to 0x1f, and EIP-7951. */
 const PRECOMPILE = /^0x0{37}(?:0[01].|100)$/
 
 /**
- * Those of the reads that a witness holds: of what the calls touched, and of what the blocks take besides. A witness is priced by
- * its size, so it has nothing else. Block hashes are not judged.
+ * Selects the reads that belong in a witness: those of touched state and of the blocks' own rules. A witness is priced by its size, so it
+ * contains nothing else. Block hashes are not checked here.
  */
 export function neededReads(
   reads: Iterable<StateRead>,

@@ -7,7 +7,7 @@ import { headerHash } from '@upfront/simulation'
 import { bytesToHex, keccak256 } from 'viem'
 import type { DecodedAccount, DecodedWitness } from './witness.js'
 
-/** By hash, both as hex without 0x. */
+/** Trie nodes by hash, both as hex without 0x. */
 class TrieNodes extends MapDB<string, string> {
   readonly used = new Set<string>()
 
@@ -17,20 +17,20 @@ class TrieNodes extends MapDB<string, string> {
   }
 }
 
-/** Work between two pauses. */
+/** Amount of work between two pauses. */
 const VALUES_PER_PART = 16
 const NODES_PER_PART = 128
 
-/** The Yellow Paper's account: nonce, balance, storage root, code hash. */
+/** An account in the state trie: nonce, balance, storage root, code hash (Yellow Paper). */
 type Account = readonly [bigint, bigint, Hash, Hash]
 
 const NO_ACCOUNT: Account = [0n, 0n, KECCAK256_RLP_S, KECCAK256_NULL_S]
 
 /**
- * Proves every value of the witness under the state root of its `base`, and its block hashes by their headers.
- * @param pause lets others work; a witness may take seconds
- * @returns the nodes that it takes, each once, in their order
- * @throws Error that names what is not proven
+ * Proves every value of the witness under the state root of its `base`, and its block hashes by headers.
+ * @param pause yields to other work; proving may take seconds
+ * @returns the trie nodes used, each once, in their order
+ * @throws Error that names the unproven value
  */
 export async function prove(
   witness: Pick<DecodedWitness, 'base' | 'ancestors' | 'blockHashes' | 'accounts' | 'nodes'>,
@@ -55,7 +55,7 @@ export async function prove(
   return [...byHash].flatMap(([hash, node]) => (database.used.has(hash) ? [node] : []))
 }
 
-/** @throws Error where `base` is not what its hash says, a block hash is not that of an ancestor, or an ancestor proves none */
+/** @throws Error if `base` does not match its hash, a block hash is not that of an ancestor, or an ancestor is not needed */
 export function proveHeaders({
   base,
   ancestors,
@@ -75,7 +75,7 @@ export function proveHeaders({
     child = header
   }
   for (const [number, hash] of blockHashes) {
-    // The block has no successor yet, so nobody knows its hash.
+    // Blocks above `base` have no known hash; they must be recorded as zero.
     const known = number > base.number ? `0x${'0'.repeat(64)}` : hashes.get(number)
     if (known !== hash) throw new Error(`blockHashes.${number}: is not proven by the headers`)
   }

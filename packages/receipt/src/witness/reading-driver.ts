@@ -3,18 +3,18 @@ import type { Awaitable } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
 import type { Answer, DriveLimits, Engine, SimulationPlan, StateRead, StateValue } from '@upfront/simulation'
 
-/** Executes a plan on an engine that knows nothing of the state, so that every value it needs is read here. */
+/** Executes a plan on an engine without cached state, so that every value it needs is read through `read`. */
 export class ReadingDriver {
   readonly #engine: Engine
   readonly #read: (reads: readonly StateRead[]) => Awaitable<readonly StateValue[]>
 
-  /** @param read gives values in the order of its reads, those of pre-confirmed state included */
+  /** @param read returns values in the order of its reads, including those of pre-confirmed state */
   constructor(engine: Engine, read: (reads: readonly StateRead[]) => Awaitable<readonly StateValue[]>) {
     this.#engine = engine
     this.#read = read
   }
 
-  /** @throws or rejects with what `Engine.begin` and `read` do */
+  /** @throws or rejects with the errors of `Engine.begin` and `read` */
   async simulate(
     plan: SimulationPlan,
     _at: unknown,

@@ -13,22 +13,22 @@ import {
 import { neededReads } from './needed-reads.js'
 import { ReadingDriver } from './reading-driver.js'
 
-/** Each account has a proof of its own, each value a place in the answer. */
+/** Each account has its own proof, and each value takes space in the answer. */
 const MOST_VALUES = 10_000
 
-/** What a simulation came to, and what it takes to execute it again. */
+/** A simulation's result, and the values needed to execute it again. */
 export interface RecordedReads {
   answer: SimulationAnswer
   touched: TouchedList
-  /** Each value once. Every touched slot, and balance, nonce and code of each account, so that another engine finds what it reads. */
+  /** Each value once. Includes all touched slots, and balance, nonce and code of each account, for engines that read more. */
   values: (readonly [StateRead, StateValue])[]
 }
 
 /**
- * Simulates once more, and keeps every value that is read and needed (`neededReads`), with what another engine would read besides.
- * @param inspection asked for beside the outcome: then all that its runs read is needed
- * @param read gives values in the order of its reads, those of pre-confirmed state included
- * @throws or rejects with what `simulate` and `read` do; RpcError -32005 where it is more than a witness holds
+ * Simulates again and records every value that is read and needed (`neededReads`), plus those that other engines would read.
+ * @param inspection requested in addition to the result; then all values read by its runs are needed
+ * @param read returns values in the order of its reads, including those of pre-confirmed state
+ * @throws or rejects with the errors of `simulate` and `read`; RpcError -32005 if there are more values than a witness holds
  */
 export async function recordReads(
   simulation: Simulation,
@@ -50,7 +50,7 @@ export async function recordReads(
   const touched = answer.touchedList!
   const used = new Set<string>()
   if (inspection !== undefined || [...values.values()].some(([{ kind }]) => kind === 'blockHash')) {
-    // Engines run ahead on guesses. Now that the values were seen, the guesses are right, and only what is used is read.
+    // Engines run ahead on guesses. In this second run the values are known and the guesses correct, so only used values are read.
     await execute(async (reads) => {
       for (const asked of reads) used.add(readKey(asked))
       const unseen = reads.filter((asked) => !values.has(readKey(asked)))
@@ -74,8 +74,8 @@ export async function recordReads(
 }
 
 /**
- * The touched slots, except those that the request sets before anything runs. An engine may know a slot without
- * reading it, another one may not: each is in the witness.
+ * The touched slots, except those overridden by the request. Engines differ in which slots they know without reading, so all of them go
+ * into the witness.
  */
 function touchedReads({ slots }: TouchedList, { request }: Pick<Simulation, 'request'>): StateRead[] {
   const overrides = new Map(request.blockStateCalls[0]?.stateOverrides.map((override) => [override.address, override]))

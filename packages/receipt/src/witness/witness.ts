@@ -20,29 +20,29 @@ import { bigintsFromJson, bigintsToJson } from './bigint-json.js'
 import { decodeChainRules } from './decode-chain-rules.js'
 import type { RecordedReads } from './record-reads.js'
 
-/** All that is needed to execute a simulation again without a node, as JSON. */
+/** Everything needed to execute a simulation again without a node, as JSON. */
 export interface Witness {
-  /** The chain's rules (`ChainRules`), bigints as `"12n"`. */
+  /** The chain's rules (`ChainRules`), with bigints as `"12n"`. */
   rules: unknown
-  /** What the seller lets one simulation use (`SimulationLimits`). */
+  /** The seller's limits for a simulation (`SimulationLimits`). */
   limits: unknown
-  /** The block that the first simulated one follows. */
+  /** Parent of the first simulated block. */
   base: RpcHeader
-  /** The environment of the block under construction, where the state is that of one. */
+  /** Environment of the block under construction, if the state is of one. */
   opening?: unknown
   /** See `SimulationPlan`. */
   daFootprintScalar?: string
-  /** Every account that was read of. */
+  /** All accounts that were read. */
   accounts: Record<Address, WitnessAccount>
-  /** What the calls touched: what `usage` counts. */
+  /** Touched state, as counted in `usage`. */
   touched: WitnessTouched
-  /** Hashes of blocks that were read, by number. */
+  /** Block hashes that were read, by number. */
   blockHashes: Record<string, Hash>
-  /** The headers that prove those hashes: from the parent of `base` down. */
+  /** Headers that prove these hashes, from the parent of `base` down. */
   ancestors: RpcHeader[]
-  /** The nodes of the state trie that prove `accounts` under the state root of `base`. */
+  /** Nodes of the state trie that prove `accounts` under the state root of `base`. */
   nodes: Hex[]
-  /** Why nothing of it is proven. */
+  /** Why nothing is proven. */
   unproven?: string
 }
 
@@ -50,17 +50,17 @@ export interface WitnessAccount {
   balance: Hex
   nonce: Hex
   code: Hex
-  /** The slots that were read. */
+  /** Slots that were read. */
   storage: Record<Hash, Hash>
 }
 
-/** A `TouchedList`, slots by their account; all in ascending order. */
+/** A `TouchedList` with slots grouped by account, in ascending order. */
 export interface WitnessTouched {
   accounts: Address[]
   slots: Record<Address, Hash[]>
 }
 
-/** A witness as it is used. */
+/** A decoded witness. */
 export interface DecodedWitness
   extends Pick<Simulation, 'rules' | 'base' | 'opening' | 'daFootprintScalar' | 'limits'> {
   accounts: ReadonlyMap<Address, DecodedAccount>
@@ -78,7 +78,7 @@ export interface DecodedAccount {
   storage: ReadonlyMap<Hash, Hash>
 }
 
-/** A node of the trie is about 1 kB of JSON. */
+/** A trie node is about 1 kB of JSON. */
 const NODES_PER_PART = 512
 
 const ADDRESS = /^0x[0-9a-f]{40}$/
@@ -88,7 +88,7 @@ const QUANTITY = /^0x(?:0|[1-9a-f][0-9a-f]{0,63})$/
 
 export type Proofs = Pick<Witness, 'ancestors' | 'nodes' | 'unproven'>
 
-/** What a simulation stood on, with the values that it read. */
+/** Builds the witness of a simulation from the recorded reads. */
 export function witnessOf(
   { rules: { caveats: _, ...rules }, base, opening, daFootprintScalar, limits }: Simulation,
   { values, touched }: Omit<RecordedReads, 'answer'>,
@@ -121,7 +121,7 @@ export function witnessOf(
   }
 }
 
-/** The JSON of a witness, which may be megabytes, in parts. */
+/** The JSON of a witness in parts; it may be megabytes. */
 export function* witnessJson({ nodes, ...rest }: Witness): Parts<Buffer> {
   const pieces = [JSON.stringify(rest).slice(0, -1), ',"nodes":[']
   for (let start = 0; start < nodes.length; start += NODES_PER_PART) {
@@ -227,7 +227,7 @@ function decodeHeader(value: unknown, field: string): BlockHeader {
   } catch (error) {
     throw new Error(`${field}: ${(error as Error).message}`)
   }
-  // Only one way to write it: what its hash does not cover would be paid for.
+  // Headers have a single encoding: otherwise a buyer would pay for bytes that the hash does not cover.
   if (jsonHash(blockHeaderToRpc(header)) !== jsonHash(value)) throw new Error(`${field}: has more than its hash covers`)
   return header
 }
