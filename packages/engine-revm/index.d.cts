@@ -2,79 +2,79 @@
 /* eslint-disable */
 
 export declare class NativeEngine {
-  /** `wake` is called, on the event loop, when the mailbox was empty and holds something. */
+  /** `wake` is called on the event loop when a message arrives in the empty mailbox. */
   constructor(options: NativeOptions, wake: () => void)
-  /** The oldest message in the mailbox. */
+  /** Takes the oldest message from the mailbox. */
   take(): Message | null
   /**
-   * Keeps a piece of a plan that is too long to cross at once, or a block's access list, for the `begin` or `start` that comes next with this
-   * number: a plan's last piece is `begin`'s. `cancel` drops them.
+   * Stores a piece of a plan too long to cross at once, or a block's access list, for the next `begin` or `start` with this number. The
+   * plan's last piece is passed to `begin`. `cancel` drops the pieces.
    */
   append(id: number, piece: string): void
   /**
-   * Begins a simulation. A small one is carried out at once, and its result returned; a short outcome is its text alone. For
-   * any other, null is returned and the result comes by mail. Where a small one lacks values of the state, the reads are
-   * returned after a line `paused`: call `resume` with their values, or `cancel`.
+   * Begins a simulation. A small one runs at once, and its result is returned, as text alone if it is short. Otherwise null is returned
+   * and the result is sent through the mailbox. If a small one needs values of state, the reads are returned after a line `paused`: call
+   * `resume` with their values, or `cancel`.
    */
   begin(id: number, key: string, layers: Array<number>, plan: string): string | Message | null
-  /** Goes on with work that lacks values of the state, and keeps them. Returns what `begin` does. */
+  /** Resumes work with the values it needs, and caches them. Returns what `begin` does. */
   resume(id: number, values: string): string | Message | null
-  /** For each of the reads, in order: `1` where its value is not held, else `0`. */
+  /** For each read, in order: `1` if its value is not cached, else `0`. */
   missing(key: string, reads: string): string
-  /** The values of the reads, in order, as far as they are held. */
+  /** The cached values of the reads, in order. */
   known(key: string, reads: string): string
-  /** Keeps values in the order of the reads. */
+  /** Caches values, in the order of the reads. */
   provide(key: string, reads: string, values: string): void
   /**
-   * Begins work of a kind that `Work` has (crates/border/src/work.rs), on the state with this key under layers. What comes of it
-   * comes by mail.
+   * Begins work of a kind in `Work` (crates/border/src/work.rs), on the state with this key under layers. The result is sent through the
+   * mailbox.
    */
   start(id: number, kind: string, key: string, layers: Array<number>, text: string): void
-  /** Ends work that nobody waits for any more. */
+  /** Cancels work whose result is no longer wanted. */
   cancel(id: number): void
-  /** Keeps a layer under a number that JavaScript chooses. */
+  /** Stores a layer under a number chosen by JavaScript. */
   addLayer(number: number, layer: string): void
   dropLayer(number: number): void
-  /** Reads a record and writes it again: for the test that both sides of the border agree. */
+  /** Decodes and encodes a record, for the test that both sides of the border agree. */
   echo(name: string, record: string): string
-  /** Whether anything is held of this state. */
+  /** Whether any value of this state is cached. */
   holds(key: string): boolean
-  /** Drops every state; what runs keeps what it stands on. */
+  /** Drops every state. Running work keeps the state it uses. */
   forget(): void
-  /** Stops everything that runs; its threads end. */
+  /** Stops all work and ends the threads. */
   close(): void
 }
 
 export declare const enum Kind {
-  /** The outcome. */
+  /** The work's result. */
   Done = 'done',
-  /** The request is at fault. */
+  /** The request is invalid. */
   Rejected = 'rejected',
-  /** Reads to make. */
+  /** Reads to make before the work can go on. */
   Read = 'read',
   Cancelled = 'cancelled',
-  /** The engine itself is at fault. */
+  /** A fault of the engine. */
   Failed = 'failed',
 }
 
 export interface Message {
   kind: Kind
-  /** The number of the work. */
+  /** The number of the work that it belongs to. */
   id: number
   payload: string
-  /** What follows the payload, where it is long: the garbage collector neither copies nor moves these bytes. */
+  /** A long rest of the payload, in a buffer that the garbage collector neither copies nor moves. */
   json?: Buffer
 }
 
 export interface NativeOptions {
-  /** Of cached state, estimated. */
+  /** Limit of cached state, estimated. */
   cacheBytes: number
   threads: number
-  /** Of the EVM's memory in simulations, on all threads together. */
+  /** Limit of EVM memory in simulations, over all threads. */
   memoryBytes: number
-  /** Simulations that wait for a thread. */
+  /** Limit of simulations waiting for a thread. */
   queue: number
 }
 
-/** As Cargo.lock pins it. */
+/** The version pinned in Cargo.lock. */
 export declare const REVM_VERSION: string

@@ -8,7 +8,7 @@ fn main() {
     println!("cargo::rustc-env=REVM_VERSION={}", locked_version(&lock, "revm"));
 }
 
-/// The version that Cargo.lock pins a package to: in the line after its name.
+/// The version to which Cargo.lock pins a package: on the line after its name.
 fn locked_version<'a>(lock: &'a str, package: &str) -> &'a str {
     let name = format!("name = \"{package}\"");
     let version = lock.lines().skip_while(|line| *line != name).nth(1);

@@ -1,7 +1,7 @@
 use std::{env, fs, path::Path};
 
 fn main() {
-    // JavaScript makes the memory, and so bounds it.
+    // JavaScript creates the memory, and so limits it.
     if env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm") {
         println!("cargo::rustc-link-arg-cdylib=--import-memory");
     }
@@ -11,7 +11,7 @@ fn main() {
     println!("cargo::rustc-env=REVM_VERSION={}", locked_version(&lock, "revm"));
 }
 
-/// The version that Cargo.lock pins a package to: in the line after its name.
+/// The version to which Cargo.lock pins a package: on the line after its name.
 fn locked_version<'a>(lock: &'a str, package: &str) -> &'a str {
     let name = format!("name = \"{package}\"");
     let version = lock.lines().skip_while(|line| *line != name).nth(1);

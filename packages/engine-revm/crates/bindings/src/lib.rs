@@ -1,7 +1,7 @@
-//! The addon: what JavaScript says goes to `upfront-engine-border`, and what takes long to threads of our own.
+//! The addon: passes requests from JavaScript to `upfront-engine-border`, and long work to its own threads.
 //!
-//! JavaScript begins work under a number that it chooses. The result is returned at once or put into the mailbox with that
-//! number. Text is ASCII both ways, so as Latin-1 it crosses by copying.
+//! JavaScript starts work under a number of its choice. The result is returned at once or sent through the mailbox with that number. Text
+//! is ASCII both ways, so it crosses as Latin-1 by a plain copy.
 
 mod mailbox;
 mod reader;
@@ -19,29 +19,28 @@ use upfront_engine::{
 };
 use upfront_engine_border::{AtOnce, Desk, Ending, Field, Payload, Refusal, Simulation, Tokens, Work, read};
 
-/// A simulation allocates often and briefly: testing/bench/RESULTS.md compares allocators.
+/// Simulations make many short-lived allocations: testing/bench/RESULTS.md compares allocators.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What the event loop gives a simulation at most: enough for a swap. testing/bench/RESULTS.md has what the costliest programs known make of
-/// it.
+/// What a simulation may use on the event loop: enough for a swap. testing/bench/RESULTS.md has the time of the costliest known programs.
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
 const SMALL_PLAN: usize = 8_192;
-/// Kinds of work that following the chain needs: nobody who asks much holds it up.
+/// Kinds of work that following the chain needs, which other load must not delay.
 const FOLLOWING: [&str; 2] = ["carry", "lay"];
 
-/// As Cargo.lock pins it.
+/// The version pinned in Cargo.lock.
 #[napi]
 pub const REVM_VERSION: &str = env!("REVM_VERSION");
 
 #[napi(object)]
 pub struct NativeOptions {
-    /// Of cached state, estimated.
+    /// Limit of cached state, estimated.
     pub cache_bytes: f64,
     pub threads: u32,
-    /// Of the EVM's memory in simulations, on all threads together.
+    /// Limit of EVM memory in simulations, over all threads.
     pub memory_bytes: f64,
-    /// Simulations that wait for a thread.
+    /// Limit of simulations waiting for a thread.
     pub queue: u32,
 }
 
@@ -50,19 +49,19 @@ pub struct NativeEngine {
     desk: Desk,
     mailbox: Arc<Mailbox>,
     threads: Threads,
-    /// Plans of which more is to come.
+    /// Pieces of plans that are not complete yet.
     arriving: HashMap<u32, Vec<Latin1String>>,
 }
 
-/// A short outcome, or what to read first, is its text alone: making a JavaScript object takes longer than writing either. None:
-/// the result comes by mail.
+/// A short outcome, or the reads to make, is returned as text: creating a JavaScript object would take longer than writing it. None if the
+/// result is sent through the mailbox.
 type Said = Option<Either<Latin1String, Message>>;
 
 type Result<T> = std::result::Result<T, napi::Error<Refusal>>;
 
 #[napi]
 impl NativeEngine {
-    /// `wake` is called, on the event loop, when the mailbox was empty and holds something.
+    /// `wake` is called on the event loop when a message arrives in the empty mailbox.
     #[napi(constructor, catch_unwind)]
     pub fn new(options: NativeOptions, #[napi(ts_arg_type = "() => void")] wake: Wake) -> Self {
         let desk = Desk::new(options.cache_bytes as usize, ALLOWANCE);
@@ -72,23 +71,23 @@ impl NativeEngine {
         Self { desk, mailbox, threads, arriving: HashMap::new() }
     }
 
-    /// The oldest message in the mailbox.
+    /// Takes the oldest message from the mailbox.
     #[napi(catch_unwind)]
     pub fn take(&self) -> Option<Message> {
         self.mailbox.take()
     }
 
-    /// Keeps a piece of a plan that is too long to cross at once, or a block's access list, for the `begin` or `start` that comes next with this
-    /// number: a plan's last piece is `begin`'s. `cancel` drops them.
+    /// Stores a piece of a plan too long to cross at once, or a block's access list, for the next `begin` or `start` with this number. The
+    /// plan's last piece is passed to `begin`. `cancel` drops the pieces.
     #[napi(catch_unwind)]
     pub fn append(&mut self, id: u32, piece: Latin1String) -> Result<()> {
         self.arriving.entry(id).or_default().push(piece);
         Ok(())
     }
 
-    /// Begins a simulation. A small one is carried out at once, and its result returned; a short outcome is its text alone. For
-    /// any other, null is returned and the result comes by mail. Where a small one lacks values of the state, the reads are
-    /// returned after a line `paused`: call `resume` with their values, or `cancel`.
+    /// Begins a simulation. A small one runs at once, and its result is returned, as text alone if it is short. Otherwise null is returned
+    /// and the result is sent through the mailbox. If a small one needs values of state, the reads are returned after a line `paused`: call
+    /// `resume` with their values, or `cancel`.
     #[napi(catch_unwind)]
     pub fn begin(
         &mut self,
@@ -108,7 +107,7 @@ impl NativeEngine {
         self.said(id, said)
     }
 
-    /// Goes on with work that lacks values of the state, and keeps them. Returns what `begin` does.
+    /// Resumes work with the values it needs, and caches them. Returns what `begin` does.
     #[napi(catch_unwind)]
     pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
         match self.desk.resume(id, ascii(&values)?).map_err(refused)? {
@@ -120,26 +119,26 @@ impl NativeEngine {
         }
     }
 
-    /// For each of the reads, in order: `1` where its value is not held, else `0`.
+    /// For each read, in order: `1` if its value is not cached, else `0`.
     #[napi(catch_unwind)]
     pub fn missing(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
         Ok(latin1(self.desk.missing(key_of(&key)?, &field::<Vec<_>>(&reads)?)))
     }
 
-    /// The values of the reads, in order, as far as they are held.
+    /// The cached values of the reads, in order.
     #[napi(catch_unwind)]
     pub fn known(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
         Ok(latin1(self.desk.known(key_of(&key)?, &field::<Vec<_>>(&reads)?)))
     }
 
-    /// Keeps values in the order of the reads.
+    /// Caches values, in the order of the reads.
     #[napi(catch_unwind)]
     pub fn provide(&self, key: Latin1String, reads: Latin1String, values: Latin1String) -> Result<()> {
         self.desk.provide(key_of(&key)?, field(&reads)?, ascii(&values)?).map_err(refused)
     }
 
-    /// Begins work of a kind that `Work` has (crates/border/src/work.rs), on the state with this key under layers. What comes of it
-    /// comes by mail.
+    /// Begins work of a kind in `Work` (crates/border/src/work.rs), on the state with this key under layers. The result is sent through the
+    /// mailbox.
     #[napi(catch_unwind)]
     pub fn start(
         &mut self,
@@ -153,7 +152,7 @@ impl NativeEngine {
         self.start_with(kind, id, &key, &layers, vec![text], list)
     }
 
-    /// Ends work that nobody waits for any more.
+    /// Cancels work whose result is no longer wanted.
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: u32) {
         self.arriving.remove(&id);
@@ -161,7 +160,7 @@ impl NativeEngine {
         self.threads.stop(id);
     }
 
-    /// Keeps a layer under a number that JavaScript chooses.
+    /// Stores a layer under a number chosen by JavaScript.
     #[napi(catch_unwind)]
     pub fn add_layer(&mut self, number: u32, layer: Latin1String) -> Result<()> {
         self.desk.add_layer(number, field(&layer)?);
@@ -173,25 +172,25 @@ impl NativeEngine {
         self.desk.drop_layer(number);
     }
 
-    /// Reads a record and writes it again: for the test that both sides of the border agree.
+    /// Decodes and encodes a record, for the test that both sides of the border agree.
     #[napi(catch_unwind)]
     pub fn echo(&self, name: String, record: Latin1String) -> Result<Latin1String> {
         Desk::echo(&name, Tokens(ascii(&record)?)).map(latin1).map_err(refused)
     }
 
-    /// Whether anything is held of this state.
+    /// Whether any value of this state is cached.
     #[napi(catch_unwind)]
     pub fn holds(&self, key: Latin1String) -> Result<bool> {
         Ok(self.desk.holds(key_of(&key)?))
     }
 
-    /// Drops every state; what runs keeps what it stands on.
+    /// Drops every state. Running work keeps the state it uses.
     #[napi(catch_unwind)]
     pub fn forget(&self) {
         self.desk.cache.forget();
     }
 
-    /// Stops everything that runs; its threads end.
+    /// Stops all work and ends the threads.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
         self.arriving.clear();
@@ -219,7 +218,7 @@ impl NativeEngine {
         }))
     }
 
-    /// The text is joined and read on the thread: for a long one that takes milliseconds.
+    /// The text is joined and parsed on the thread, because that takes milliseconds for a long one.
     fn start_with(
         &self,
         kind: String,

@@ -1,4 +1,4 @@
-//! Messages of native threads to JavaScript, which takes them one by one.
+//! Messages from native threads to JavaScript, taken one by one.
 
 use napi::{
     Status,
@@ -12,30 +12,30 @@ use std::{
 };
 use upfront_engine_border::Payload;
 
-/// Weak: it does not keep the process alive.
+/// Weak: does not keep the process alive.
 pub type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
 
 #[napi(string_enum = "lowercase")]
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// The outcome.
+    /// The work's result.
     Done,
-    /// The request is at fault.
+    /// The request is invalid.
     Rejected,
-    /// Reads to make.
+    /// Reads to make before the work can go on.
     Read,
     Cancelled,
-    /// The engine itself is at fault.
+    /// A fault of the engine.
     Failed,
 }
 
 #[napi(object, object_from_js = false)]
 pub struct Message {
     pub kind: Kind,
-    /// The number of the work.
+    /// The number of the work that it belongs to.
     pub id: u32,
     pub payload: Latin1String,
-    /// What follows the payload, where it is long: the garbage collector neither copies nor moves these bytes.
+    /// A long rest of the payload, in a buffer that the garbage collector neither copies nor moves.
     pub json: Option<Buffer>,
 }
 

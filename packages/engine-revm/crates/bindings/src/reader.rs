@@ -1,4 +1,4 @@
-//! Values of state that a thread waits for while JavaScript reads them.
+//! Lets a thread wait for values of state while JavaScript reads them.
 
 use crate::mailbox::{Kind, Mailbox};
 use std::{
@@ -11,7 +11,7 @@ use upfront_engine::{
 };
 use upfront_engine_border::{lacking, values};
 
-/// Has JavaScript read for the work with number `id`.
+/// Requests reads from JavaScript for the work with number `id`.
 pub struct Reader {
     pub id: u32,
     pub mailbox: Arc<Mailbox>,
@@ -19,7 +19,7 @@ pub struct Reader {
     pub answer: Arc<Answer>,
 }
 
-/// Where JavaScript puts the values. Work has one thread, so it makes one read at a time.
+/// Where JavaScript delivers the values. Work runs on one thread, so it has one read at a time.
 #[derive(Default)]
 pub struct Answer {
     slot: Mutex<Option<Vec<u8>>>,
@@ -41,7 +41,7 @@ impl Answer {
             if let Some(values) = slot.take() {
                 return Ok(values);
             }
-            // Raising the stop signals too. The time limit is for a stop that was raised just before this wait.
+            // A raised stop notifies the signal too. The time limit covers a stop raised just before this wait.
             let waited = stop.while_waiting(|| self.signal.wait_timeout(slot, Duration::from_millis(50)));
             slot = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }

@@ -1,4 +1,4 @@
-//! Work on the pool's threads, by its number. Its result is put into the mailbox.
+//! Work on the pool's threads, by number. Results are sent through the mailbox.
 
 use crate::{
     mailbox::{Kind, Mailbox},
@@ -25,10 +25,10 @@ use upfront_engine::{
 };
 use upfront_engine_border::{Ending, Payload, Refusal, Result};
 
-/// CPU time of work that may have taken much memory: what it freed is given back to the system.
+/// CPU time after which work may have used much memory: the freed memory is then returned to the system.
 const LONG: Duration = Duration::from_millis(10);
 
-/// mimalloc keeps what a thread freed for a second, on each of many threads: too long for what one simulation takes at most.
+/// mimalloc keeps a thread's freed memory for a second, which is too long with many threads that may each use much.
 fn return_freed() {
     // SAFETY: it has no precondition.
     unsafe { libmimalloc_sys::mi_collect(true) }
@@ -57,7 +57,7 @@ impl Table {
 }
 
 pub struct Threads {
-    /// Absent once closed.
+    /// None once closed.
     pool: Option<Pool>,
     cache: Arc<StateCache>,
     memory: Arc<MemoryGate>,
@@ -65,17 +65,17 @@ pub struct Threads {
     mailbox: Arc<Mailbox>,
     slices: Arc<TimeSlices>,
     table: Table,
-    /// None where the system gives no thread: nothing takes turns then.
+    /// None if the system gives no thread; then work does not take turns.
     clock: Option<Clock>,
 }
 
-/// Tells whatever runs when its slice of time ends. It sleeps where nothing ran for a while.
+/// Ends the time slices of running work. Sleeps if nothing has run for a while.
 struct Clock {
     thread: Thread,
     sleeps: Arc<AtomicBool>,
 }
 
-/// Ticks without work until the clock sleeps: waking it for each of many short simulations would cost more than its ticks.
+/// Idle ticks before the clock sleeps: waking it for each short simulation would cost more than its ticks.
 const IDLE_TICKS: u32 = 200;
 const ASLEEP: Duration = Duration::from_secs(1);
 
@@ -89,11 +89,11 @@ impl Clock {
                 let running = table.entries();
                 running.values().for_each(|running| running.stop.end_slice());
                 idle = if running.is_empty() { idle + 1 } else { 0 };
-                // Under the lock: what starts next finds it asleep.
+                // Set under the lock, so work that starts next sees it.
                 asleep.store(idle >= IDLE_TICKS, Relaxed);
                 drop(running);
                 drop(table);
-                // It ends with the table, asleep or not.
+                // Ends with the table, asleep or not.
                 if idle >= IDLE_TICKS { thread::park_timeout(ASLEEP) } else { thread::sleep(SLICE) }
             }
         };
@@ -101,7 +101,7 @@ impl Clock {
         Ok(Self { thread, sleeps })
     }
 
-    /// Called once work is in the table.
+    /// Called after work is added to the table.
     fn wake(&self) {
         if self.sleeps.swap(false, Relaxed) {
             self.thread.unpark();
@@ -110,7 +110,7 @@ impl Clock {
 }
 
 impl Threads {
-    /// @param memory_bytes of the EVM's memory on all threads together; half as much is for records
+    /// @param memory_bytes limit of EVM memory over all threads; half as much again is for records
     pub fn new(pool: Pool, cache: Arc<StateCache>, memory_bytes: usize, mailbox: Arc<Mailbox>) -> Self {
         let gate = |bytes| Arc::new(MemoryGate::new(bytes, return_freed));
         let (memory, records) = (gate(memory_bytes), gate(memory_bytes / 2));
@@ -120,7 +120,7 @@ impl Threads {
         Self { pool: Some(pool), cache, memory, records, mailbox, slices, table, clock }
     }
 
-    /// Fails where the queue is full or the pool is closed.
+    /// Fails if the queue is full or the pool is closed.
     /// @param shares whether the work shares the cores once it is long
     pub fn start(
         &self,
@@ -162,7 +162,7 @@ impl Threads {
         })
     }
 
-    /// Gives the values to the work that waits for them.
+    /// Delivers values to the work that waits for them.
     pub fn answer(&self, id: u32, values: Vec<u8>) {
         if let Some(running) = self.table.entries().get(&id) {
             running.answer.put(values);
@@ -175,7 +175,7 @@ impl Threads {
         }
     }
 
-    /// Stops everything; the threads end.
+    /// Stops all work and ends the threads.
     pub fn close(&mut self) {
         self.pool = None;
         self.table.entries().values().for_each(Running::stop);

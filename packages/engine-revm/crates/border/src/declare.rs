@@ -1,6 +1,6 @@
-//! What records.rs, which is generated, declares its types with: `Field` for each, with its parts in the order in which they cross.
+//! Macros that the generated records.rs declares its types with. They implement `Field`, with parts in the order in which they cross.
 
-/// An enum whose variants have no fields. After `..` it has others, which never cross.
+/// An enum whose variants have no fields. Variants after `..` never cross.
 macro_rules! names {
     ($type:ty { $($name:literal => $variant:ident),* $(, $(..$others:tt)?)? }) => {
         impl Field for $type {
@@ -21,7 +21,7 @@ macro_rules! names {
     };
 }
 
-/// A struct. Behind `;` is what it has beside the fields.
+/// A struct. Fields after `;` do not cross.
 macro_rules! fields {
     ($type:ty { $($field:ident),* $(; $($rest:ident: $value:expr),*)? }) => {
         impl Field for $type {
@@ -36,7 +36,7 @@ macro_rules! fields {
     };
 }
 
-/// An enum by its tags.
+/// An enum with a tag for each variant.
 macro_rules! variants {
     ($type:ty { $($tag:literal => $variant:ident $({ $($field:ident),* })? $(( $($item:ident),* ))?),* }) => {
         impl Field for $type {

@@ -1,4 +1,4 @@
-//! What is done at once, on the caller's thread, which never waits.
+//! Work that is done at once, on the caller's thread, which never waits.
 
 use crate::{
     encode,
@@ -19,41 +19,41 @@ use upfront_engine::{
     time_slices::Stop,
 };
 
-/// What is held of blocks' states, layers by the numbers that JavaScript chose, and the simulations that wait for values.
+/// Cached states, layers by the numbers that JavaScript chose, and simulations that wait for values.
 pub struct Desk {
     pub cache: Arc<StateCache>,
-    /// What a simulation may take of the caller's thread.
+    /// What a simulation may use on the caller's thread.
     allowance: Allowance,
     layers: HashMap<u32, Arc<Layer>>,
     paused: HashMap<u32, Paused>,
 }
 
-/// Frames that a plan has beside its allowance for each question to a contract, of which there are so many at most.
+/// Extra frames in a plan's allowance per probe, and the number of probes that count.
 const FRAMES_OF_PROBE: usize = 2;
 const MOST_PROBES: usize = 16;
 
-/// `TooMuch` is large, and returned once a request.
+/// `TooMuch` is large, but returned only once per request.
 #[expect(clippy::large_enum_variant)]
 pub enum AtOnce {
     Done(Payload),
-    /// Why, as text.
+    /// The reason, as text.
     Rejected(Vec<u8>),
-    /// The reads that it lacks, after a line `paused`: call `resume` with their values, or `cancel`.
+    /// The missing reads, after a line `paused`: call `resume` with their values, or `cancel`.
     Paused(Vec<u8>),
-    /// It takes a thread.
+    /// The simulation has to run on a thread.
     TooMuch(Simulation),
 }
 
 impl Desk {
-    /// @param cache_bytes of cached state, estimated
+    /// @param cache_bytes limit of cached state, estimated
     pub fn new(cache_bytes: usize, allowance: Allowance) -> Self {
         let cache = Arc::new(StateCache::new(cache_bytes));
         Self { cache, allowance, layers: HashMap::new(), paused: HashMap::new() }
     }
 
-    /// Carries out a small simulation.
+    /// Runs a small simulation.
     pub fn begin(&mut self, id: u32, simulation: Simulation) -> AtOnce {
-        // Writing instructions down takes many times what running them does.
+        // Recording instructions takes many times as long as running them.
         if simulation.plan.recording.steps.is_some() {
             return AtOnce::TooMuch(simulation);
         }
@@ -73,12 +73,12 @@ impl Desk {
             }
             Ok(answer) => AtOnce::Done(answer),
             Err(Failure::Rejected(rejected)) => AtOnce::Rejected(encode::rejected(Some(*rejected))),
-            // Nothing is bent where nothing is assumed.
+            // A run without assumed values is never bent.
             Err(Failure::TooLong | Failure::Bent) => AtOnce::Rejected(encode::rejected(None)),
         }
     }
 
-    /// Goes on with a simulation that waits for these values, and keeps them. None: no simulation here has this number.
+    /// Resumes a simulation with the values it waits for, and caches them. None if no simulation here has this number.
     pub fn resume(&mut self, id: u32, given: &str) -> Result<Option<AtOnce>> {
         let Some(Paused { simulation, reads, missed, answer }) = self.paused.remove(&id) else { return Ok(None) };
         let given = values(given, &reads)?;
@@ -89,26 +89,26 @@ impl Desk {
         }))
     }
 
-    /// Ends a simulation that waits for values.
+    /// Drops a simulation that waits for values.
     pub fn cancel(&mut self, id: u32) {
         self.paused.remove(&id);
     }
 
-    /// For each of the reads, in order: `1` where its value is not held, else `0`.
+    /// For each read, in order: `1` if its value is not cached, else `0`.
     pub fn missing(&self, key: B256, reads: &[Read]) -> Vec<u8> {
         let state = self.cache.find(key);
         let lacks = |read| if state.as_ref().is_some_and(|state| state.get(read).is_some()) { b'0' } else { b'1' };
         reads.iter().map(lacks).collect()
     }
 
-    /// The values of the reads, in order, as far as they are held.
+    /// The cached values of the reads, in order.
     pub fn known(&self, key: B256, reads: &[Read]) -> Vec<u8> {
         let state = self.cache.find(key);
         let values = reads.iter().map(|read| state.as_ref().and_then(|state| state.get(read)));
         encode::known(values).into_bytes()
     }
 
-    /// Keeps values in the order of the reads.
+    /// Caches values, in the order of the reads.
     pub fn provide(&self, key: B256, reads: Vec<Read>, given: &str) -> Result<()> {
         let given = values(given, &reads)?;
         self.cache.pinned(key).keep(reads.into_iter().zip(given));
@@ -127,17 +127,17 @@ impl Desk {
         numbers.iter().map(|number| self.layers.get(number).cloned().ok_or(Refusal::UnknownLayer)).collect()
     }
 
-    /// Whether anything is held of this state.
+    /// Whether any value of this state is cached.
     pub fn holds(&self, key: B256) -> bool {
         self.cache.find(key).is_some()
     }
 
-    /// Ends all that waits for values.
+    /// Drops all simulations that wait for values.
     pub fn clear(&mut self) {
         self.paused.clear();
     }
 
-    /// Reads a record and writes it again: for the test that both sides of the border agree.
+    /// Decodes and encodes a record, for the test that both sides of the border agree.
     pub fn echo(name: &str, mut record: Tokens<'_>) -> Result<Vec<u8>> {
         Ok(crate::records::echo(name, &mut record)?.into_bytes())
     }

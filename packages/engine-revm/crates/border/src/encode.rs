@@ -1,4 +1,4 @@
-//! Outcomes and reads to text.
+//! Encodes outcomes and reads as text.
 
 use crate::{
     payload::Payload,
@@ -14,12 +14,12 @@ use upfront_engine::{
     state::{Cached, Read},
 };
 
-/// JSON that is longer crosses as bytes. V8 makes shorter strings in its young generation, where they cost next to nothing to
-/// collect; longer strings, like memory outside of its heap, make it collect the whole heap.
+/// Longer JSON crosses as bytes. V8 creates shorter strings in its young generation, where collecting them costs next to nothing; longer
+/// strings, like external memory, trigger collections of the whole heap.
 const LONG: usize = 127 * 1024;
 
-/// The answer's figures, its failed calls with the places of their errors, then the JSON and behind it the steps of each record: these are
-/// apart where they are long.
+/// The answer's figures, its failed calls with the positions of their errors, then the JSON and the steps of each record, which cross
+/// separately if they are long.
 pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
     let calls = outcome.blocks.iter().flat_map(|block| &block.calls);
     let records: Vec<_> = calls.filter_map(|call| call.record.as_deref().cloned()).collect();
@@ -58,7 +58,7 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
     text.into()
 }
 
-/// The layer, the transactions and their receipts, and the figures of the block so far.
+/// The layers, the transactions with their receipts, and the block's figures so far.
 pub fn executed(executed: BlockExecutionResult) -> String {
     let transactions = executed.transactions.iter().map(|transaction| ExecutionTransaction {
         hash: transaction.hash,
@@ -77,12 +77,12 @@ pub fn executed(executed: BlockExecutionResult) -> String {
     })
 }
 
-/// What a simulation lacks. Its first line tells it from an outcome.
+/// The values that a simulation lacks. The first line distinguishes it from an outcome.
 pub fn paused(reads: &[Read], certain: usize) -> String {
     format!("paused\n{}", lacking(reads, certain))
 }
 
-/// Reads, and how many of them, at their beginning, are needed in any case.
+/// Reads, preceded by how many of them, counted from the first, are certainly needed.
 pub fn lacking(reads: &[Read], certain: usize) -> String {
     let mut out = Lines(String::with_capacity(32 + 128 * reads.len()));
     reads.to_vec().write(&mut out);
@@ -90,7 +90,7 @@ pub fn lacking(reads: &[Read], certain: usize) -> String {
     out.0
 }
 
-/// Values as far as they are held.
+/// Values, each of which may be absent.
 pub fn known(values: impl Iterator<Item = Option<Cached>>) -> String {
     let mut out = Lines::default();
     for value in values {
@@ -103,7 +103,7 @@ pub fn known(values: impl Iterator<Item = Option<Cached>>) -> String {
     out.0
 }
 
-/// Why there is no answer. The absence of a rejection says that it is too long.
+/// Why there is no answer. None means that it is too long.
 pub fn rejected(rejected: Option<rejection::Rejected>) -> Vec<u8> {
     let (rejection, block, call) = match rejected {
         Some(rejection::Rejected { rejection, block, call }) => (Some(rejection), block, call),

@@ -1,5 +1,5 @@
-//! What JavaScript and the engine say to each other, as text, and what is done for it: the same for the addon and for WebAssembly,
-//! which only differ in how the text crosses and in who waits.
+//! The text protocol between JavaScript and the engine, and the work behind it. The addon and the WebAssembly module share it; they differ
+//! in how text crosses and which side waits.
 //!
 //! Text is ASCII both ways.
 

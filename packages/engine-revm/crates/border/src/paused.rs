@@ -1,4 +1,4 @@
-//! Simulations that lack state and have no thread: JavaScript reads it.
+//! Simulations without a thread that lack state: JavaScript reads it and resumes them.
 
 use crate::payload::Payload;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use upfront_engine::{
     state::{Layer, Missed, Read},
 };
 
-/// A simulation as it was asked for.
+/// A simulation as it was requested.
 pub struct Simulation {
     pub plan: Plan,
     pub key: B256,
@@ -17,9 +17,9 @@ pub struct Simulation {
 
 pub struct Paused {
     pub simulation: Simulation,
-    /// What it lacks.
+    /// The missing reads.
     pub reads: Vec<Read>,
     pub missed: Missed,
-    /// The answer where all that it missed is what it was taken for.
+    /// The answer, valid if all missing values are what the run assumed.
     pub answer: Option<Payload>,
 }

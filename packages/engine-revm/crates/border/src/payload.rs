@@ -2,7 +2,7 @@
 #[derive(Default)]
 pub struct Payload {
     pub text: Vec<u8>,
-    /// What follows the text, where it is long.
+    /// The rest of the text, if it is long.
     pub json: Option<Vec<u8>>,
 }
 

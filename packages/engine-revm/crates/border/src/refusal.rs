@@ -1,8 +1,8 @@
-//! Why something that JavaScript asks for is refused.
+//! Why a request from JavaScript is refused.
 
 use crate::text::Malformed;
 
-/// JavaScript finds `as_ref` as the thrown error's `code`: `accepted` in src/native-work.ts looks for it.
+/// `as_ref` becomes the `code` of the error thrown in JavaScript; `accepted` in src/native-work.ts checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("too many simulations wait for a thread")]

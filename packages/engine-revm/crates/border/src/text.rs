@@ -1,5 +1,5 @@
-//! Values as text, one a line. JavaScript holds hex strings before and after the border, so text is cheapest for it: it joins
-//! and slices strings, where bytes would have to be turned into hex one by one.
+//! Values as text, one per line. JavaScript has hex strings on both sides of the border, so text is cheapest for it: it joins and slices
+//! strings, while bytes would have to be converted to hex one by one.
 
 use std::{collections::HashMap, fmt::Write, hash::Hash};
 use upfront_engine::{
@@ -7,13 +7,13 @@ use upfront_engine::{
     state::{Code, analysed},
 };
 
-/// Text of the wrong shape: a fault of the TypeScript half, never of a request.
+/// Malformed text: always a fault of the TypeScript side, never of a request.
 #[derive(Debug)]
 pub struct Malformed(pub &'static str);
 
 pub type Decoded<T> = Result<T, Malformed>;
 
-/// Stands for an absent value.
+/// Marks an absent value.
 const ABSENT: &str = "-";
 
 /// A value that crosses the border.
@@ -22,12 +22,12 @@ pub trait Field: Sized {
     fn write(&self, out: &mut Lines);
 }
 
-/// Reads all of a text.
+/// Reads a whole text.
 pub fn read<T: Field>(text: &str) -> Decoded<T> {
     Tokens(text).read()
 }
 
-/// The way in: what is left to read.
+/// Decodes: the text left to read.
 pub struct Tokens<'a>(pub &'a str);
 
 impl<'a> Tokens<'a> {
@@ -52,7 +52,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// The way out: each value is followed by a line end.
+/// Encodes: each value is followed by a line end.
 #[derive(Default)]
 pub struct Lines(pub String);
 
@@ -86,7 +86,7 @@ macro_rules! numbers {
             }
 
             fn write(&self, out: &mut Lines) {
-                // Writing to a string does not fail.
+                // Writing to a string never fails.
                 let _ = writeln!(out.0, "{self:#x}");
             }
         }
@@ -96,7 +96,7 @@ macro_rules! numbers {
 numbers!(u32 u64 u128 usize);
 
 impl Field for u8 {
-    /// What is more than 255 counts as 255: of an authorization's parity, all above 1 are equally invalid.
+    /// Values above 255 are read as 255: for an authorization's parity, all values above 1 are equally invalid.
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
         Ok(t.read::<U256>()?.saturating_to())
     }
@@ -201,7 +201,7 @@ impl<T: Field> Field for Option<T> {
 }
 
 impl<T: Field> Field for Vec<T> {
-    /// A count and as many items.
+    /// A count, followed by that many items.
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
         let count: usize = t.read()?;
         (0..count).map(|_| t.read()).collect()

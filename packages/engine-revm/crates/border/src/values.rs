@@ -4,7 +4,7 @@ use upfront_engine::{
     state::{Cached, Read, Value, Writes},
 };
 
-/// Values in the order and of the kinds of `reads`.
+/// Values in the order of `reads`, each of its read's kind.
 pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
     let mut t = Tokens(text);
     let value = |read: &Read| match read {

@@ -1,4 +1,4 @@
-//! What takes a thread of its own.
+//! Work that runs on a thread.
 
 use crate::{
     encode,
@@ -22,19 +22,19 @@ pub enum Work<'a> {
     Simulate(Plan),
     /// Executes transactions of a block under construction.
     Execute(BlockExecution),
-    /// Runs the one transaction of an execution, so that what it reads is held.
+    /// Runs one transaction to cache what it reads.
     Warm(BlockExecution),
-    /// Executes a sealed block on its parent's state; where that comes to what the header says, its state is carried.
+    /// Executes a sealed block on its parent's state, and carries the state if the result matches the header.
     Carry(carry::SealedBlock),
-    /// Carries a block by its access list, over the state of its parent.
+    /// Carries a block by its access list, over its parent's state.
     Lay(carry::ListedBlock, &'a [u8]),
-    /// Writes a sealed block's transactions as EIP-2718 bytes, where they are its own.
+    /// Encodes a sealed block's transactions as EIP-2718 bytes, if they match its header.
     Encode(carry::SealedBlock),
 }
 
-/// How work ends without a result.
+/// Why work ended without a result.
 pub enum Ending {
-    /// Why, as text.
+    /// The reason, as text.
     Rejected(Vec<u8>),
     Cancelled,
     Failed,
@@ -52,7 +52,7 @@ impl From<Failure> for Ending {
 }
 
 impl<'a> Work<'a> {
-    /// @param list a block's access list; in a text that has it too, it comes last
+    /// @param list a block's access list, if it crosses separately; otherwise it is last in the text
     pub fn read(kind: &str, t: &mut Tokens<'a>, list: Option<&'a [u8]>) -> Decoded<Self> {
         Ok(match kind {
             "simulate" => Self::Simulate(t.read()?),
@@ -116,7 +116,7 @@ fn execution_rejected(transaction: usize, message: String, native_precompile: Op
     Ending::Rejected(encode::written(&rejected).into_bytes())
 }
 
-/// An outcome as the answer's text.
+/// Encodes an outcome as the answer's text.
 pub(crate) fn answered(plan: &Plan, outcome: &Outcome) -> Result<Payload, Failure> {
     answer::write(plan, outcome).map(|answer| encode::answer(answer, outcome))
 }

@@ -1,17 +1,17 @@
-//! The list of what a block accesses and changes (EIP-7928), as it runs.
+//! Builds a block's access list (EIP-7928) while the block runs.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_rlp::Encodable;
 use revm::state::{Account, EvmState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Begins a list of RLP. @returns where: `end_list` takes it
+/// Begins an RLP list. @returns its position, for `end_list`
 pub fn begin_list(rlp: &mut Vec<u8>) -> usize {
     rlp.push(0);
     rlp.len()
 }
 
-/// Ends the list that was begun there: how long it is stands before what is in it, which moves where that takes more than one byte.
+/// Ends the list begun at `from`: inserts its length, which moves the content if it takes more than one byte.
 pub fn end_list(rlp: &mut Vec<u8>, from: usize) {
     let length = rlp.len() - from;
     if length < 56 {
@@ -25,10 +25,10 @@ pub fn end_list(rlp: &mut Vec<u8>, from: usize) {
     rlp[from..].rotate_right(bytes.len());
 }
 
-/// Accounts by address, all that belongs to one in ascending order.
+/// Accounts by address, with sorted content.
 #[derive(Debug, Default)]
 pub struct AccessList {
-    /// Of what is noted next: 0 before the block's transactions, their places from 1 on, the one after the last for what comes after.
+    /// The index of what is noted next: 0 before the block's transactions, then their positions from 1 on, and one more after the last.
     pub index: u64,
     accounts: BTreeMap<Address, Accesses>,
 }
@@ -43,14 +43,14 @@ struct Accesses {
 }
 
 impl AccessList {
-    /// What one transaction or system call has loaded and left.
+    /// Notes what one transaction or system call has loaded and changed.
     pub fn note(&mut self, changes: &EvmState) {
         for (address, account) in changes {
             self.accounts.entry(*address).or_default().note(self.index, account);
         }
     }
 
-    /// What a withdrawal makes of a balance.
+    /// Notes the balance before and after a withdrawal.
     pub fn note_balance(&mut self, address: Address, before: U256, after: U256) {
         let account = self.accounts.entry(address).or_default();
         if after != before {

@@ -1,5 +1,5 @@
-//! The outcome as JSON: the `result` of `eth_simulateV1`, as `packages/simulation/src/present` writes it, key for key. An
-//! error's words are TypeScript's: where a failed call's error belongs there is a gap.
+//! The outcome as JSON: the `result` of `eth_simulateV1`, field for field like `packages/simulation/src/present`. TypeScript adds error
+//! messages: a failed call's error is a gap.
 
 use crate::{
     outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
@@ -8,24 +8,24 @@ use crate::{
 };
 use alloy_primitives::{B256, U256, hex};
 
-/// Each failed call, and where in the text its `,"error":…` belongs.
+/// The failed calls, with the position in the text where their `,"error":…` belongs.
 pub struct Answer<'a> {
     /// ASCII.
     pub json: Vec<u8>,
     pub gaps: Vec<Gap<'a>>,
-    /// Where each recorded call ends in `json`, before its closing brace.
+    /// The end of each recorded call in `json`, before its closing brace.
     pub ends: Vec<usize>,
-    /// Of all calls together, after refunds.
+    /// Of all calls, after refunds.
     pub gas_used: u64,
 }
 
 pub struct Gap<'a> {
-    /// In `json`, rising.
+    /// Position in `json`, ascending.
     pub at: usize,
     pub call: &'a ExecutedCall,
 }
 
-/// Fails where the answer is longer than the plan allows.
+/// Fails if the answer is longer than the plan allows.
 pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Failure> {
     let output = |call: &ExecutedCall| {
         let logs = call.logs.iter().map(|log| 512 + 67 * log.topics.len() + 2 * log.data.len());
@@ -45,8 +45,8 @@ pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Failur
     Ok(Answer { json: writer.out, gaps: writer.gaps, ends: writer.ends, gas_used })
 }
 
-/// geth reads a legacy transaction's chain id from `v` (EIP-155: (v - 35) / 2) even where `v` is that of no signature, 0. op-geth
-/// gives such a transaction the chain's id.
+/// geth derives a legacy transaction's chain id from `v` (EIP-155: (v - 35) / 2) even if it is unsigned with `v` 0. op-geth uses the
+/// chain's id.
 const UNSIGNED_LEGACY_CHAIN_ID: u64 = 0x7fff_ffff_ffff_ffee;
 
 struct Writer<'a, 'p> {
@@ -113,7 +113,7 @@ impl<'a> Writer<'a, '_> {
         self.text("}");
     }
 
-    /// Without a place, of a trial.
+    /// `place` is None for a trial.
     fn call(&mut self, call: &'a ExecutedCall, index: usize, place: Option<&BlockFields>) {
         let succeeded = call.status == Status::Success;
         self.hex("{\"returnData\":", if succeeded { &call.return_data } else { &[] });
@@ -170,7 +170,7 @@ impl<'a> Writer<'a, '_> {
         self.text("}");
     }
 
-    /// What types 1 to 4 have beside the fields of type 0.
+    /// The fields that types 1 to 4 have in addition to those of type 0.
     fn typed_fields(&mut self, call: &PlannedCall) {
         self.text(",\"yParity\":\"0x0\",\"accessList\":");
         self.list(&call.access_list, |writer, (address, slots)| {
@@ -264,7 +264,7 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-/// What the logs of a block say of where they are.
+/// A block's fields that its logs repeat.
 struct BlockFields {
     number: Vec<u8>,
     hash_and_time: Vec<u8>,
@@ -305,7 +305,7 @@ fn bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(b"\"0x");
     let at = out.len();
     out.resize(at + 2 * bytes.len(), 0);
-    // Its only error is a slice of another length.
+    // Fails only for a slice of another length.
     let _ = hex::encode_to_slice(bytes, &mut out[at..]);
     out.push(b'"');
 }

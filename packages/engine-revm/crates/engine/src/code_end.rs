@@ -1,23 +1,23 @@
-//! What code comes to, without running it.
+//! Where code leads, found without running it.
 
 use crate::pushed_words::PushedWords;
 use revm::bytecode::opcode::{self, OPCODE_INFO};
 
-/// How far a branch is looked along.
+/// Limit of steps along a branch.
 const MOST_STEPS: usize = 96;
 
-/// Whether the code from here on leads to a REVERT or INVALID, without a branch, as Solidity's errors do.
+/// Whether the code at `from` leads to a REVERT or INVALID without a branch, as Solidity's errors do.
 pub fn ends_in_error(code: &[u8], from: usize) -> bool {
     end_of(code, from).is_some_and(is_error)
 }
 
-/// Whether an instruction does nothing but fail.
+/// Whether an instruction always fails.
 pub fn is_error(opcode: u8) -> bool {
     matches!(opcode, opcode::REVERT | opcode::INVALID) || OPCODE_INFO[usize::from(opcode)].is_none()
 }
 
-/// The first instruction from here on that ends the frame, branches, or does what others see; none where it is not known, or far. Jumps
-/// are followed where their destination was pushed on the way.
+/// The first instruction from `from` on that ends the frame, branches or has an outside effect; None if unknown or too far. Jumps are
+/// followed if their destination was pushed on the way.
 pub fn end_of(code: &[u8], from: usize) -> Option<u8> {
     let mut at = from;
     let mut words = PushedWords::default();

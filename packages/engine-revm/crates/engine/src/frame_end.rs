@@ -1,4 +1,4 @@
-//! How a frame ends by its last instruction.
+//! How a frame's last instruction ends it.
 
 use crate::outcome::Halt;
 use revm::{
@@ -10,7 +10,7 @@ use revm::{
     },
 };
 
-/// Ends a frame by what its last instruction came to. revm takes an instruction's least price, which wraps where it can't be paid,
+/// Ends a frame by the result of its last instruction. revm charges an instruction's constant cost (wrapping around if it can't be paid)
 /// before it counts operands; geth counts first.
 #[inline]
 pub fn end(interpreter: &mut Interpreter<EthInterpreter>, ended: InstructionResult) {
@@ -26,7 +26,7 @@ pub fn end(interpreter: &mut Interpreter<EthInterpreter>, ended: InstructionResu
     }
 }
 
-/// Why the last instruction can't run on the stack that is there.
+/// The stack underflow or overflow of the last instruction, if any.
 pub fn wrong_height(interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
     let opcode = last_opcode(interpreter);
     let info = OPCODE_INFO[usize::from(opcode)]?;
@@ -47,7 +47,7 @@ pub fn operand(interpreter: &Interpreter<EthInterpreter>) -> u8 {
     interpreter.bytecode.bytecode_slice().get(interpreter.bytecode.pc()).copied().unwrap_or_default()
 }
 
-/// That the stack lacks the word that the byte after the last instruction names (EIP-8024), where that is one which names words.
+/// The stack underflow if the last instruction takes a word by its immediate byte (EIP-8024) and the stack lacks it.
 pub fn missing_word(interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
     let byte = operand(interpreter);
     let (single, row, column) = (byte.wrapping_add(145), (byte ^ 143) / 16, (byte ^ 143) % 16);
@@ -61,7 +61,7 @@ pub fn missing_word(interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
     Some(Halt::StackUnderflow { height: interpreter.stack.len() as u64, inputs: inputs.into() })
 }
 
-/// The last opcode that was stepped over.
+/// The last opcode stepped over.
 pub fn last_opcode(interpreter: &Interpreter<EthInterpreter>) -> u8 {
     let code = interpreter.bytecode.bytecode_slice();
     interpreter.bytecode.pc().checked_sub(1).and_then(|at| code.get(at)).map_or(0, |byte: &u8| *byte)

@@ -5,23 +5,23 @@ use revm::interpreter::{
     interpreter_types::{Jumps, MemoryTr},
 };
 
-/// Operands that are kept.
+/// Number of operands stored.
 const MOST_OPERANDS: usize = 7;
 
-/// What an instruction found.
+/// The state before an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastStep {
     opcode: u8,
     height: usize,
-    /// The top of the stack is the last of them.
+    /// The last of them is the top of the stack.
     operands: [U256; MOST_OPERANDS],
     gas: u64,
-    /// Bytes.
+    /// Length in bytes.
     memory: usize,
 }
 
 impl LastStep {
-    /// Takes over what the next instruction finds.
+    /// Stores the state before the next instruction.
     pub fn update(&mut self, interpreter: &Interpreter<EthInterpreter>) {
         let stack = interpreter.stack.data();
         match stack.last_chunk() {
@@ -38,22 +38,22 @@ impl LastStep {
         self.opcode
     }
 
-    /// Words on the stack.
+    /// Number of words on the stack.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// The word at this place below the top of the stack, which is 0; there are seven.
+    /// The word at this depth below the top, from 0 to 6.
     pub fn operand(&self, at: usize) -> U256 {
         if at < self.height { self.operands[MOST_OPERANDS - 1 - at] } else { U256::ZERO }
     }
 
-    /// Gas left before it.
+    /// Gas left before the instruction.
     pub fn gas(&self) -> u64 {
         self.gas
     }
 
-    /// Bytes of memory.
+    /// Length of the memory in bytes.
     pub fn memory(&self) -> usize {
         self.memory
     }

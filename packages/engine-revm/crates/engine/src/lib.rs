@@ -1,22 +1,22 @@
-//! Executes whole `eth_simulateV1` plans and transactions of blocks, under construction or sealed, on revm, and seals what it executed.
+//! Executes `eth_simulateV1` plans, and transactions of blocks (sealed or under construction), on revm, and seals the blocks.
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`plan`] | what to execute, as the TypeScript planner made it |
-//! | [`state`] | the pinned block's values, shared between requests; pre-confirmed layers; what a simulation changed |
-//! | [`evm`] | revm set up for simulations: logs of transfers, moved precompiles, cancellation |
+//! | [`plan`] | what to execute, from the TypeScript planner |
+//! | [`state`] | the pinned block's values, shared between requests; pre-confirmed layers; a simulation's changes |
+//! | [`evm`] | revm set up for simulations: transfer logs, moved precompiles, cancellation |
 //! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
 //! | [`seal`] | transactions, receipts, roots and headers |
-//! | `depends` | what decides a call's outcome, followed while it runs |
-//! | `last_step`, `frame_end` | what an instruction finds, and how it ends its frame |
-//! | `code_end`, `pushed_words` | where code leads to, and what words it pushes, without running it |
-//! | `access_list` | the list of what a block accesses (EIP-7928) |
-//! | `precompile_price` | what precompiled contracts cost for input that they refuse |
-//! | [`answer`] | outcomes as the JSON of an answer |
-//! | [`op`] | what OP-stack chains add |
+//! | `depends` | what decides a call's outcome, found while it runs |
+//! | `last_step`, `frame_end` | the state before an instruction, and how it ends its frame |
+//! | `code_end`, `pushed_words` | where code leads and which words it pushes, found without running it |
+//! | `access_list` | block access lists (EIP-7928) |
+//! | `precompile_price` | gas costs of precompiles for input that they refuse |
+//! | [`answer`] | outcomes as JSON |
+//! | [`op`] | OP-stack chains' additions |
 //! | [`execution`] | signed transactions of a block under construction |
-//! | `touched` | accounts and slots, each once |
-//! | [`pool`], [`time_slices`] | threads, and how long work shares the cores |
+//! | `touched` | distinct accounts and slots |
+//! | [`pool`], [`time_slices`] | threads, and time slices for long work |
 
 mod access_list;
 pub mod answer;

@@ -1,4 +1,4 @@
-//! What a simulation comes to: `packages/simulation/src/engine/engine.ts` in Rust.
+//! The result of a simulation: `packages/simulation/src/engine/engine.ts` in Rust.
 
 pub use crate::depends::{DecidingFact, Dependencies, FactKind};
 use alloy_consensus::Header;
@@ -9,13 +9,13 @@ pub struct Outcome {
     pub blocks: Vec<ExecutedBlock>,
     pub touched_accounts: usize,
     pub touched_slots: usize,
-    /// Where the plan asks for it.
+    /// Set if the plan asks for it.
     pub touched_list: Option<TouchedList>,
-    /// Where the plan asks for it: the accounts and slots whose values it comes of.
+    /// Set if the plan asks for it: the accounts and slots whose values the result depends on.
     pub read_list: Option<TouchedList>,
 }
 
-/// In ascending order.
+/// Sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TouchedList {
     pub accounts: Vec<Address>,
@@ -24,11 +24,11 @@ pub struct TouchedList {
 
 #[derive(Clone, Debug)]
 pub struct ExecutedBlock {
-    /// Its base fee is apart: it may take 256 bits.
+    /// Without the base fee, which may take 256 bits.
     pub header: Header,
     pub base_fee: U256,
     pub hash: B256,
-    /// Of the RLP-encoded block, bytes.
+    /// Length of the RLP-encoded block in bytes.
     pub size: usize,
     pub calls: Vec<ExecutedCall>,
 }
@@ -43,34 +43,34 @@ pub struct ExecutedCall {
     pub status: Status,
     pub return_data: Bytes,
     pub logs: Vec<ExecutedLog>,
-    /// Where the plan asks for it.
+    /// Set if the plan asks for it.
     pub record: Option<Box<CallRecord>>,
 }
 
 /// What a call did: `packages/simulation/src/engine/call-record.ts` in Rust.
 #[derive(Clone, Debug, Default)]
 pub struct CallRecord {
-    /// Of the transaction: its limit, and what it used after refunds.
+    /// The transaction's gas limit, and its gas used after refunds.
     pub gas: u64,
     pub gas_used: u64,
-    /// In the order in which they began.
+    /// In execution order.
     pub frames: Vec<Frame>,
     pub accounts: Vec<RecordedAccount>,
     /// In the order of the call's probes.
     pub probed: Vec<Probed>,
-    /// Of all probes together, before refunds.
+    /// Gas of all probes, before refunds.
     pub probe_gas: u64,
-    /// Each instruction as geth's struct logger writes it: what stands between the brackets of a JSON array.
+    /// Instructions in geth's struct logger format: the elements of a JSON array, without brackets.
     pub steps: Bytes,
-    /// What KECCAK256 hashed, each once, in ascending order.
+    /// Inputs of KECCAK256, distinct and sorted.
     pub preimages: Vec<Bytes>,
-    /// Where the plan asks for it.
+    /// Set if the plan asks for it.
     pub dependencies: Option<Dependencies>,
-    /// Of what came of the call, where the plan asks for it: see `simulate/effects.rs`.
+    /// Digest of the call's effects, if the plan asks for it: see `simulate/effects.rs`.
     pub effects: Option<B256>,
 }
 
-/// What a contract answered before and after the call; none where it failed.
+/// A contract's answers before and after the call; None if it failed.
 #[derive(Clone, Debug)]
 pub struct Probed {
     pub before: Option<Bytes>,
@@ -103,7 +103,7 @@ pub struct Frame {
     pub halt: Option<Halt>,
     pub is_precompile: bool,
     pub logs: Vec<FrameLog>,
-    /// Where the plan asks for it.
+    /// Set if the plan asks for it.
     pub uses: Option<FrameUses>,
 }
 
@@ -111,7 +111,7 @@ pub struct Frame {
 #[derive(Clone, Debug, Default)]
 pub struct FrameUses {
     pub opcodes: Vec<(u8, u64)>,
-    /// Slots that were read before they were written, with what was found.
+    /// Slots read before they were written, with the value found.
     pub reads: Vec<(B256, B256)>,
     pub writes: Vec<(B256, u64)>,
     pub transient_reads: Vec<(B256, u64)>,
@@ -130,7 +130,7 @@ pub struct NamedContract {
 
 #[derive(Clone, Debug)]
 pub struct FrameLog {
-    /// Frames that its own had opened before.
+    /// Number of frames that its frame had opened before.
     pub position: u64,
     pub address: Address,
     pub topics: Vec<B256>,
@@ -154,7 +154,7 @@ pub struct AccountFacts {
     pub balance: U256,
     pub nonce: u64,
     pub code_hash: B256,
-    /// None after the call: the same as before.
+    /// None after the call if unchanged.
     pub code: Option<Bytes>,
 }
 
@@ -173,7 +173,7 @@ pub enum Status {
     Revert,
     Halt {
         halt: Halt,
-        /// The call asked for more gas than the request's limit left it.
+        /// The call asked for more gas than the request's limit left.
         is_gas_capped: bool,
     },
 }
@@ -183,7 +183,7 @@ pub enum Status {
 pub enum Halt {
     OutOfGas,
     InvalidJump,
-    /// SSTORE found no more than EIP-2200's stipend.
+    /// SSTORE with no more gas left than EIP-2200's stipend.
     ReentrancySentry,
     ReturnDataOutOfBounds,
     StackUnderflow {
@@ -192,7 +192,7 @@ pub enum Halt {
         inputs: u64,
     },
     StackOverflow,
-    /// An instruction that may not run in a static frame; `is_priced`: geth finds that as it computes the price.
+    /// A state-changing instruction in a static frame. `is_priced`: geth finds it while it computes the gas cost.
     WriteProtection {
         is_priced: bool,
     },
@@ -210,7 +210,7 @@ pub enum Halt {
         limit: u64,
     },
     InvalidOpcode {
-        /// As geth has it.
+        /// geth's name.
         opcode: String,
     },
     Precompile {
@@ -221,7 +221,7 @@ pub enum Halt {
     },
 }
 
-/// What is wrong with a precompiled contract's input.
+/// The fault in a precompiled contract's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrecompileFault {
     OutOfGas,
@@ -246,8 +246,8 @@ pub struct ExecutedLog {
     pub address: Address,
     pub topics: Vec<B256>,
     pub data: Bytes,
-    /// Made for a transfer of native currency: in the answer, but in no receipt.
+    /// A traced transfer of native currency: in the answer, but in no receipt.
     pub synthetic: bool,
-    /// As geth counts: every log of the block so far, those of reverted frames too.
+    /// As geth counts: over all logs of the block so far, including reverted ones.
     pub index: u64,
 }

@@ -5,7 +5,7 @@ use alloy_eips::eip7702::{self, RecoveredAuthority, RecoveredAuthorization, Sign
 use alloy_primitives::{Address, B256, Bytes, U256};
 pub use revm::primitives::hardfork::SpecId;
 
-/// EIP-7840, in blobs.
+/// EIP-7840; target and max in blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobParameters {
     pub target: u64,
@@ -13,7 +13,7 @@ pub struct BlobParameters {
     pub update_fraction: u64,
 }
 
-/// What applies to one block.
+/// The rules of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRules {
     pub spec: SpecId,
@@ -27,7 +27,7 @@ impl BlockRules {
         self.spec.is_enabled_in(fork)
     }
 
-    /// Most blobs of one transaction (EIP-7594 from Osaka on, before it a block's).
+    /// Maximum blobs per transaction (from Osaka on EIP-7594's, before it a block's).
     pub fn most_blobs(&self) -> Option<u64> {
         self.blob.map(|blob| if self.has(SpecId::OSAKA) { blob.max.min(6) } else { blob.max })
     }
@@ -37,7 +37,7 @@ impl BlockRules {
     }
 }
 
-/// How a block's base fee follows from its parent.
+/// EIP-1559 parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BaseFeeParameters {
     pub elasticity: u64,
@@ -52,7 +52,7 @@ pub struct ChainRules {
     pub deposit_contract: Option<Address>,
 }
 
-/// What of the parent's header the next block depends on.
+/// The parent header's fields that the next block depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParentHeader {
     pub hash: B256,
@@ -76,25 +76,25 @@ pub struct Plan {
     pub blocks: Vec<PlannedBlock>,
     pub validation: bool,
     pub trace_transfers: bool,
-    /// The outcome lists what was touched.
+    /// Whether the outcome lists what was touched.
     pub list_touched: bool,
-    /// Of the outcome the calls alone are wanted, without logs, and what of the state they come of: the last block is not sealed.
+    /// Only the calls' outcomes are wanted, without logs, and the state they depend on. The last block is not sealed.
     pub is_trial: bool,
     pub gas_budget: u64,
-    /// Jovian: from the attributes deposit of the base block; absent: as L1Block has it there.
+    /// Jovian: set by the base block's attributes deposit. If absent, L1Block's value at that block is used.
     pub da_footprint_scalar: Option<u64>,
-    /// The answer shows transactions whole, not by hash alone.
+    /// Whether the answer contains full transactions instead of hashes.
     pub full_transactions: bool,
-    /// Most bytes of the answer's JSON.
+    /// Limit of the answer's JSON.
     pub answer_bytes: usize,
     pub recording: Recording,
     pub probes: Vec<Probe>,
 }
 
-/// A question to a contract, asked before and after one call, or after it alone. What answering it changes is dropped.
+/// A question to a contract, asked before and after one call, or only after it. Its state changes are discarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Which call: indices of its block and in it.
+    /// The call: index of its block, and in the block.
     pub block: u64,
     pub call: u64,
     pub to: Address,
@@ -109,27 +109,27 @@ impl Plan {
     }
 }
 
-/// What is written down of each call, for tracers.
+/// What is recorded of each call, for tracers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     pub frames: bool,
-    /// What was read and changed.
+    /// Accounts and slots that were read or changed.
     pub state: bool,
-    /// Of that, code is left out.
+    /// Leaves code out of the state.
     pub without_code: bool,
-    /// Without `state`, the accounts alone that a frame sends native currency to or from. Only with frames.
+    /// Without `state`: only accounts that a frame sends native currency to or from. Requires frames.
     pub balances: bool,
     /// Each instruction.
     pub steps: Option<StepOptions>,
-    /// What the instructions of each frame use (ERC-7562). Only with frames.
+    /// What the instructions of each frame use (ERC-7562). Requires frames.
     pub uses: bool,
-    /// What decides the outcome.
+    /// The facts that decide the outcome.
     pub depends: bool,
-    /// A digest of what came of it.
+    /// A digest of the call's effects.
     pub effects: bool,
-    /// Nothing else is wanted: the answer has no blocks.
+    /// Only the records are wanted: the answer has no blocks.
     pub alone: bool,
-    /// With what decides it: whether it comes to the same so many seconds later, in the same block else; 0: not asked.
+    /// With `depends`: also find out whether the outcome is the same this many seconds later, all else equal; 0 if not asked.
     pub later: u64,
 }
 
@@ -139,14 +139,14 @@ impl Recording {
     }
 }
 
-/// What is written down of each instruction: options of geth's struct logger.
+/// What is recorded of each instruction: options of geth's struct logger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepOptions {
     pub stack: bool,
     pub memory: bool,
     pub storage: bool,
     pub return_data: bool,
-    /// Bytes of JSON after which no more steps are written down; 0: none.
+    /// Bytes of JSON after which recording stops; 0 for no limit.
     pub limit: u64,
 }
 
@@ -164,13 +164,13 @@ pub struct PlannedBlock {
     pub withdrawals: Vec<Withdrawal>,
     pub extra_data: Bytes,
     pub rules: BlockRules,
-    /// Its transactions and system calls have run: calls run after them, and its gas limit bounds none of them.
+    /// The block's transactions and system calls have already run: calls run after them, not bounded by its gas limit.
     pub is_executed: bool,
     pub overrides: Vec<StateOverride>,
     pub calls: Vec<PlannedCall>,
 }
 
-/// EIP-4895, amount in Gwei.
+/// EIP-4895, amount in gwei.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Withdrawal {
     pub index: u64,
@@ -185,14 +185,14 @@ pub struct StateOverride {
     pub balance: Option<U256>,
     pub nonce: Option<u64>,
     pub code: Option<Bytes>,
-    /// The whole storage. Never together with `state_diff`.
+    /// Replaces the whole storage. Never together with `state_diff`.
     pub state: Option<Vec<(U256, U256)>>,
-    /// Single slots.
+    /// Replaces single slots.
     pub state_diff: Option<Vec<(U256, U256)>>,
     pub move_precompile_to: Option<Address>,
 }
 
-/// Fees by the type of transaction: `gasPrice`, or EIP-1559's two.
+/// Fees by transaction type: `gasPrice`, or EIP-1559's two fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fees {
     pub cap: U256,
@@ -201,7 +201,7 @@ pub struct Fees {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedCall {
-    /// Of the transaction whose hash the answer carries.
+    /// Type of the transaction whose hash the answer has.
     pub tx_type: u8,
     pub from: Address,
     pub to: Option<Address>,
@@ -211,7 +211,7 @@ pub struct PlannedCall {
     pub gas: Option<u64>,
     /// Set for types 0 and 1.
     pub gas_price: Option<U256>,
-    /// What GASPRICE says; absent: what is paid.
+    /// Value of GASPRICE, if different from the price paid.
     pub shown_gas_price: Option<U256>,
     pub max_fee: U256,
     pub max_priority_fee: U256,
@@ -219,16 +219,16 @@ pub struct PlannedCall {
     pub access_list: Vec<(Address, Vec<B256>)>,
     pub blob_hashes: Option<Vec<B256>>,
     pub authorizations: Option<Vec<Authorization>>,
-    /// Where it is a transaction that stands in a block.
+    /// Set if the call is a transaction of a real block.
     pub sealed: Option<SealedCall>,
 }
 
-/// What a transaction of a block has beside a call.
+/// A block's transaction, in addition to its call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedCall {
     /// EIP-2718 bytes.
     pub raw: Bytes,
-    /// Of an OP-stack deposit, which pays no fees and is valid whatever it is; no other has it.
+    /// Wei that an OP-stack deposit mints. A deposit pays no fees and is always valid. None for other transactions.
     pub mint: Option<U256>,
 }
 
@@ -249,7 +249,7 @@ impl PlannedCall {
     }
 }
 
-/// EIP-7702, signed. `y_parity` as it came: anything above 1 signs nothing.
+/// EIP-7702, signed. `y_parity` is unchecked: a value above 1 makes the signature invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Authorization {
     pub chain_id: U256,
@@ -258,12 +258,12 @@ pub struct Authorization {
     pub y_parity: u8,
     pub r: U256,
     pub s: U256,
-    /// Who would sign it, where nobody has: the signature is zeros then.
+    /// The assumed signer of an unsigned authorization, whose signature is zeros.
     pub authority: Option<Address>,
 }
 
 impl Authorization {
-    /// With who signed it, or would.
+    /// The authorization with its actual or assumed signer.
     pub fn recovered(&self) -> RecoveredAuthorization {
         let (chain_id, address, nonce) = (self.chain_id, self.address, self.nonce);
         let unsigned = eip7702::Authorization { chain_id, address, nonce };

@@ -1,5 +1,5 @@
-//! A thread pool for the EVM. Its threads may wait for JavaScript to read state, so there are more of them than cores, and libuv's
-//! are left alone.
+//! A thread pool for the EVM. Its threads may wait while JavaScript reads state, so there are more of them than cores, and libuv's pool is
+//! not used.
 
 use std::{
     collections::VecDeque,
@@ -16,8 +16,8 @@ type Job = Box<dyn FnOnce() + Send>;
 /// EVM frames are not on the native stack, so a simulation needs little of it.
 const STACK_BYTES: usize = 2 * 1024 * 1024;
 
-/// Starts threads as they are needed, up to a bound. More jobs wait in a bounded queue. The thread that became idle last is the
-/// first to work again: its caches are warm, and a light load needs few threads.
+/// Starts threads on demand, up to a limit. Further jobs wait in a bounded queue. The thread that became idle last works first: its caches
+/// are warm, and a light load needs few threads.
 pub struct Pool {
     roster: Arc<Mutex<Roster>>,
     most: usize,
@@ -41,12 +41,12 @@ impl Pool {
         Self { roster: Arc::default(), most: threads.max(1), queue }
     }
 
-    /// Runs `job` on a thread of the pool. A panic ends the job, not the thread.
+    /// Runs `job` on a thread of the pool. A panic ends only the job.
     pub fn run(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Full> {
         let job: Job = Box::new(job);
         let mut roster = lock(&self.roster);
         if let Some(thread) = roster.idle.pop() {
-            // Its channel has room for one job, and an idle thread has none.
+            // An idle thread's channel is empty and has room for one job.
             return thread.try_send(job).map_err(|_| Full);
         }
         if roster.threads < self.most && self.start_thread().is_ok() {
@@ -76,7 +76,7 @@ impl Pool {
                     next
                 };
                 let Some(job) = next.or_else(|| jobs.recv().ok()) else { return };
-                // Jobs report their own panics; one that doesn't must not end the thread.
+                // Jobs report their own panics. One that does not must not end the thread.
                 let _ = catch_unwind(AssertUnwindSafe(job));
             }
         };
@@ -84,7 +84,7 @@ impl Pool {
     }
 }
 
-/// Threads end once they have no more to do.
+/// Threads end when they have no more jobs.
 impl Drop for Pool {
     fn drop(&mut self) {
         let mut roster = lock(&self.roster);
@@ -99,7 +99,7 @@ fn lock(roster: &Mutex<Roster>) -> MutexGuard<'_, Roster> {
     roster.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Lowers the priority of this thread (on Linux each thread has its own), so that the event loop goes first if cores are few.
+/// Lowers this thread's priority (per thread on Linux), so that the event loop goes first if cores are scarce.
 #[cfg(target_os = "linux")]
 fn yield_to_the_event_loop() {
     // SAFETY: neither system call takes a pointer.

@@ -1,4 +1,4 @@
-//! What precompiled contracts cost for input whose length they refuse: geth takes that before it looks at the length, revm after.
+//! Gas costs of precompiles for input of a length that they refuse: geth charges before it checks the length, revm after.
 
 use alloy_primitives::U256;
 use revm::precompile::{
@@ -12,7 +12,7 @@ use revm::precompile::{
     utilities::right_pad_with_offset,
 };
 
-/// Gas. 0 where revm takes the price first, too.
+/// Gas. 0 if revm charges first, too.
 pub fn of_refused(halt: &PrecompileHalt, input: &[u8]) -> u64 {
     match halt {
         PrecompileHalt::Bls12381G1MsmInputLength => g1_msm(input),
@@ -23,7 +23,7 @@ pub fn of_refused(halt: &PrecompileHalt, input: &[u8]) -> u64 {
     }
 }
 
-/// Whether no gas pays for it: MODEXP of an exponent of 4 GiB and more. A 32-bit build would price it by a shorter length.
+/// Whether no gas limit can pay for it: MODEXP with an exponent of 4 GiB or more. A 32-bit build would truncate the length.
 pub fn is_beyond(precompile: &PrecompileId, input: &[u8]) -> bool {
     let has = |at: usize, least: u64| word(input, at) >= U256::from(least);
     *precompile == PrecompileId::ModExp && has(32, 1 << 32) && (has(0, 1) || has(64, 1))
@@ -44,11 +44,11 @@ pub fn bls_pairing(input: &[u8]) -> u64 {
     PAIRING_MULTIPLIER_BASE * (input.len() / PAIRING_INPUT_LENGTH) as u64 + PAIRING_OFFSET_BASE
 }
 
-/// Gas (EIP-7883), of lengths beyond those that EIP-7823 allows.
+/// Gas (EIP-7883) for lengths beyond EIP-7823's limits.
 fn modexp(input: &[u8]) -> u64 {
     let [base, exponent, modulus] = [0, 32, 64].map(|at| word(input, at).saturating_to::<u64>());
     let head = word(input.get(96..).unwrap_or_default(), usize::try_from(base).unwrap_or(usize::MAX));
-    // Of a short exponent, its bytes alone.
+    // A shorter exponent has only its own bytes.
     let head = head >> (8 * (32 - exponent.min(32)) as usize);
     osaka_gas_calc(base, exponent, modulus, &head)
 }
@@ -61,7 +61,7 @@ fn word(data: &[u8], at: usize) -> U256 {
 mod tests {
     use super::*;
 
-    /// EIP-7883: 2 * words^2 * iterations, of 1,025 bytes and an exponent of one bit, and of an exponent of 32 bytes.
+    /// EIP-7883: 2 * words^2 * iterations, for 1,025 bytes with an exponent of one bit, and with an exponent of 32 bytes.
     #[test]
     fn lengths_beyond_the_limit_have_a_price() {
         let sized = |base: u64, exponent: u64, rest: &[u8]| {

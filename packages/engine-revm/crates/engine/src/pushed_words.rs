@@ -1,12 +1,12 @@
-//! A stack as far as its words are known without running the code.
+//! A stack with the words that are known without running the code.
 
 use alloy_primitives::U256;
 use revm::bytecode::opcode::{self, OPCODE_INFO};
 
-/// As far down as words are surely followed.
+/// Depth to which words are followed.
 const MOST_WORDS: usize = 64;
 
-/// Words that the code pushed itself; none in the place of any other. The top is the last.
+/// Words that the code pushed itself, None for any other. The last is the top.
 #[derive(Default)]
 pub struct PushedWords(Vec<Option<U256>>);
 
@@ -19,8 +19,8 @@ impl PushedWords {
         self.0.clear();
     }
 
-    /// What the instruction at this place, which is not the code's end, does to the words. @returns the place of the next one; none where
-    /// it is no instruction
+    /// Applies the instruction at this position (not the code's end).
+    /// @returns the next position; None for an invalid instruction
     pub fn step(&mut self, code: &[u8], at: usize) -> Option<usize> {
         let Self(words) = self;
         let (opcode, mut next) = (code[at], at + 1);

@@ -1,4 +1,4 @@
-//! Why a simulation gives no outcome. TypeScript words it (packages/simulation/src/present/present-rejection.ts).
+//! Why a simulation gives no outcome. TypeScript has the messages (packages/simulation/src/present/present-rejection.ts).
 
 use crate::{outcome::Halt, state::ReadError};
 use alloy_primitives::{Address, U256};
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Failure {
-    /// The request is at fault.
+    /// The request is invalid.
     #[error(transparent)]
     Rejected(#[from] Box<Rejected>),
     #[error("the answer is longer than the plan allows")]
@@ -15,10 +15,10 @@ pub enum Failure {
     Unread,
     #[error("cancelled")]
     Cancelled,
-    /// More work than the run may do: see `Allowance`.
+    /// The run exceeded its `Allowance`.
     #[error("more work than the run may do")]
     TooMuch,
-    /// The run went on where it would have failed, to find what else is missing.
+    /// The run continued past a failure, to find what else is missing.
     #[error("bent")]
     Bent,
 }
@@ -28,13 +28,13 @@ pub enum Failure {
 pub struct Rejected {
     pub rejection: Rejection,
     pub block: usize,
-    /// Absent where the block itself or its overrides are at fault.
+    /// Absent if the block itself or its overrides are at fault.
     pub call: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// A call that is no valid transaction; `gas` is what it may use.
+    /// A call that is no valid transaction; `gas` is its limit.
     Transaction {
         from: Address,
         gas: u64,
@@ -45,7 +45,7 @@ pub enum Rejection {
         left: u64,
         asked: u64,
     },
-    /// An override of an address that a precompile was moved to before.
+    /// An override of an address that a precompile was moved to.
     TakenByPrecompile {
         address: Address,
     },
@@ -56,11 +56,11 @@ pub enum Rejection {
     AlreadyOverridden {
         address: Address,
     },
-    /// A call that reaches code that the chain's nodes have of their own (Base's B20).
+    /// A call reaches code native to the chain's nodes (Base's B20).
     NativePrecompile {
         address: Address,
     },
-    /// Bytes of a deposit event's data (EIP-6110).
+    /// Length of a deposit event's data (EIP-6110), which is malformed.
     DepositLength {
         length: usize,
     },
@@ -118,7 +118,7 @@ pub enum TransactionFault {
         size: usize,
         limit: usize,
     },
-    /// Price and value do not fit 256 bits.
+    /// Price and value exceed 256 bits.
     PriceOverflow,
     InsufficientFunds {
         have: U256,
@@ -133,7 +133,7 @@ pub enum TransactionFault {
     },
 }
 
-/// Why a call or a block can't be executed, before its place is known.
+/// Why a call or block can't be executed, before its position is known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     #[error("{0:?}")]

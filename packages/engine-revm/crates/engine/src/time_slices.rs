@@ -1,4 +1,4 @@
-//! Long work shares the cores slice by slice, so that short work never waits behind it, however much of it there is.
+//! Long work shares the cores in time slices, so that short work never waits behind it, however much long work there is.
 
 use std::{
     sync::{
@@ -9,24 +9,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long work runs until it is told that its slice ends.
+/// Length of a time slice.
 pub const SLICE: Duration = Duration::from_millis(5);
-/// Slices that work has without a turn. The first one begins anywhere between two ticks.
+/// Slices that work gets without waiting for a turn. The first one begins anywhere between two ticks.
 const FREE_SLICES: u32 = 2;
-/// Who used one slice more waits so many slices longer: work that has used little goes first, and none waits for ever. With few of them a
-/// hundred that began long ago would go before one that begins.
+/// How many slices longer work waits for each slice it has used: work that has used little goes first, and none waits for ever. With a low
+/// value, a hundred old jobs would go before a new one.
 const WAIT_PER_SLICE: u32 = 40;
-/// How often one that waits looks whether it is stopped.
+/// How often waiting work checks whether it is stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const STOPPED: u8 = 1;
 const SLICE_ENDS: u8 = 2;
-/// It looks at the clock by itself.
+/// The work checks its own time limit.
 const TIMED: u8 = 4;
-/// How often it is asked between two looks at the clock, which take longer than what it is asked between.
+/// Calls between two checks of the clock, which take longer than what happens between calls.
 const ASKED_A_LOOK: u32 = 256;
 
-/// Tells work on another thread to stop or, where it shares the cores, that its slice ends.
+/// Tells work on another thread to stop or, if it shares the cores, that its slice ended.
 #[derive(Debug, Default)]
 pub struct Stop {
     signals: AtomicU8,
@@ -34,7 +34,7 @@ pub struct Stop {
     limit: Option<Limit>,
 }
 
-/// Of work that no other thread can stop.
+/// Time limit of work that no other thread can stop.
 #[derive(Debug)]
 struct Limit {
     until: Instant,
@@ -49,19 +49,19 @@ struct Share {
 }
 
 impl Stop {
-    /// Of work that shares the cores.
+    /// For work that shares the cores.
     pub fn sharing(slices: Arc<TimeSlices>) -> Self {
         let share = Share { slices, used: AtomicU32::new(0), has_turn: AtomicBool::new(false) };
         Self { share: Some(share), ..Self::default() }
     }
 
-    /// Of work that stops by itself once it has taken this long.
+    /// For work that stops by itself after this time.
     pub fn after(time: Duration) -> Self {
         let limit = Limit { until: Instant::now() + time, asked: AtomicU32::new(0) };
         Self { signals: AtomicU8::new(TIMED), limit: Some(limit), ..Self::default() }
     }
 
-    /// Called by whoever no longer wants the result.
+    /// Called when the result is no longer wanted.
     pub fn raise(&self) {
         self.signals.fetch_or(STOPPED, Relaxed);
     }
@@ -75,7 +75,7 @@ impl Stop {
         self.signals.fetch_or(SLICE_ENDS, Relaxed);
     }
 
-    /// Whether the work is to stop. It calls this often; after each slice this waits while the cores are others'.
+    /// Whether the work must stop. Called often by the work; after each slice, waits while others use the cores.
     #[inline]
     pub fn ends_work(&self) -> bool {
         self.signals.load(Relaxed) != 0 && self.heed()
@@ -101,12 +101,12 @@ impl Stop {
         self.is_raised()
     }
 
-    /// What ended while the work waited was no slice of its own.
+    /// A slice that ended during the wait does not count.
     fn begin_slice(&self) {
         self.signals.fetch_and(!SLICE_ENDS, Relaxed);
     }
 
-    /// Has the work wait for something else than its turn, which is another's meanwhile.
+    /// Gives the turn away while the work waits for something else.
     pub fn while_waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.leave();
         let done = wait();
@@ -114,7 +114,7 @@ impl Stop {
         done
     }
 
-    /// Called when the work ends: the turn is another's.
+    /// Called when the work ends, to give the turn away.
     pub fn leave(&self) {
         if let Some(Share { slices, has_turn, .. }) = &self.share
             && has_turn.swap(false, Relaxed)
@@ -124,7 +124,7 @@ impl Stop {
     }
 }
 
-/// The turns of long work: as many at once as there are cores. Whoever has one waits for nothing else: see `Stop::while_waiting`.
+/// The turns of long work: as many at once as there are cores. Work with a turn waits for nothing else: see `Stop::while_waiting`.
 #[derive(Debug)]
 pub struct TimeSlices {
     began: Instant,
@@ -141,7 +141,7 @@ struct Turns {
 #[derive(Debug)]
 struct Waiting {
     ticket: u64,
-    /// The lowest goes first.
+    /// The lowest rank goes first.
     rank: Duration,
     thread: Thread,
 }
@@ -155,7 +155,7 @@ impl TimeSlices {
         self.turns.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Waits for a turn. Who has one keeps it while nobody goes first. False where it was stopped before.
+    /// Waits for a turn. Work that has one keeps it unless other work goes first. Returns false if stopped before.
     fn take(&self, used: u32, has_turn: bool, stop: &Stop) -> bool {
         let rank = self.began.elapsed() + SLICE * (WAIT_PER_SLICE * used);
         let mut turns = self.turns();
@@ -184,7 +184,7 @@ impl TimeSlices {
         }
     }
 
-    /// To whoever goes first of those that wait.
+    /// Gives a turn to the first in rank, or frees it.
     fn give(&self, turns: &mut Turns) {
         let first = turns.waiting.iter().enumerate().min_by_key(|(_, waiting)| waiting.rank);
         match first.map(|(at, _)| at) {
@@ -203,7 +203,7 @@ mod tests {
         stop.share.as_ref().unwrap().has_turn.load(Relaxed)
     }
 
-    /// Work that has used so many slices asks for its turn, on a thread; tells whether it is to stop.
+    /// Work with so many used slices asks for its turn on a thread, and reports whether it must stop.
     fn asks(slices: &Arc<TimeSlices>, used: u32) -> (Arc<Stop>, Receiver<bool>) {
         let waiting = slices.turns().waiting.len();
         let stop = Arc::new(Stop::sharing(slices.clone()));

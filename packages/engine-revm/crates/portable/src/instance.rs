@@ -14,26 +14,26 @@ use upfront_engine_border::{
     AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, lacking, written,
 };
 
-/// What the event loop gives a simulation at most. Hashing and precompiles take three to ten times what they do natively, and
-/// memory is touched for the first time more often.
+/// What a simulation may use on the event loop. Hashing and precompiles take three to ten times as long as natively, and memory is touched
+/// for the first time more often.
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 6_000 };
 const CACHE_BYTES: usize = 64 << 20;
 
-/// What an answer is: src/portable/portable-module.ts has the same names.
+/// The kind of an answer. Same names as in src/portable/portable-module.ts.
 #[derive(Clone, Copy)]
 pub enum Said {
     Done,
-    /// The request is at fault; why.
+    /// The request is invalid; the reason.
     Rejected,
     /// The reads to make first.
     Read,
-    /// It takes a worker or, on one, more time than it was given.
+    /// It needs a worker or, on one, more time than it was given.
     Later,
-    /// What a block changed: for `carried`.
+    /// The changes of a block, for `carried`.
     Changed,
-    /// The question is at fault: a code and, in the next line, a message.
+    /// The question is malformed: a code and, on the next line, a message.
     Refused,
-    /// The engine is at fault.
+    /// A fault of the engine.
     Failed,
 }
 
@@ -103,7 +103,7 @@ impl Instance {
         self.desk.layers(&t.read::<Vec<u32>>()?)
     }
 
-    /// Work of any size, until it lacks values or has taken so many milliseconds; 0 is no limit.
+    /// Runs work of any size until it needs values or has taken the given milliseconds; 0 for no limit.
     fn perform(&self, t: &mut Tokens<'_>) -> Result<Answer> {
         let limit: u64 = t.read()?;
         let kind = t.word()?;
@@ -130,7 +130,7 @@ impl Instance {
         Ok(match done {
             Ok(answer) => answer,
             Err(Ending::Rejected(why)) => (Said::Rejected, why.into()),
-            // Nothing but its limit stops it.
+            // Only the time limit stops it.
             Err(Ending::Cancelled) => (Said::Later, Payload::default()),
             Err(Ending::Failed) => (Said::Failed, Payload::default()),
         })
@@ -146,7 +146,7 @@ fn said(at_once: AtOnce) -> Answer {
     }
 }
 
-/// What a block came to, for whoever holds its parent's state.
+/// A block's changes, for an instance that has its parent's state.
 fn changed(
     (hash, number): (B256, u64),
     writes: std::result::Result<Writes, Differs>,
@@ -165,7 +165,7 @@ fn changed(
     }
 }
 
-/// Notes what is asked for, in place of waiting for it.
+/// Notes the reads instead of waiting for them.
 #[derive(Default)]
 struct Lacking(Mutex<Option<String>>);
 

@@ -1,5 +1,5 @@
-//! The engine as a WebAssembly module. JavaScript writes a text into `room` and calls `ask`: what comes of it is `text` and, where
-//! that is long, `json`. Nothing here waits: what lacks values of the state ends with the reads, and is asked for once more.
+//! The engine as a WebAssembly module. JavaScript writes a text into `room` and calls `ask`; the answer is in `text` and, if it is long,
+//! `json`. Nothing waits here: work that needs values of state ends with the reads, and is requested again with them.
 //!
 //! A panic ends the instance.
 
@@ -24,7 +24,7 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
     MEMORY.with(|memory| work(&mut memory.borrow_mut()))
 }
 
-/// Where the next question's `length` bytes belong.
+/// Makes room for the next question's `length` bytes, and returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(length: usize) -> *mut u8 {
     with(|memory| {
@@ -33,7 +33,7 @@ pub extern "C" fn room(length: usize) -> *mut u8 {
     })
 }
 
-/// Answers the question in the room with the kind of the answer: see `Said`.
+/// Answers the question in the room. Returns the kind of the answer, see `Said`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> u32 {
     with(|memory| {

@@ -5,14 +5,14 @@ use crate::{
 };
 use alloy_primitives::{B256, Bloom, Bytes};
 
-/// A sealed block, and what executing it must come to.
+/// A sealed block, and the results that its header demands.
 #[derive(Clone, Debug)]
 pub struct SealedBlock {
     pub chain: ChainRules,
     pub hash: B256,
     pub block: BlockEnvironment,
     pub transactions: Vec<SealedTransaction>,
-    /// Receipts of the first transactions, which are executed already, EIP-2718 bytes.
+    /// Receipts, as EIP-2718 bytes, of the first transactions, which are already executed.
     pub earlier_receipts: Vec<Bytes>,
     pub earlier_gas_used: u64,
     pub earlier_blob_gas_used: u64,

@@ -2,7 +2,7 @@ use super::difference::{Difference, Differs};
 use crate::state::{Cached, NotCarried, Read, ReadError, StateCache, Writes};
 use alloy_primitives::{B256, U256};
 
-/// What became of carrying a block.
+/// The result of carrying a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Carried {
     Carried { written: u64, sample: Vec<Sampled> },
@@ -16,10 +16,10 @@ pub struct Sampled {
     pub value: U256,
 }
 
-/// Words that one block wrote, and as many others, that an audit may look at.
+/// Limit of written words, and of other words, sampled for an audit.
 const SAMPLED: usize = 16;
 
-/// Carries the state of block `parent` over to the one with this hash and number.
+/// Carries the state of block `parent` to the block with this hash and number.
 pub fn carry(
     cache: &StateCache,
     parent: B256,
@@ -47,7 +47,7 @@ pub fn carry(
     }
 }
 
-/// Some of the words, spread over all.
+/// A sample of the written words, evenly spread.
 fn sample(writes: &Writes) -> Vec<Sampled> {
     let words = || {
         writes.values.iter().filter_map(|(read, value)| match value {

@@ -1,7 +1,7 @@
 use crate::state::ReadError;
 use std::fmt::Display;
 
-/// What does not come out as the header says, or why executing can't tell.
+/// What differs from the header, or why execution was not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
     TransactionHash,
@@ -9,7 +9,7 @@ pub enum Difference {
     WithdrawalsRoot,
     /// The block's rules refuse a transaction.
     Transaction,
-    /// A transaction reaches code that the chain's nodes have of their own (Base's B20).
+    /// A transaction reaches code that is native to the chain's nodes (Base's B20).
     NativePrecompile,
     GasUsed,
     ReceiptsRoot,
@@ -17,13 +17,13 @@ pub enum Difference {
     RequestsHash,
     BlockAccessListHash,
     BlobGasUsed,
-    /// The parent's state is no longer held.
+    /// The parent's state is no longer cached.
     Parent,
-    /// What was read at a block is not what was carried to it.
+    /// A value read at a block differs from the one carried to it.
     Disputed,
 }
 
-/// Why executing a block does not confirm it.
+/// Why executing a block did not confirm it.
 #[derive(Debug, thiserror::Error)]
 pub enum Differs {
     #[error("{difference:?}: {detail}")]

@@ -20,9 +20,9 @@ use alloy_trie::root::ordered_trie_root_with_encoder;
 use revm::primitives::hardfork::SpecId;
 use std::sync::Arc;
 
-/// What the block writes over its parent's state; the layers on that are what had been executed of it before. Every part of the header
-/// that tells of its execution, but for the state root, is compared with what came of it here. A run of the block notes all that is
-/// missing, so that it is waited for together; then the block is run again, until a run misses nothing: that one counts.
+/// What the block writes over its parent's state. The state's layers are the part of the block that is already executed. The result is
+/// compared with every execution field of the header except the state root. A run of the block notes all missing values, which are then
+/// read together. The block is run again until nothing is missing; only that run counts.
 pub fn execute(block: &SealedBlock, base: &BaseState) -> Result<Writes, Differs> {
     let encoded = encoded(block)?;
     check_withdrawals(block)?;
@@ -52,10 +52,10 @@ pub fn execute(block: &SealedBlock, base: &BaseState) -> Result<Writes, Differs>
     Ok(changes.into())
 }
 
-/// To find what the system calls for the requests lack.
+/// For a run that finds what the requests' system calls read.
 const FOR_REQUESTS: Allowance = Allowance { gas: 30_000_000, frames: 100, bytes: 1 << 16, precompile_gas: 1_000_000 };
 
-/// What executing the block reads in any case.
+/// What executing the block certainly reads.
 fn certain(block: &SealedBlock, execution: &BlockExecution, transactions: &[PooledTransaction]) -> Vec<Read> {
     let mut reads = execution::certain(execution, transactions);
     reads.extend(block.withdrawals.iter().flat_map(|withdrawal| Read::account(withdrawal.address)));
@@ -84,7 +84,7 @@ fn refused(failure: ExecutionFailure) -> Differs {
     }
 }
 
-/// One run of the block. The state comes back, to tell what it took for granted.
+/// One run of the block. Returns the state too, for the values that it assumed.
 fn attempt(
     block: &SealedBlock,
     execution: &BlockExecution,
@@ -115,7 +115,7 @@ fn compare(block: &SealedBlock, executed: &BlockExecutionResult) -> Result<(), D
     }
 }
 
-/// The transactions' bytes. They are the block's: their hashes are those that the node says, and their root is the header's.
+/// The transactions' bytes, verified by the hashes that the node gave and by the header's root.
 pub fn encoded(block: &SealedBlock) -> Result<Vec<Bytes>, Differs> {
     let mut encoded = Vec::with_capacity(block.transactions.len());
     for (index, transaction) in block.transactions.iter().enumerate() {
@@ -131,7 +131,7 @@ pub fn encoded(block: &SealedBlock) -> Result<Vec<Bytes>, Differs> {
     Ok(encoded)
 }
 
-/// From Isthmus on, the header's root is that of the message passer's storage.
+/// From Isthmus on, the header has the message passer's storage root instead.
 fn check_withdrawals(block: &SealedBlock) -> Result<(), Differs> {
     let rules = &block.block.rules;
     let root = withdrawals_root(&block.withdrawals);
@@ -142,7 +142,7 @@ fn check_withdrawals(block: &SealedBlock) -> Result<(), Differs> {
     unless_same(Difference::WithdrawalsRoot, root, claimed)
 }
 
-/// What comes after the transactions: withdrawals, and the requests' system calls.
+/// Runs what follows the transactions: withdrawals, and the requests' system calls.
 fn close(block: &SealedBlock, executed: &BlockExecutionResult, evm: &mut Evm) -> Result<(), Differs> {
     evm.set_access_index(block.transactions.len() as u64 + 1);
     credit_withdrawals(evm, &block.withdrawals)?;

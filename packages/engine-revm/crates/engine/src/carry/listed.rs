@@ -6,20 +6,20 @@ use crate::{
 use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256};
 use alloy_rlp::Encodable;
 
-/// A sealed block that is carried by its access list (EIP-7928).
+/// A sealed block to be carried by its access list (EIP-7928).
 #[derive(Clone, Debug)]
 pub struct ListedBlock {
     pub hash: B256,
     pub number: u64,
-    /// In its header.
+    /// From the header.
     pub block_access_list_hash: B256,
 }
 
-/// What the block writes, as its list says. A list whose hash is not the header's says nothing.
-/// @param list JSON, as `eth_getBlockAccessList` answers
+/// What the block writes according to its list. Fails if the list's hash is not the header's.
+/// @param list JSON, as returned by `eth_getBlockAccessList`
 pub fn listed(block: &ListedBlock, list: &[u8]) -> Result<Writes, Differs> {
     let mut reader = Reader { text: list, rlp: Vec::with_capacity(list.len() / 2), codes: Vec::new() };
-    // Why it is none would quote the node.
+    // No details of the fault: they would quote the node.
     let mut writes = reader.list().ok_or_else(|| Differs::Found {
         difference: Difference::BlockAccessListHash,
         detail: "not an access list".to_owned(),
@@ -36,21 +36,21 @@ pub fn listed(block: &ListedBlock, list: &[u8]) -> Result<Writes, Differs> {
 const ACCOUNT: [&str; 6] =
     ["address", "storageChanges", "storageReads", "balanceChanges", "nonceChanges", "codeChanges"];
 
-/// Reads a list's JSON once, and writes meanwhile what is hashed of it: RLP, which has no names. Methods give nothing where
-/// the text is no list. Memory is a few times the text, and what is not asked for may lie as deep as it likes.
+/// Parses a list's JSON in one pass, and writes its RLP, to be hashed, along the way. Methods return None for malformed text. Memory is a
+/// few times the text; ignored fields may be nested to any depth.
 struct Reader<'a> {
     text: &'a [u8],
     rlp: Vec<u8>,
-    /// Apart, as they are looked at once the hash is right.
+    /// Kept separately: analysed only once the hash is verified.
     codes: Vec<(Address, Bytes)>,
 }
 
 impl<'a> Reader<'a> {
-    /// The last value of each, for changes come in the order of the block, accounts and slots in ascending order. No account is cleared: one
-    /// that has storage is never made anew (EIP-7610), and one that is destroyed was made by the same transaction (EIP-6780), whose writes the
-    /// list does not have then.
+    /// The last value of each entry: changes are in block order, accounts and slots sorted. No account is cleared: one with storage is
+    /// never created again (EIP-7610), and a destroyed one was created in the same transaction (EIP-6780), whose writes to it are not in
+    /// the list.
     fn list(&mut self) -> Option<Writes> {
-        // A slot that is written once is somewhat longer in JSON.
+        // A slot written once takes a little more than this in JSON.
         let mut writes = Writes { values: Vec::with_capacity(self.text.len() / 160), ..Writes::default() };
         let (mut last, mut slots) = (None, Vec::new());
         self.array(|list| {
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         self.text.is_empty().then_some(writes)
     }
 
-    /// The last of some changes.
+    /// The value of the last change.
     fn changes<T>(&mut self, name: &str, value: fn(&mut Self) -> Option<T>) -> Option<Option<T>> {
         let mut last = None;
         self.array(|list| {
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// @param field reads the value of the one with this place, each once
+    /// @param field reads the value of the field with this index; called once for each
     fn object<const N: usize>(
         &mut self,
         names: [&str; N],
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
     ) -> Option<()> {
         self.take(b'{')?;
         let from = begin_list(&mut self.rlp);
-        // Where they are in the RLP.
+        // The fields' ranges in the RLP.
         let mut parts = [(0, 0); N];
         let mut expected = 0;
         loop {
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// What comes after this name, where it comes next as nearly every node writes it.
+    /// The text after this name, if it comes next, as in nearly every node's output.
     fn after_name(&self, name: &str) -> Option<&'a [u8]> {
         self.text.strip_prefix(b"\"")?.strip_prefix(name.as_bytes())?.strip_prefix(b"\":")
     }
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
     fn word(&mut self) -> Option<U256> {
         self.take(b'"')?;
         let mut bytes = [0; 32];
-        // Most have all 32.
+        // Most words have all 32 bytes.
         match self.text.split_at_checked(66) {
             Some((word, [b'"', rest @ ..])) if hex::decode_to_slice(word, &mut bytes).is_ok() => self.text = rest,
             _ => {
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         Some(value)
     }
 
-    /// Without escapes, which nothing here is written with.
+    /// A string without escapes: no valid list has them.
     fn string(&mut self) -> Option<&'a [u8]> {
         self.take(b'"')?;
         self.until_quote()
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
         Some(string)
     }
 
-    /// Passes a value by.
+    /// Skips a value.
     fn skip(&mut self) -> Option<()> {
         let mut depth = 0;
         loop {
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
         begins
     }
 
-    /// Whether this comes next, after white space.
+    /// Whether this byte comes next, after whitespace.
     fn begins_with(&mut self, byte: u8) -> bool {
         while let [b' ' | b'\n' | b'\r' | b'\t', rest @ ..] = self.text {
             self.text = rest;

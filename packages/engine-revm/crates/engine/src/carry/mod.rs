@@ -1,5 +1,5 @@
-//! Sealed blocks, executed again or taken from their access lists, and compared with their headers, so that state can be carried over
-//! them: `packages/simulation/src/engine/block-carrier.ts` in Rust.
+//! Carries state over sealed blocks, by executing them or by their access lists, and compares with their headers:
+//! `packages/simulation/src/engine/block-carrier.ts` in Rust.
 
 mod block;
 mod carried;

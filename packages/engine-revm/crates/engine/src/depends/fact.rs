@@ -2,7 +2,7 @@ use crate::state::Read;
 use alloy_eips::{eip2935::HISTORY_STORAGE_ADDRESS, eip4788::BEACON_ROOTS_ADDRESS};
 use alloy_primitives::{Address, B256, U256, map::HashMap};
 
-/// What a fact is of: `packages/simulation/src/engine/call-record.ts` in Rust.
+/// Kinds of facts: `packages/simulation/src/engine/call-record.ts` in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FactKind {
     Slot,
@@ -22,8 +22,8 @@ pub enum FactKind {
 }
 
 impl FactKind {
-    /// Such as a simulation may have otherwise than the chain. What a branch on one decides is remembered with what is written after it.
-    /// Not gas: nearly every call looks at what is left of it.
+    /// Whether a simulation may have another value than the real chain. A branch on one is then attached to everything written after it.
+    /// Gas is excluded: nearly every call reads the gas left.
     pub fn is_of_surroundings(self) -> bool {
         matches!(
             self,
@@ -39,48 +39,47 @@ impl FactKind {
     }
 }
 
-/// A fact by its place.
+/// Identifies a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FactKey {
     pub kind: FactKind,
-    /// Of slots, balances and codes.
+    /// For slots, balances and code.
     pub address: Option<Address>,
-    /// Of a slot; of a block's hash the block's number.
+    /// The slot, or a block hash's block number.
     pub key: U256,
 }
 
-/// What the contracts that keep hashes of the last blocks (EIP-2935) and roots of the last beacon blocks (EIP-4788) hold: a simulation may
-/// have none.
+/// Slots of the contracts for block hashes (EIP-2935) and beacon roots (EIP-4788), which may be missing in a simulation.
 fn is_history(place: &FactKey) -> bool {
     matches!(place.address, Some(HISTORY_STORAGE_ADDRESS | BEACON_ROOTS_ADDRESS))
 }
 
-/// Where a fact's word went.
+/// What a fact's value reached.
 pub mod reached {
     /// The condition of a JUMPI.
     pub const BRANCH: u64 = 1;
-    /// One of whose sides leads to nothing but an error, or what a transfer needs to succeed.
+    /// A branch with a side that always fails, or a condition of a transfer's success.
     pub const GUARD: u64 = 2;
-    /// A destination that was computed.
+    /// A computed jump destination.
     pub const JUMP: u64 = 4;
-    /// Who is called or created.
+    /// The address that is called or created.
     pub const TARGET: u64 = 8;
-    /// Who gets a transfer, by the fact's own word.
+    /// The recipient of a transfer, if the value itself is the address.
     pub const RECIPIENT: u64 = 16;
-    /// A value sent, or what a token's log tells.
+    /// A value sent, or the amount in a token's log.
     pub const AMOUNT: u64 = 32;
-    /// An amount by a comparison.
+    /// An amount chosen by a comparison.
     pub const SELECTION: u64 = 64;
     /// The number of a slot.
     pub const SLOT: u64 = 128;
-    /// How much is copied, hashed or returned.
+    /// A length that is copied, hashed or returned.
     pub const SIZE: u64 = 256;
-    /// The gas that a call gets.
+    /// The gas given to a call.
     pub const ALLOWANCE: u64 = 512;
 }
 
 impl DecidingFact {
-    /// What is read for it; none where it is not of the state.
+    /// The read of this fact; None if it is not part of the state.
     pub fn state_read(&self) -> Option<Read> {
         let address = self.address?;
         Some(match self.kind {
@@ -98,23 +97,23 @@ pub struct DecidingFact {
     pub address: Option<Address>,
     pub slot: Option<B256>,
     pub number: Option<u64>,
-    /// As it was found first.
+    /// The value when first found.
     pub value: U256,
     /// See `reached`.
     pub reached: u64,
-    /// How many of the last blocks that were carried changed it, and how many those are.
+    /// In how many of the `blocks` last carried blocks it changed.
     pub changed: u64,
     pub blocks: u64,
 }
 
-/// What decided a call's outcome.
+/// The facts that decided a call's outcome.
 #[derive(Clone, Debug, Default)]
 pub struct Dependencies {
     /// In the order in which they were found.
     pub facts: Vec<DecidingFact>,
-    /// There was more to follow than is followed.
+    /// Limits were reached: other facts may have decided too.
     pub is_partial: bool,
-    /// It is known to come to the same later: see `Recording`.
+    /// Whether the outcome is known to be the same later, see `Recording`.
     pub is_same_later: bool,
 }
 
@@ -122,12 +121,12 @@ pub struct Dependencies {
 struct Known {
     place: FactKey,
     value: U256,
-    /// Since the last transfer, approval or failure.
+    /// What it reached since the last transfer, approval or failure.
     pending: u64,
     decided: u64,
 }
 
-/// All facts that were met.
+/// All facts found so far.
 #[derive(Debug, Default)]
 pub struct Facts {
     known: Vec<Known>,
@@ -144,7 +143,7 @@ impl Facts {
         })
     }
 
-    /// As it was found first.
+    /// The value when first found.
     pub fn value_of(&self, place: &FactKey) -> Option<U256> {
         self.numbers.get(place).map(|fact| self.known[*fact as usize].value)
     }
@@ -157,8 +156,9 @@ impl Facts {
         self.known.len()
     }
 
-    /// It decides if a transfer, an approval or a failure follows; what surrounds the call decides at once, since what it led away from
-    /// is not seen.
+    /// The fact decides if a transfer, an approval or a failure follows. A fact of the surroundings decides at once, because the path not
+    /// A fact of the state decides if a transfer, an approval or a failure follows. Other facts decide at once: the path not taken is
+    /// unknown.
     pub fn reach(&mut self, fact: u32, by: u64) {
         let known = &mut self.known[fact as usize];
         if known.decided & by == by {
@@ -183,13 +183,13 @@ impl Facts {
         self.known[fact as usize].decided & by != 0
     }
 
-    /// A branch on it was noted.
+    /// Whether a branch on it was noted.
     pub fn has_branched(&self, fact: u32) -> bool {
         let Known { pending, decided, .. } = self.known[fact as usize];
         (pending | decided) & reached::BRANCH != 0
     }
 
-    /// A transfer, an approval or a failure.
+    /// A transfer, an approval or a failure occurred.
     pub fn take_effect(&mut self) {
         for fact in self.pending.drain(..) {
             let known = &mut self.known[fact as usize];
@@ -197,7 +197,7 @@ impl Facts {
         }
     }
 
-    /// What decided since it was last taken.
+    /// Takes the facts that decided since the last call of this function.
     pub fn take_decided(&mut self) -> Vec<DecidingFact> {
         for fact in self.pending.drain(..) {
             self.known[fact as usize].pending = 0;

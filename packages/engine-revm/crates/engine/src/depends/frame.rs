@@ -1,4 +1,4 @@
-//! Frames as the EVM opens and ends them.
+//! Tracks frames as the EVM opens and ends them.
 
 use super::{
     Tracker,
@@ -13,7 +13,7 @@ use revm::{
     state::EvmState,
 };
 
-/// A frame is about to be opened: what it needs to begin decides too.
+/// Called before a frame is opened. What it needs to begin decides too.
 pub fn enter(tracker: &mut Tracker, caller: Address, state: &EvmState, init: &FrameInit) {
     let is_nobody = init.depth == 0 && caller.is_zero();
     let label = if is_nobody { tracker.of_surroundings(FactKind::Origin, U256::ZERO) } else { NONE };
@@ -60,7 +60,7 @@ fn delegate_of(state: &EvmState, call: &revm::interpreter::CallInputs) -> Option
     account.info.code.as_ref()?.eip7702_address()
 }
 
-/// A frame ended, be it that it never ran.
+/// Called after a frame ended, even if it never ran.
 pub fn exit(tracker: &mut Tracker, result: &FrameResult, is_precompile: bool) {
     let ended = result.interpreter_result();
     let created = match result {

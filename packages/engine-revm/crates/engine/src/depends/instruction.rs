@@ -24,7 +24,7 @@ use revm::{
 };
 use std::rc::Rc;
 
-/// keccak256 of the events by which tokens tell of transfers and approvals: see `packages/simulation/src/assets/events.ts`.
+/// Topics of tokens' transfer and approval events, see `packages/simulation/src/assets/events.ts`.
 const TOLD: [B256; 9] = [
     b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"),
     b256!("c3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62"),
@@ -37,19 +37,19 @@ const TOLD: [B256; 9] = [
     b256!("c6a377bfc4eb120024a8ac08eef205be16b817020812c73223e81d1bdb9708ec"),
 ];
 
-/// A step of the innermost frame, which is about to run.
+/// The state of an innermost frame's step before it runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Before {
-    /// Nothing is left to note once it ran.
+    /// Nothing to note after it ran.
     Noted,
-    /// Of what it takes. It is noted save that it may halt the frame.
+    /// The label of its operands. Already noted, unless it halts the frame.
     Taken(Label),
-    /// At this place in the code.
+    /// To be noted after it ran; its position in the code.
     Open(usize),
 }
 
 impl Before {
-    /// Notes what can be noted before it runs: what does not hang on what comes of it.
+    /// Notes, before it runs, what does not depend on its result.
     #[inline]
     pub fn of(tracker: &mut Tracker, interpreter: &Interpreter<EthInterpreter>) -> Self {
         let opcode = interpreter.bytecode.opcode();
@@ -66,7 +66,7 @@ impl Before {
     }
 }
 
-/// After a step ran.
+/// Called after a step ran.
 pub fn note(tracker: &mut Tracker, interpreter: &Interpreter<EthInterpreter>, before: Before, step: &LastStep) {
     let ended = match interpreter.bytecode.action {
         Some(InterpreterAction::Return(ref ended)) => Some(ended.result),
@@ -74,7 +74,7 @@ pub fn note(tracker: &mut Tracker, interpreter: &Interpreter<EthInterpreter>, be
     };
     let halts = ended.is_some_and(|ended| !ended.is_ok_or_revert());
     match before {
-        // A step that halts its frame does so by its operands, if not for want of gas.
+        // A step that halts its frame does so because of its operands, or for lack of gas.
         Before::Taken(label) if halts => tracker.branch(label, Avoided::Error),
         Before::Open(pc) => {
             let mut note = Note { tracker, interpreter, pc, step };
@@ -197,12 +197,12 @@ impl Note<'_> {
         self.tracker.branch(label, Avoided::Error);
     }
 
-    /// The byte after it.
+    /// The byte after the instruction.
     fn immediate(&self) -> u8 {
         self.interpreter.bytecode.bytecode_slice().get(self.pc + 1).copied().unwrap_or_default()
     }
 
-    /// Words that it takes.
+    /// Number of words that it takes.
     fn inputs(&self) -> usize {
         opcode::OPCODE_INFO[usize::from(self.step.opcode())].map_or(0, |info| usize::from(info.inputs()))
     }
@@ -228,7 +228,7 @@ impl Note<'_> {
         self.push(label);
     }
 
-    /// A word on the stack before the step, as a place in memory. What does not fit is zero words of nothing.
+    /// A word on the stack before the step, as a memory position. Saturates: no byte that far has a label.
     fn number(&self, depth: usize) -> usize {
         self.step.operand(depth).saturating_to()
     }
@@ -261,14 +261,14 @@ impl Note<'_> {
         self.tracker.with(|shadow, labels| shadow.memory.of(from, length, labels))
     }
 
-    /// An offset and a length: where they carry facts, what they lead to does.
+    /// The labels of an offset and a length, to be attached to the data they refer to.
     fn places(&mut self, offset: usize, length: usize) -> Label {
         let (offset, length) = (self.at(offset), self.at(length));
         let label = self.tracker.union(offset, length);
         self.placed(label)
     }
 
-    /// What a place in memory leads to carries the facts of the place, and a frame ends where it is too far.
+    /// Labels for data at a position in memory: those of the position. The frame's memory size depends on them too.
     fn placed(&mut self, label: Label) -> Label {
         self.tracker.reach(label, reached::SIZE);
         if label == NONE {
@@ -465,7 +465,7 @@ impl Note<'_> {
         if value != NONE {
             self.tracker.reach_amount(value);
         }
-        // Nearly every call passes on what gas is left, less some of it: that alone says nothing.
+        // Nearly every call passes on the gas left, or most of it: that alone means nothing.
         let facts = &self.tracker.facts;
         let gas =
             self.tracker.labels.only(gas, |fact, how| facts.kind(fact) != FactKind::GasLeft || how & SELECTED != 0);
@@ -532,12 +532,12 @@ impl Note<'_> {
     }
 }
 
-/// EIP-8024: how deep DUPN and SWAPN reach.
+/// EIP-8024: depth of the word that DUPN and SWAPN refer to.
 fn nth(immediate: u8) -> usize {
     (usize::from(immediate) + 145) % 256
 }
 
-/// EIP-8024: which two words EXCHANGE swaps, below the top.
+/// EIP-8024: the two words that EXCHANGE swaps, as depths below the top.
 fn pair(immediate: u8) -> (usize, usize) {
     let (first, second) = (usize::from(immediate ^ 143) / 16, usize::from(immediate ^ 143) % 16);
     if first < second { (first + 1, second + 1) } else { (second + 1, 29 - first) }

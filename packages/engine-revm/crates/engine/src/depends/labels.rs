@@ -1,48 +1,48 @@
 use alloy_primitives::{U256, map::HashMap};
 use std::{cmp::Ordering, hash::BuildHasher, ops::Range};
 
-/// A set of facts, by its number; `NONE` is the empty one.
+/// The number of a set of facts. `NONE` is the empty set.
 pub type Label = u32;
 pub const NONE: Label = 0;
 
-/// How a word was made of a fact; none: it is the fact's own word, or an address in it.
+/// How a word was derived from a fact. 0: it is the fact's own word, or an address in it.
 pub type How = u8;
 /// By arithmetic.
 pub const COMPUTED: How = 1;
-/// By a comparison, or what does for one: a remainder, a hash, a shift by it, a place in memory.
+/// By a comparison or an equivalent: a remainder, a hash, a shift by it, a memory position.
 pub const SELECTED: How = 2;
 
 const HOW_BITS: u32 = 2;
 const HOW_MASK: u32 = (1 << HOW_BITS) - 1;
 
-/// From here on labels are of words of which it is known, too, what they are later.
+/// Labels from here on also have a known later value of the word.
 const LATER: Label = 1 << 31;
-/// Words of which that is kept: some 500 kB.
+/// Limit of words with a known later value: some 500 kB.
 const MOST_LATER: usize = 10_000;
 
-/// A fact and how: `fact << HOW_BITS | how`.
+/// A fact and how it was used: `fact << HOW_BITS | how`.
 type Element = u32;
 
-/// Sets of facts, each once. Ascending by fact, each fact once.
+/// Interned sets of facts. A set is sorted by fact and has each fact once.
 #[derive(Debug)]
 pub struct Labels {
-    /// Of all sets, one after another.
+    /// The elements of all sets, in sequence.
     elements: Vec<Element>,
-    /// Where each set ends; the empty one is the first.
+    /// The end of each set. The first is the empty one.
     ends: Vec<usize>,
-    /// By digests of sets.
+    /// Sets by digest.
     numbers: HashMap<u64, Label>,
     unions: HashMap<(Label, Label), Label>,
-    /// Of each set; `NONE`: not made yet.
+    /// For each set, the sets raised from it; `NONE` if not made yet.
     raised: Vec<[Label; 1 << HOW_BITS]>,
-    /// Of each fact alone; `NONE`: not made yet.
+    /// For each fact, the set of it alone; `NONE` if not made yet.
     single: Vec<Label>,
-    /// The time, which is another one later; of each set whether it has it.
+    /// The time fact, whose value changes later; and for each set, whether it contains it.
     passing: Option<u32>,
     passes: Vec<bool>,
-    /// From `LATER` on: the label, and what the word is later.
+    /// For labels from `LATER` on: the plain label, and the word's later value.
     later: Vec<(Label, U256)>,
-    /// Since they were last taken: elements that were looked at, and those that were kept.
+    /// Elements looked at, and elements kept, since these were last taken.
     work: u64,
     kept: u64,
 }
@@ -76,22 +76,22 @@ impl Labels {
         self.single[index]
     }
 
-    /// This fact is another one later.
+    /// Marks the fact whose value changes later.
     pub fn pass(&mut self, fact: u32) {
         self.passing = Some(fact);
     }
 
-    /// The facts alone.
+    /// The label without a later value.
     pub fn plain(&self, label: Label) -> Label {
         label.checked_sub(LATER).map_or(label, |at| self.later[at as usize].0)
     }
 
-    /// Whether a word may be another one later.
+    /// Whether a word may have another value later.
     pub fn passes(&self, label: Label) -> bool {
         self.passes[self.plain(label) as usize]
     }
 
-    /// What a word is later; none where that is not known. @param now what it is
+    /// A word's later value; None if unknown. @param now its value now
     pub fn later(&self, label: Label, now: U256) -> Option<U256> {
         match label.checked_sub(LATER) {
             Some(at) => Some(self.later[at as usize].1),
@@ -99,7 +99,7 @@ impl Labels {
         }
     }
 
-    /// The same facts, of a word that is this one later.
+    /// The same facts, with the word's later value.
     pub fn with_later(&mut self, label: Label, later: U256) -> Label {
         if self.later.len() == MOST_LATER {
             return label;
@@ -117,7 +117,7 @@ impl Labels {
         &self.elements[self.range(label)]
     }
 
-    /// Facts of the set, and how.
+    /// The facts in the set, and how the word was derived from each.
     pub fn facts(&self, label: Label) -> impl Iterator<Item = (u32, How)> + '_ {
         self.set(label).iter().map(|element| (element >> HOW_BITS, (element & HOW_MASK) as How))
     }
@@ -163,7 +163,7 @@ impl Labels {
         made
     }
 
-    /// The same facts, made in this way too.
+    /// The same facts, also derived in this way.
     pub fn raise(&mut self, label: Label, how: How) -> Label {
         let label = self.plain(label);
         if label == NONE || how == 0 {
@@ -182,7 +182,7 @@ impl Labels {
         made
     }
 
-    /// The facts for which this holds: often all, or none.
+    /// The facts for which `holds` is true: often all, or none.
     pub fn only(&mut self, label: Label, holds: impl Fn(u32, How) -> bool) -> Label {
         let range = self.range(label);
         self.work += range.len() as u64;
@@ -195,7 +195,7 @@ impl Labels {
         self.intern()
     }
 
-    /// The set of the elements that were put behind all others.
+    /// The number of the set whose elements were appended last.
     fn intern(&mut self) -> Label {
         let from = self.ends[self.ends.len() - 1];
         let set = &self.elements[from..];
@@ -206,12 +206,12 @@ impl Labels {
         let number = self.ends.len() as Label;
         let digest = self.numbers.hasher().hash_one(set);
         let known = *self.numbers.entry(digest).or_insert(number);
-        // Two sets may have the same digest.
+        // Different sets may have the same digest.
         if known != number && self.set(known) == set {
             self.elements.truncate(from);
             return known;
         }
-        // What its places in the maps take is about as much as some elements.
+        // Its map entries take about as much as this many elements.
         self.kept += 2 + set.len() as u64 / 4;
         self.passes.push(self.passing.is_some_and(|fact| set.iter().any(|element| element >> HOW_BITS == fact)));
         self.ends.push(self.elements.len());

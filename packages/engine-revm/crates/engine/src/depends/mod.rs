@@ -1,8 +1,7 @@
-//! What decides a call's outcome, found while it runs: each word carries the facts (values of state, of the block and of the
-//! transaction) that it was made of. A fact decides where such a word reaches a branch, a jump, a callee, a slot's number or an amount.
+//! Finds, while a call runs, what decides its outcome. Each word carries the facts (values of state, block and transaction) that it was
+//! derived from. A fact decides if such a word reaches a branch, a jump, a callee, a slot's number or an amount.
 //!
-//! Bounded: steps and pieces of what is followed are counted (`MOST_WORK`, `MOST_KEPT`), and what is more is not followed; the record
-//! then says that it is partial.
+//! Work and memory are limited (`MOST_WORK`, `MOST_KEPT`). Beyond the limits nothing is followed, and the record is marked as partial.
 
 mod fact;
 mod frame;

@@ -12,20 +12,20 @@ pub struct Shadow {
     pub stack: Vec<Label>,
     pub memory: Spans,
     pub memory_size: Label,
-    /// Whose storage it works on.
+    /// The account whose storage it uses.
     pub account: Address,
     pub caller: Label,
     pub value: Label,
     pub input: Rc<Spans>,
     pub input_size: Label,
-    /// Of a creation its init code.
+    /// Labels of the code; for a creation of its init code.
     pub code: Rc<Spans>,
     pub returned: Returned,
-    /// What it ends with.
+    /// Labels of its output.
     pub output: Returned,
     /// The frame that it is about to open.
     pub opens: Opening,
-    /// Of the tracker's journal.
+    /// Length of the tracker's journal when it began.
     pub journal: usize,
 }
 
@@ -35,23 +35,23 @@ pub struct Returned {
     pub size: Label,
 }
 
-/// What a frame passes to the one that it opens.
+/// What a frame passes to the frame that it opens.
 #[derive(Debug, Default)]
 pub struct Opening {
     pub input: Rc<Spans>,
     pub input_size: Label,
     pub value: Label,
-    /// What its success hangs on beside what it does.
+    /// What its success depends on, apart from its own execution.
     pub success: Label,
-    /// Of the address that it creates.
+    /// The label of the address that it creates.
     pub created: Label,
     pub is_create: bool,
-    /// Where the memory takes what it returns.
+    /// The memory range that receives its output.
     pub output: (usize, usize),
 }
 
 impl Shadow {
-    /// The label at this place below the top of the stack.
+    /// The label at this depth below the top of the stack.
     pub fn at(&self, depth: usize) -> Label {
         self.stack.len().checked_sub(depth + 1).map_or(NONE, |index| self.stack[index])
     }
@@ -71,8 +71,8 @@ impl Shadow {
         }
     }
 
-    /// Does what an instruction does that moves words, or makes and takes words without labels: nearly all do.
-    /// @returns whether it is one
+    /// Handles instructions that only move words, or produce and take words without labels, as nearly all do.
+    /// @returns whether the instruction is one
     #[inline]
     pub fn moves(&mut self, opcode: u8) -> bool {
         match opcode {

@@ -1,9 +1,9 @@
 use super::labels::{Label, Labels, NONE};
 
-/// The labels of bytes: of memory, or of what is passed on. Bytes without one are in no span.
+/// The labels of bytes in memory or in data passed on. Bytes without label are in no span.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
-    /// Ascending; none overlaps another.
+    /// Sorted, without overlaps.
     spans: Vec<Span>,
 }
 
@@ -19,23 +19,23 @@ impl Spans {
         self.spans.is_empty()
     }
 
-    /// How many there are.
+    /// The number of spans.
     pub fn count(&self) -> usize {
         self.spans.len()
     }
 
-    /// All labels of these bytes.
+    /// The union of these bytes' labels.
     pub fn of(&self, from: usize, length: usize, labels: &mut Labels) -> Label {
         self.within(from, length).fold(NONE, |all, span| labels.union(all, span.label))
     }
 
-    /// The label of a word that was put there whole.
+    /// The label of a word that was written as a whole.
     pub fn word(&self, from: usize) -> Option<Label> {
         let span = self.spans.get(self.first(from))?;
         (span.from == from && span.to == from.saturating_add(32)).then_some(span.label)
     }
 
-    /// Gives all these bytes this label.
+    /// Sets the label of these bytes.
     pub fn set(&mut self, from: usize, length: usize, label: Label) {
         let span = Span { from, to: from.saturating_add(length), label };
         if length > 0 {
@@ -43,7 +43,7 @@ impl Spans {
         }
     }
 
-    /// Adds a label to all these bytes.
+    /// Adds a label to these bytes.
     pub fn add(&mut self, from: usize, length: usize, label: Label, labels: &mut Labels) {
         if label == NONE || length == 0 {
             return;
@@ -63,7 +63,7 @@ impl Spans {
         self.replace(from, to, added.into_iter());
     }
 
-    /// These bytes, from 0 on.
+    /// A copy of these bytes' spans, starting at 0.
     pub fn copy(&self, from: usize, length: usize) -> Self {
         Self { spans: self.within(from, length).map(|span| span.moved(from, 0)).collect() }
     }
@@ -76,12 +76,12 @@ impl Spans {
         }
     }
 
-    /// The first one that ends beyond this byte.
+    /// Index of the first span that ends beyond this byte.
     fn first(&self, from: usize) -> usize {
         self.spans.partition_point(|span| span.to <= from)
     }
 
-    /// @param spans within these bytes, ascending
+    /// @param spans within these bytes, sorted
     fn replace(&mut self, from: usize, to: usize, spans: impl Iterator<Item = Span>) {
         let first = self.first(from);
         let count = self.spans[first..].iter().take_while(|span| span.from < to).count();
@@ -91,7 +91,7 @@ impl Spans {
         self.spans.splice(first..first + count, before.into_iter().chain(spans).chain(after));
     }
 
-    /// Spans cut to these bytes.
+    /// The spans cut to these bytes.
     fn within(&self, from: usize, length: usize) -> impl Iterator<Item = Span> + '_ {
         let to = from.saturating_add(length);
         let spans = self.spans[self.first(from)..].iter().take_while(move |span| span.from < to);
@@ -100,7 +100,7 @@ impl Spans {
 }
 
 impl Span {
-    /// What lies from `from` on lies from `to` on.
+    /// The span moved from `from` to `to`.
     fn moved(self, from: usize, to: usize) -> Self {
         let place = |at: usize| (at - from).saturating_add(to);
         Self { from: place(self.from), to: place(self.to), ..self }

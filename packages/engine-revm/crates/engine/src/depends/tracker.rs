@@ -11,16 +11,16 @@ use alloy_primitives::{
 use revm::bytecode::opcode::*;
 use std::rc::Rc;
 
-/// Steps, and pieces that are looked at or copied: some seconds.
+/// Limit of steps, and of pieces looked at or copied: some seconds.
 const MOST_WORK: u64 = 16_000_000;
-/// Pieces that are kept, each once though it is given up since: elements of sets, spans, words. Some 32 MB.
+/// Limit of pieces ever kept (elements of sets, spans, words): some 32 MB.
 const MOST_KEPT: u64 = 500_000;
 const MOST_FACTS: usize = 8_192;
-/// Where this is all that a fact reaches, the same branches come to the same.
+/// If a fact reaches only these, the same branches mean the same outcome.
 const DECIDED_BY_BRANCHES: u64 = reached::BRANCH | reached::GUARD;
-/// As many pieces are moved in the time of a step.
+/// Pieces that can be moved in the time of a step.
 const PIECES_A_STEP: usize = 64;
-/// A mask or a shift that leaves fewer bits than these selects.
+/// A mask or shift that leaves fewer bits counts as a selection.
 const FEWEST_BITS: usize = 64;
 
 /// Follows facts through the calls of a plan.
@@ -31,16 +31,16 @@ pub struct Tracker {
     frames: Vec<Shadow>,
     words: HashMap<Word, Label>,
     balances: AddressMap<Label>,
-    /// Of what creations deployed.
+    /// Labels of deployed code.
     codes: AddressMap<Rc<Spans>>,
     journal: Vec<Undo>,
-    /// What surrounds the call and has decided a branch of it: what is written from then on hangs on it.
+    /// Facts of the surroundings that have decided a branch of the call: attached to everything written from then on.
     pub decided: Label,
-    /// By label: a branch on it says nothing new of this call.
+    /// By label: whether another branch on it is redundant for this call.
     settled: Vec<bool>,
-    /// Seconds after which it is asked whether the call comes to the same; 0: not asked.
+    /// Seconds after which the outcome is compared; 0 if not asked.
     later: u64,
-    /// For all that is known it does not.
+    /// Whether the outcome may differ later.
     pub differs: bool,
     work: u64,
     kept: u64,
@@ -60,12 +60,12 @@ enum Undo {
     Balance(Address, Option<Label>),
 }
 
-/// What the side of a branch leads to that is not taken.
+/// What the side of a branch that is not taken leads to.
 #[derive(Clone, Copy, Debug)]
 pub enum Avoided {
-    /// Nothing else.
+    /// Only an error.
     Error,
-    /// A transfer, an approval or a failure, for all that is known.
+    /// Possibly a transfer, an approval or a failure.
     Effect,
     Nothing,
 }
@@ -74,17 +74,17 @@ pub enum Avoided {
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     pub succeeded: bool,
-    /// What it returned is all that its input says.
+    /// Its output follows from its input alone.
     pub is_precompile: bool,
-    /// By whom it was created, where one was.
+    /// The creator, if it is a creation.
     pub created: Option<Address>,
-    /// Bytes that it returned.
+    /// Length of its output.
     pub size: usize,
 }
 
 impl Tracker {
-    /// The next call of the plan: transient words and what earlier calls were decided by are gone, what they wrote is not.
-    /// @param later seconds after which it is asked whether it comes to the same; 0: not asked
+    /// Begins the next call of the plan. Transient storage and earlier calls' decisions are dropped; labels of written storage stay.
+    /// @param later seconds after which the outcome is compared; 0 if not asked
     pub fn begin(&mut self, later: u64) {
         self.words.retain(|word, _| !word.is_transient);
         self.frames.clear();
@@ -105,7 +105,7 @@ impl Tracker {
         self.work >= MOST_WORK
     }
 
-    /// A step is about to run. Whether nothing is left to note once it ran: it moves words, or nothing more is followed.
+    /// Called before a step. Returns true if nothing has to be noted after it: it only moves words, or the limits are reached.
     #[inline]
     pub fn moves(&mut self, opcode: u8) -> bool {
         if self.is_spent() {
@@ -116,8 +116,8 @@ impl Tracker {
         moved
     }
 
-    /// A step that moves no words is about to run. Does what does not hang on what comes of it, where that is all that it does.
-    /// @returns the label of what it takes; none where it has to be noted once it ran
+    /// Called before a step that does more than move words. Notes it already, if its result does not matter.
+    /// @returns the label of its operands; None if it has to be noted after it ran
     pub fn takes(&mut self, opcode: u8, stack: &[U256]) -> Option<Label> {
         let Self { frames, labels, settled, differs, .. } = self;
         let shadow = frames.last_mut()?;
@@ -125,7 +125,7 @@ impl Tracker {
         let later = |labels: &Labels, at: usize| labels.later(shadow.at(at), operand(at));
         match opcode {
             JUMPI => *differs |= later(labels, 1).is_none_or(|later| later.is_zero() != operand(1).is_zero()),
-            // It costs by its exponent.
+            // Its cost depends on the exponent.
             EXP => *differs |= labels.passes(shadow.at(1)),
             _ => {}
         }
@@ -178,14 +178,14 @@ impl Tracker {
         Some(label)
     }
 
-    /// Of so many words from the top of the stack on.
+    /// The union of the labels of the top `words` words.
     pub fn all(&mut self, words: usize) -> Label {
         let Self { frames, labels, .. } = self;
         let Some(shadow) = frames.last() else { return NONE };
         (0..words).fold(NONE, |all, depth| labels.union(all, shadow.at(depth)))
     }
 
-    /// A word is made of so many words. @param later what it is then, where that is known @returns the label of what it is made of
+    /// Replaces `words` words by one derived from them. @param later its later value, if known @returns the union of their labels
     pub fn made(&mut self, words: usize, how: How, later: Option<U256>) -> Label {
         let label = self.all(words);
         let made = self.labels.raise(label, how);
@@ -196,7 +196,7 @@ impl Tracker {
         label
     }
 
-    /// Counts a step that was noted.
+    /// Counts a noted step.
     pub fn count_step(&mut self) {
         self.work += 1 + self.labels.take_work();
         self.kept += self.labels.take_kept();
@@ -205,25 +205,25 @@ impl Tracker {
         }
     }
 
-    /// Counts pieces that were looked at.
+    /// Counts pieces looked at.
     pub fn count(&mut self, pieces: usize) {
         self.work += pieces as u64;
     }
 
-    /// Counts pieces that are put into the memory of the innermost frame: those behind them are moved.
+    /// Counts pieces inserted into the innermost frame's memory, which moves those behind them.
     pub fn put(&mut self, pieces: usize) {
         let moved = self.with(|shadow, _| shadow.memory.count() / PIECES_A_STEP);
         self.count(moved);
         self.keep(pieces);
     }
 
-    /// Counts pieces that are kept.
+    /// Counts pieces kept.
     pub fn keep(&mut self, pieces: usize) {
         self.work += pieces as u64;
         self.kept += pieces as u64;
     }
 
-    /// Works on the innermost frame.
+    /// Applies `work` to the innermost frame.
     pub fn with<T: Default>(&mut self, work: impl FnOnce(&mut Shadow, &mut Labels) -> T) -> T {
         self.frames.last_mut().map(|shadow| work(shadow, &mut self.labels)).unwrap_or_default()
     }
@@ -241,14 +241,14 @@ impl Tracker {
         self.labels.union(a, b)
     }
 
-    /// All facts of this word reach a place that decides.
+    /// All facts of this word reach a deciding place.
     pub fn reach(&mut self, label: Label, by: u64) {
         for (fact, _) in self.labels.facts(label) {
             self.facts.reach(fact, by);
         }
     }
 
-    /// A word is an amount.
+    /// The word is used as an amount.
     pub fn reach_amount(&mut self, label: Label) {
         for (fact, how) in self.labels.facts(label) {
             let by = if how & SELECTED != 0 { reached::AMOUNT | reached::SELECTION } else { reached::AMOUNT };
@@ -256,14 +256,14 @@ impl Tracker {
         }
     }
 
-    /// A word names somebody: by itself, or by what was made of it.
+    /// The word is used as an address, directly or derived.
     pub fn reach_somebody(&mut self, label: Label) {
         for (fact, how) in self.labels.facts(label) {
             self.facts.reach(fact, if how == 0 { reached::RECIPIENT } else { reached::TARGET });
         }
     }
 
-    /// A branch is taken.
+    /// A branch on the word is taken.
     pub fn branch(&mut self, label: Label, avoided: Avoided) {
         for (fact, _) in self.labels.facts(label) {
             match avoided {
@@ -283,7 +283,7 @@ impl Tracker {
         self.labels.facts(label).all(|(fact, _)| self.facts.is_decided(fact, reached::BRANCH | reached::GUARD))
     }
 
-    /// Whether one more branch on this word says nothing new.
+    /// Whether another branch on this word adds nothing.
     pub fn is_settled(&mut self, label: Label) -> bool {
         let at = label as usize;
         if self.settled.get(at).copied().unwrap_or_default() {
@@ -297,7 +297,7 @@ impl Tracker {
         if is_settled {
             self.settled[at] = true;
         }
-        // What surrounds the call is noted once more: it was, where all of this was said by another word.
+        // False once more: `decided` must get this word's surroundings, even if other words reported all of its facts.
         false
     }
 
@@ -313,7 +313,7 @@ impl Tracker {
         }
     }
 
-    /// What was sent there before.
+    /// The label of amounts sent to the account before.
     pub fn balance(&self, address: Address) -> Label {
         self.balances.get(&address).copied().unwrap_or(NONE)
     }
@@ -336,7 +336,7 @@ impl Tracker {
         self.labels.raise(label, how)
     }
 
-    /// A frame is about to be opened. `caller`: the label of who opens the outermost one.
+    /// Called before a frame is opened. `caller`: the label of the outermost frame's caller.
     pub fn enter(&mut self, account: Address, caller: Label) {
         let journal = self.journal.len();
         let shadow = match self.frames.last() {
@@ -351,7 +351,7 @@ impl Tracker {
         self.frames.push(shadow);
     }
 
-    /// The innermost frame ended.
+    /// Called after the innermost frame ended.
     pub fn exit(&mut self, ended: Ended) {
         let Some(frame) = self.frames.pop() else { return };
         if !ended.succeeded {
@@ -403,15 +403,15 @@ impl Tracker {
         if self.later == 0 { label } else { self.labels.with_later(label, now + U256::from(self.later)) }
     }
 
-    /// A step that was not noted before it ran takes so many words. Where one of them is another one later, what it does may be.
+    /// Called for a step that takes `words` words and was not noted before it ran. It may act differently if one of them changes later.
     pub fn takes_later(&mut self, words: usize) {
         let Self { frames, labels, .. } = self;
         let taken = frames.last().into_iter().flat_map(|shadow| (0..words).map(|at| shadow.at(at)));
         self.differs |= taken.into_iter().any(|label| labels.passes(label));
     }
 
-    /// A word is written that may be another one later: it has to cost the same. What differs from what the slot held before the call, now and
-    /// later, costs the same whenever it is written (EIP-2200).
+    /// Called for a storage write whose word may change later: it must cost the same then. A write costs the same if the word differs, now
+    /// and later, from the slot's value before the call (EIP-2200).
     pub fn writes_later(&mut self, place: &FactKey, now: U256) {
         let label = self.with(|shadow, _| shadow.at(1));
         if !self.labels.passes(label) {
@@ -422,18 +422,18 @@ impl Tracker {
         self.differs |= !self.labels.later(label, now).is_some_and(is_same);
     }
 
-    /// The label of a fact of the state that an account has.
+    /// The label of a fact of an account.
     pub fn of_account(&mut self, kind: FactKind, address: Address, value: U256) -> Label {
         self.fact(FactKey { kind, address: Some(address), key: U256::ZERO }, value)
     }
 
-    /// The label of a fact that the block or the transaction has.
+    /// The label of a fact of the block or transaction.
     pub fn of_surroundings(&mut self, kind: FactKind, value: U256) -> Label {
         self.fact(FactKey { kind, address: None, key: U256::ZERO }, value)
     }
 }
 
-/// What an instruction makes of the words on top; none where they are not known, or it is not worked out.
+/// An instruction's result from the top words; None if they are unknown or the instruction is not modelled.
 fn result_of(opcode: u8, first: Option<U256>, second: Option<U256>) -> Option<U256> {
     let first = first?;
     let by = || usize::try_from(first).unwrap_or(256);

@@ -1,6 +1,5 @@
-//! Bent runs. Where a value is missing that nothing is known of, a run would soon end: zero is no contract's code, no pair's
-//! reserve, no unlocked pool. So that it finds what else is missing, it goes on where it would fail. Nothing that comes of it is used
-//! but the names of what it reads.
+//! Bent runs. A run with a missing value would often end soon, because zero is no contract's code, no pair's reserve, no unlocked pool. To
+//! find what else is missing, it goes on where it would fail. Only the names of what it reads are used, never its result.
 
 use super::{
     constants::{constant_addresses, constant_slots},
@@ -24,18 +23,18 @@ use std::sync::LazyLock;
 
 /// A call's arguments begin with a selector.
 const SELECTOR: usize = 4;
-/// What a call is taken to return: `true`, or an amount that is not zero, whatever is asked for.
+/// The assumed output of a call: `true`, or a non-zero amount.
 const RETURNED_WORDS: usize = 32;
-/// Where a proxy keeps the address of its code or of its beacon (EIP-1967; older ones have it in their first slot): what it calls is read
-/// a round earlier.
+/// Slots where a proxy stores the address of its code or beacon (EIP-1967; older ones use their first slot). What it calls is then read a
+/// round earlier.
 const POINTERS: [U256; 3] = [
     uint!(0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc_U256),
     uint!(0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50_U256),
     U256::ZERO,
 ];
 
-/// The result of a call to an account whose code nothing is known of: it is taken for a contract. It runs the code that such calls
-/// usually find, where that is known.
+/// The result of a call to an account with unknown code, which is assumed to be a contract. If it is known what code such calls usually
+/// reach, that code runs.
 pub fn unknown_callee(context: &mut Context, call: &mut CallInputs) -> Option<FrameResult> {
     let selector = selector_of(context, call);
     let state = &mut context.journaled_state.database;
@@ -51,8 +50,8 @@ pub fn unknown_callee(context: &mut Context, call: &mut CallInputs) -> Option<Fr
     Some(FrameResult::Call(outcome))
 }
 
-/// Has a call noted, for runs that look ahead later. Of a contract whose code was just read all is missing: its variables are read along
-/// with what else is.
+/// Notes a call, for later runs that look ahead. If the contract's code was just read, all its state is missing: its variables are read
+/// along with the other missing values.
 pub fn note_callee(context: &Context, call: &CallInputs) {
     let (hash, code) = &call.known_bytecode;
     if code.is_empty() {
@@ -68,9 +67,9 @@ pub fn note_callee(context: &Context, call: &CallInputs) {
     }
 }
 
-/// What values that were just read name: a code its libraries and what it was deployed with, a proxy's slot the code that it runs. A run
-/// would come to some of it rounds later.
-/// @param left accounts that may still be named
+/// Accounts named by values just read: a code's libraries and constants, and the implementation in a proxy's slot. A run would reach some
+/// of them rounds later.
+/// @param left limit of accounts that may still be named
 pub fn named_by(reads: &[Read], state: &PinnedState, left: &mut usize) -> Vec<Read> {
     let mut named = AddressSet::default();
     for read in reads {
@@ -98,7 +97,7 @@ fn selector_of(context: &Context, call: &CallInputs) -> Option<Selector> {
     call.input.as_bytes(context).first_chunk().copied()
 }
 
-/// Takes a call that failed for one that succeeded.
+/// Makes a failed call look successful.
 pub fn succeed(state: &mut SimulationState, result: &mut FrameResult) {
     let FrameResult::Call(CallOutcome { result, .. }) = result else { return };
     if !state.is_blind() || result.result.is_ok() {
@@ -113,7 +112,7 @@ fn success(gas: Gas) -> InterpreterResult {
     InterpreterResult::new(InstructionResult::Return, ONES.clone(), gas)
 }
 
-/// JUMPI that does not go where nothing but an error follows, if nothing but an error is avoided.
+/// A JUMPI that avoids a branch leading only to an error, if the other branch does more.
 pub fn jump_if(step: InstructionContext<'_, Context, EthInterpreter>) -> InstructionExecResult {
     let state = &mut step.host.journaled_state.database;
     if state.is_blind() {

@@ -1,20 +1,19 @@
-//! What stands in a contract's code: the slots of its own variables, but for its mappings and arrays, and the addresses of libraries
-//! and of contracts that it was deployed with.
+//! Constants in a contract's code: the slots of its own variables (except mappings and arrays), and the addresses of libraries and of
+//! contracts that it was deployed with.
 
 use crate::pushed_words::PushedWords;
 use alloy_primitives::{Address, B256, U256};
 use revm::bytecode::opcode;
 
-/// What can be deployed (EIP-170). The code of an override may be longer: the rest is not looked at.
+/// EIP-170's limit of deployed code. An override's code may be longer: the rest is ignored.
 const MOST_BYTES: usize = 24_576;
-/// Of one code.
+/// Limit per code.
 const MOST_SLOTS: usize = 32;
 const MOST_ADDRESSES: usize = 32;
-/// That an address begins with, as those do that were searched for.
+/// Leading zero bytes of an address, which some were mined for.
 const MOST_ZERO_BYTES: usize = 7;
 
-/// The slots that the code reads or writes by a number that it pushed itself, in the order of their numbers. Stacks are followed from one
-/// jump destination to the next.
+/// The slots that the code reads or writes by a pushed number, sorted. Stacks are followed from one JUMPDEST to the next.
 pub fn constant_slots(code: &[u8]) -> Vec<U256> {
     let code = &code[..code.len().min(MOST_BYTES)];
     let mut slots: Vec<U256> = Vec::new();
@@ -37,8 +36,7 @@ pub fn constant_slots(code: &[u8]) -> Vec<U256> {
     slots
 }
 
-/// The addresses that the code pushes, in the order of their numbers: as 20 bytes (libraries, constants), or as a word (Solidity's
-/// immutables).
+/// The addresses that the code pushes, sorted: as 20 bytes (libraries, constants), or as a word (Solidity's immutables).
 pub fn constant_addresses(code: &[u8]) -> Vec<Address> {
     let code = &code[..code.len().min(MOST_BYTES)];
     let mut addresses: Vec<Address> = Vec::new();
@@ -56,7 +54,7 @@ pub fn constant_addresses(code: &[u8]) -> Vec<Address> {
     addresses
 }
 
-/// None where it is a number or a mask.
+/// None if the word is a number or a mask.
 fn address_in(word: U256) -> Option<Address> {
     let address = Address::from_word(B256::from(word));
     let leading = |byte: u8| address.iter().take_while(|each| **each == byte).count();
@@ -111,7 +109,7 @@ mod tests {
         let mask = format!("73{}", "ff".repeat(20));
         let number = format!("7f{}0de0b6b3a7640000", "00".repeat(24));
         let word = format!("7f{}", "c3".repeat(32));
-        // Of a word that is pushed whole nothing is an instruction.
+        // Bytes inside a pushed word are no instructions.
         let inside = format!("7f{}{library}", "c3".repeat(11));
         assert_eq!(addresses(&[mask, number, word, inside, "73a1".to_owned()].concat()), [] as [Address; 0]);
         let many = (0..=255).map(|byte| "73".to_owned() + &format!("{byte:02x}").repeat(20)).collect::<String>();

@@ -2,6 +2,6 @@ use super::inspector::Inspector;
 use crate::state::SimulationState;
 use revm::context::{BlockEnv, CfgEnv, Journal, LocalContext, TxEnv};
 
-/// What instructions work on beside their frame.
+/// What instructions work on, apart from their frame.
 pub type Context =
     revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Inspector, LocalContext>;

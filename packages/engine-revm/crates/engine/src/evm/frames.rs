@@ -4,7 +4,7 @@ use std::{
     rc::Rc,
 };
 
-/// Frames and their memory, which are costly to allocate. Each thread keeps them for its next simulation, unless they grew large.
+/// Frames and their memory, which are costly to allocate. Each thread keeps them for its next simulation, unless they grew too large.
 pub struct FrameStore {
     pub frames: FrameStack<EthFrame<EthInterpreter>>,
     pub memory: Rc<RefCell<Vec<u8>>>,
@@ -26,7 +26,7 @@ impl FrameStore {
         })
     }
 
-    /// `deepest`: depth of the deepest frame that ran; the outermost has 0.
+    /// `deepest`: depth of the deepest frame that ran, 0 for the outermost.
     pub fn give_back(mut self, deepest: usize) {
         if deepest >= KEPT_FRAMES {
             return;

@@ -1,4 +1,4 @@
-//! Why the EVM halted. TypeScript words it (packages/simulation/src/present/halt-message.ts), but for the steps of geth's struct logger.
+//! Why the EVM halted. TypeScript has the messages (packages/simulation/src/present/halt-message.ts), except those of struct logger steps.
 
 use super::opcode_name;
 use crate::{
@@ -12,7 +12,7 @@ use revm::{
 };
 use std::borrow::Cow;
 
-/// What a result alone says.
+/// The reason as far as the result alone tells it.
 pub fn of_result(result: InstructionResult) -> Halt {
     use InstructionResult as R;
     match result {
@@ -36,7 +36,7 @@ pub fn of_result(result: InstructionResult) -> Halt {
     }
 }
 
-/// Why a frame halted, as its interpreter stands: the opcode that failed is the last one stepped over.
+/// Why a frame halted, from its interpreter. The failed opcode is the last one stepped over.
 pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpreter>) -> Option<Halt> {
     use InstructionResult as R;
     if result.is_ok_or_revert() {
@@ -48,7 +48,7 @@ pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpre
         R::InvalidImmediateEncoding => wrong_height(interpreter).unwrap_or_else(|| {
             invalid(format!("{} (operand: {:#04x})", opcode_name::of(opcode), operand(interpreter)))
         }),
-        // revm takes a DUP that finds too little for one that finds too much.
+        // revm reports a stack underflow of DUP as an overflow.
         R::StackUnderflow | R::StackOverflow => {
             wrong_height(interpreter).or_else(|| missing_word(interpreter)).unwrap_or(Halt::StackOverflow)
         }
@@ -63,21 +63,21 @@ fn invalid(opcode: impl Into<String>) -> Halt {
     Halt::InvalidOpcode { opcode: opcode.into() }
 }
 
-/// What geth finds before an instruction runs, in its words (core/vm/errors.go): only then has its step an error.
+/// geth's message for what it finds before an instruction runs (core/vm/errors.go). Only then does its step have an error.
 pub fn found_before(halt: &Halt, opcode: u8) -> Option<Cow<'static, str>> {
     Some(match *halt {
         Halt::OutOfGas => "out of gas".into(),
         Halt::ReentrancySentry => "out of gas: not enough gas for reentrancy sentry".into(),
         Halt::WriteProtection { is_priced: true } => "out of gas: write protection".into(),
         Halt::StackOverflow => "stack limit reached 1024 (1023)".into(),
-        // These look for the word that the byte after them names as they run (EIP-8024); before, for the one or two that they move.
+        // At run time these check for the word that their immediate byte names (EIP-8024); before, only for the one or two they move.
         Halt::StackUnderflow { inputs, .. } if inputs > 2 && matches!(opcode, DUPN | SWAPN | EXCHANGE) => return None,
         Halt::StackUnderflow { height, inputs } => format!("stack underflow ({height} <=> {inputs})").into(),
         _ => return None,
     })
 }
 
-/// Why what the code returned can't be deployed.
+/// Why the returned code can't be deployed.
 pub fn of_deployment(result: InstructionResult, size: usize, limit: usize) -> Halt {
     match result {
         InstructionResult::OutOfGas => Halt::CodeStorageOutOfGas,

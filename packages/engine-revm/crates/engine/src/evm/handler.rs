@@ -23,19 +23,19 @@ use revm::{
 
 type Error = EVMError<ReadError, InvalidTransaction>;
 
-/// Who pays for a call and who gets it, in full 256 bits.
+/// Payments for a call, in full 256 bits.
 #[derive(Clone, Debug, Default)]
 pub struct Charge {
-    /// Taken from the sender before execution, blob fee and roll-up fees included. It may exceed the balance, which then wraps
-    /// around: geth does so without validation.
+    /// Taken from the sender before execution, blob fee and roll-up fees included. May exceed the balance, which then wraps around, as in
+    /// geth without validation.
     pub upfront: U256,
     /// Given to the sender before that (OP-stack deposits).
     pub mint: U256,
     /// Returned to the sender per unit of gas left.
     pub gas_price: U256,
-    /// Paid to the fee recipient per unit of gas used. None: no fee is paid.
+    /// Paid to the fee recipient per unit of gas used. None if no fee is paid.
     pub tip: Option<U256>,
-    /// Roll-up fees and base fee, paid to their vaults on an OP-stack chain.
+    /// Roll-up fees and base fee, paid to the vaults of an OP-stack chain.
     pub rollup: Option<RollupCharge>,
 }
 
@@ -55,8 +55,7 @@ pub struct CallOutcome {
     pub gas: ResultGas,
 }
 
-/// geth's state transition for a message that has been checked. Nonce, fees and authorizations take effect for every type of
-/// transaction.
+/// geth's state transition for a message that is already checked. Nonce, fees and authorizations take effect with any transaction type.
 pub struct SimulationHandler<'a> {
     pub charge: &'a Charge,
     pub gas: InitialAndFloorGas,
@@ -92,7 +91,7 @@ impl Handler for SimulationHandler<'_> {
     type Error = Error;
     type HaltReason = HaltReason;
 
-    /// The call has been checked.
+    /// The call was checked before; only the state's part is left.
     fn validate(&self, evm: &mut Evm) -> Result<InitialAndFloorGas, Error> {
         let mut gas = self.gas;
         self.validate_against_state_and_deduct_caller(evm, &mut gas)?;
@@ -212,10 +211,10 @@ impl Handler for SimulationHandler<'_> {
     }
 }
 
-/// Pays a fee. For metering, a fee alone does not count as touching its recipient. A fee of nothing touches it too, as in geth: an
-/// account that is empty but for overrides of its storage is gone then. One that nothing has changed is not read for that.
+/// Pays a fee. For metering, a fee alone does not count as touching its recipient. As in geth, even a zero fee touches it, which removes an
+/// account that is empty except for overridden storage. An unchanged account is not read for that.
 fn pay(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {
-    // From Amsterdam on the block's access list has it too.
+    // From Amsterdam on, it is in the block's access list too.
     let is_read = context.chain.access_list.is_some();
     if amount.is_zero() && !is_read && !context.journaled_state.database.has_changed(to) {
         return Ok(());
@@ -223,7 +222,7 @@ fn pay(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {
     if !context.journaled_state.inner.state.contains_key(&to) {
         context.chain.fee_only.push(to);
     }
-    // What comes of a call is the same whatever its fees add to.
+    // Not listed as read: the call's outcome does not depend on the balance that its fees are added to.
     let reads = context.journaled_state.database.swap_reads(None);
     let paid = add_balance(context, to, amount);
     context.journaled_state.database.swap_reads(reads);

@@ -3,33 +3,33 @@ use crate::{access_list::AccessList, depends::Tracker, outcome::Halt, time_slice
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
 
-/// What a simulation needs in the EVM beside revm's own context.
+/// A simulation's data in the EVM, in addition to revm's context.
 #[derive(Debug, Default)]
 pub struct Inspector {
     pub stop: Arc<Stop>,
     pub reservation: MemoryReservation,
-    /// Gas that the running frame had when it was last entered or, where the allowance began later, at the first check after that. What
-    /// the frame spends of the allowance counts from there. None while there is no allowance.
+    /// Gas of the running frame when it was last entered or, if the allowance began later, at the first check after that. The frame's use
+    /// of the allowance is counted from there. None while there is no allowance.
     pub run_from: Option<u64>,
     pub trace_transfers: bool,
-    /// This and the next two have 256 bits; revm's own have 64 and 128.
+    /// This and the next two fields have 256 bits; revm's have 64 and 128.
     pub base_fee: U256,
     pub blob_base_fee: U256,
     pub gas_price: U256,
-    /// One per log in the journal.
+    /// One for each log in the journal.
     pub log_positions: Vec<LogPosition>,
-    /// Logs of the block so far, including those of reverted frames: geth's log indices count them.
+    /// Number of logs in the block so far, including those of reverted frames, as geth's log indices count.
     pub log_count: u64,
-    /// Why the outermost frame halted, if revm's result alone doesn't say.
+    /// Why the outermost frame halted, if revm's result does not tell.
     pub halt: Option<Halt>,
-    /// Set while a call runs that is to be recorded.
+    /// Set while a recorded call runs.
     pub recorder: Option<Box<Recorder>>,
-    /// Set where what decides the calls of a plan is followed.
+    /// Set if the facts that decide the plan's calls are followed.
     pub tracker: Option<Box<Tracker>>,
-    /// Accounts that only fees touched.
+    /// Accounts touched only by fees.
     pub fee_only: Vec<Address>,
     pub deepest: usize,
-    /// What the block has accessed so far, from Amsterdam on.
+    /// What the block accessed so far, from Amsterdam on.
     pub access_list: Option<AccessList>,
 }
 
@@ -40,7 +40,7 @@ pub struct LogPosition {
 }
 
 impl Inspector {
-    /// Sets the place of the newest of the journal's `count` logs.
+    /// Sets the position of the newest of the journal's `count` logs.
     pub fn set_log_position(&mut self, count: usize, place: LogPosition) {
         self.log_positions.truncate(count.saturating_sub(1));
         self.log_positions.push(place);

@@ -36,7 +36,7 @@ use revm::{
     state::{EvmState, EvmStorageSlot},
 };
 
-/// revm with watched frames: transfers become logs, and the reason why the outermost frame halted is kept.
+/// revm with frame hooks: logs traced transfers, and keeps the reason why the outermost frame halted.
 pub struct Evm {
     pub inner: context::Evm<Context, (), Instructions, PrecompileSet, EthFrame<EthInterpreter>>,
 }
@@ -74,7 +74,7 @@ impl Evm {
         }
     }
 
-    /// Takes the rules of the next block.
+    /// Sets the rules of the next block.
     pub fn start_block(&mut self, cfg: CfgEnv, block: BlockEnv, precompiles: PrecompileSet) {
         let spec: SpecId = cfg.spec;
         self.inner.instruction = Instructions::of(spec);
@@ -94,7 +94,7 @@ impl Evm {
         &mut self.inner.ctx.journaled_state.database
     }
 
-    /// Takes over what a transaction or a system call has changed.
+    /// Commits the changes of a transaction or system call.
     pub fn commit(&mut self, changes: EvmState) {
         if let Some(list) = &mut self.inner.ctx.chain.access_list {
             list.note(&changes);
@@ -102,14 +102,14 @@ impl Evm {
         self.state().commit(changes);
     }
 
-    /// What follows has this index in the block's access list.
+    /// Sets the index of what follows in the block's access list.
     pub fn set_access_index(&mut self, index: u64) {
         if let Some(list) = &mut self.inner.ctx.chain.access_list {
             list.index = index;
         }
     }
 
-    /// Leaves the frames to the thread's next one.
+    /// Returns the frames to the thread's store.
     pub fn finish(self) -> (SimulationState, Inspector) {
         let Context { journaled_state, chain, local, .. } = self.inner.ctx;
         FrameStore { frames: self.inner.frame_stack, memory: local.shared_memory_buffer }.give_back(chain.deepest);
@@ -135,7 +135,7 @@ fn run(
     interpreter.take_next_action()
 }
 
-/// Runs a frame and has each of its instructions written down.
+/// Runs a frame, with each instruction recorded.
 fn run_stepwise(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
@@ -146,7 +146,7 @@ fn run_stepwise(
     if let Some(recorder) = &mut context.chain.recorder {
         recorder.start_run();
     }
-    // geth runs no empty code.
+    // geth does not run empty code.
     let is_empty = interpreter.bytecode.original_byte_slice().is_empty();
     let mut step = LastStep::default();
     while interpreter.bytecode.is_not_end() {
@@ -207,7 +207,7 @@ fn log_step(
     Ok(())
 }
 
-/// Gas that a frame passes to the one that it opens.
+/// Gas that a frame passes to the frame that it opens.
 fn passed_on(action: &InterpreterAction) -> u64 {
     match action {
         InterpreterAction::NewFrame(FrameInput::Call(call)) => call.gas_limit,
@@ -233,7 +233,7 @@ impl Transferring for FrameInput {
     }
 }
 
-/// The value that opening a frame transfers. The receiver is none for a creation: its address is known once the frame is made.
+/// The value transferred when a frame is opened. No receiver for a creation: its address is known once the frame exists.
 struct Transfer {
     from: Address,
     to: Option<Address>,
@@ -244,7 +244,7 @@ struct Transfer {
 type OpenedFrame<'a> = FrameInitResult<'a, EthFrame<EthInterpreter>>;
 
 impl Evm {
-    /// Opens a frame. A transfer that takes the receiver's balance beyond 256 bits wraps it, as in geth.
+    /// Opens a frame. If a transfer exceeds 256 bits of balance, it wraps around, as in geth.
     fn open(&mut self, mut frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
         let (learns, is_blind) = (self.state().learns(), self.state().is_blind());
         if (learns || is_blind)
@@ -285,7 +285,7 @@ impl Evm {
         })
     }
 
-    /// revm takes the storage of an account that it creates for empty. An override may have filled it, and in geth it stays.
+    /// revm assumes that a created account has no storage. An override may have set some, which geth keeps.
     fn keep_storage(&mut self) {
         let created = self.inner.frame_stack.get().interpreter.input.target_address;
         let Journal { database, inner } = &mut self.inner.ctx.journaled_state;
@@ -299,7 +299,7 @@ impl Evm {
         }
     }
 
-    /// Opens a frame, and logs its transfer where transfers are traced.
+    /// Opens a frame, and logs its transfer if transfers are traced.
     fn open_logged(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
         if self.inner.ctx.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
             return self.open_with_log(frame_input);
@@ -325,7 +325,7 @@ impl Evm {
         })
     }
 
-    /// Opens a frame whose transfer the protocol logs (EIP-7708). A precompiled contract that fails takes the log back, but not its index.
+    /// Opens a frame whose transfer the protocol logs (EIP-7708). If a precompile fails, the log is reverted, but its index stays used.
     fn open_with_log(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
         let before = self.inner.ctx.journaled_state.logs().len();
         let transfers = frame_input.frame_input.sends_to_another();

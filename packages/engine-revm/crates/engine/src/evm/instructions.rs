@@ -24,8 +24,8 @@ use std::sync::OnceLock;
 type Table = InstructionTable<EthInterpreter, Context>;
 type Step<'a> = InstructionContext<'a, Context, EthInterpreter>;
 
-/// The instructions of a fork, some replaced by ones that watch what a simulation does, and their prices before operands are looked
-/// at. The process has one pair of tables per fork.
+/// A fork's instructions, some of them replaced to watch what a simulation does, and their constant gas costs. The process has one pair of
+/// tables per fork.
 #[derive(Clone, Copy)]
 pub struct Instructions(&'static (Table, GasTable));
 
@@ -94,8 +94,8 @@ fn watched(spec: SpecId) -> (Table, GasTable) {
     (table, prices)
 }
 
-/// Opcodes and the forks that introduced them. Before its fork geth calls an opcode invalid; revm would charge first, and might
-/// run out of gas instead.
+/// Opcodes and the forks that introduced them. Before its fork, geth calls an opcode invalid; revm would charge first, and might run out of
+/// gas instead.
 const YOUNG: [(u8, SpecId); 11] = [
     (opcode::SLOTNUM, SpecId::AMSTERDAM),
     (opcode::DUPN, SpecId::AMSTERDAM),
@@ -114,7 +114,7 @@ fn not_activated(_step: Step<'_>) -> InstructionExecResult {
     Err(InstructionResult::NotActivated)
 }
 
-/// Stops runaway calls: every loop passes a JUMPDEST.
+/// Stops endless calls: every loop passes a JUMPDEST.
 fn jump_destination(mut step: Step<'_>) -> InstructionExecResult {
     if step.host.chain.stop.ends_work() {
         stop(step, ReadError::Cancelled)
@@ -138,7 +138,7 @@ fn stop(step: Step<'_>, why: ReadError) -> InstructionExecResult {
     Err(InstructionResult::FatalExternalError)
 }
 
-/// Whether an instruction takes more bytes than the allowance has. Their number is on the stack, `position` words below its top.
+/// Whether an instruction takes more bytes than the allowance has. The length is on the stack, `position` words below the top.
 #[inline]
 fn exceeds_allowance(step: &mut Step<'_>, position: usize) -> bool {
     let Some(allowance) = step.host.journaled_state.database.allowance() else { return false };
@@ -165,7 +165,7 @@ sized!(external_code_copy, 3, host::extcodecopy);
 sized!(return_data_copy, 2, copy_return_data);
 sized!(memory_copy, 2, memory::mcopy);
 
-/// revm takes their operands one after another: how many there were is looked at before.
+/// revm pops these instructions' operands one by one, so the stack's height is checked before.
 macro_rules! whole {
     ($name:ident, $operands:literal, $instruction:path) => {
         fn $name(step: Step<'_>) -> InstructionExecResult {
@@ -183,11 +183,11 @@ whole!(delegate_call, 6, contract::call::<{ opcode::DELEGATECALL }, _, _>);
 whole!(static_call, 6, contract::call::<{ opcode::STATICCALL }, _, _>);
 whole!(create2, 4, contract::create::<true, _, _>);
 
-/// The length of a mapping's key and slot: most hashes are over these, and the next request computes the same ones again.
+/// The length of a mapping's key and slot: most hashes are of such inputs, and the next request computes the same ones.
 const SLOT_PREIMAGE: U256 = U256::from_limbs([64, 0, 0, 0]);
 
-/// KECCAK256 with a cache for the slots of mappings: `alloy` keeps the last 131,072 short hashes of the process (16 MB). No other
-/// hash is cached: a loop that hashes its own hashes would fill the cache and never find one there.
+/// KECCAK256 with a cache for the slots of mappings: `alloy` keeps the last 131,072 short hashes of the process (16 MB). Other hashes are
+/// not cached: a loop hashing its own output would fill the cache and never find anything.
 fn hash(step: Step<'_>) -> InstructionExecResult {
     let Step { interpreter, host } = step;
     if interpreter.stack.data().iter().nth_back(1) == Some(&SLOT_PREIMAGE) {
@@ -206,8 +206,7 @@ fn hash(step: Step<'_>) -> InstructionExecResult {
     Ok(())
 }
 
-/// RETURNDATACOPY that is paid for before its bounds are looked at, as in geth: revm looks at the bounds first, and so says another
-/// reason.
+/// RETURNDATACOPY that is charged before its bounds are checked, as in geth. revm checks first, and so reports another reason.
 fn copy_return_data(step: Step<'_>) -> InstructionExecResult {
     let Step { interpreter, host } = step;
     popn!([to, from, length], interpreter);
@@ -227,7 +226,7 @@ fn copy_return_data(step: Step<'_>) -> InstructionExecResult {
     Ok(())
 }
 
-/// EXP is the slowest arithmetic instruction, and a contract has room for thousands between two JUMPDESTs.
+/// EXP is the slowest arithmetic instruction, and thousands fit between two JUMPDESTs.
 fn power(mut step: Step<'_>) -> InstructionExecResult {
     if is_allowance_spent(&mut step) {
         return stop(step, ReadError::TooMuch);
@@ -274,7 +273,7 @@ fn log<const TOPICS: usize>(mut step: Step<'_>) -> InstructionExecResult {
     Ok(())
 }
 
-/// In a static call. geth takes the price first.
+/// For a static call. geth charges first.
 fn refuse_log(step: Step<'_>, topics: u8) -> InstructionExecResult {
     let [.., length, offset] = step.interpreter.stack.data()[..] else {
         return Err(InstructionResult::StackUnderflow);
@@ -288,7 +287,7 @@ fn refuse_log(step: Step<'_>, topics: u8) -> InstructionExecResult {
     Err(InstructionResult::StateChangeDuringStaticCall)
 }
 
-/// geth notes the refund with the price, which the frame may not have: no frame that halts has refunds, but steps show them.
+/// geth records the refund together with the cost, even if the frame lacks that gas. A halted frame has no refund, but its steps show it.
 fn store(step: Step<'_>) -> InstructionExecResult {
     host::sstore_with_gas_accounting(step, |step, target, stored| {
         host::sstore_default_gas_accounting(step, target, stored).inspect_err(|_| {
@@ -334,7 +333,7 @@ const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628
 /// ERC-7528.
 const NATIVE: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
 
-/// Adds a transfer to the logs of the current frame.
+/// Adds a transfer to the current frame's logs.
 pub fn record_transfer(context: &mut Context, from: Address, to: Address, value: U256, index: u64) {
     let topics = vec![TRANSFER, from.into_word(), to.into_word()];
     let data = Bytes::copy_from_slice(&value.to_be_bytes::<32>());

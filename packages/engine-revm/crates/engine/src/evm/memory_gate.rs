@@ -6,21 +6,21 @@ use std::{
     time::Duration,
 };
 
-/// A simulation takes this much without asking.
+/// Memory that every simulation gets without waiting.
 pub const FREE_BYTES: usize = 1 << 20;
-/// EIP-150 leaves so many frames at most.
+/// EIP-150 allows at most this many frames.
 const MOST_FRAMES: u64 = 1_024;
-/// Of one frame beside its memory: the EVM stack, code that it creates, what revm keeps.
+/// Memory of one frame in addition to the EVM's: the stack, code that it creates, revm's own.
 const FRAME_BYTES: usize = 64 * 1024;
-/// How often one that waits looks whether it is stopped.
+/// How often a waiting simulation checks whether it is stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The EVM's memory that simulations on all threads may take together. Whoever needs much takes its turn, in the order of asking, and
-/// holds the most that its gas can pay for until it ends: so none waits for another that waits.
+/// Bounds the EVM memory of simulations on all threads. A simulation that needs much waits its turn, in order of arrival, and holds the
+/// most that its gas can pay for until it ends. So no holder ever waits for another.
 #[derive(Debug)]
 pub struct MemoryGate {
     bytes: usize,
-    /// Called on the thread of a simulation that needed much, once its memory is freed and before the next one has its turn.
+    /// Called on the thread of a simulation that held memory, after freeing it and before the next one's turn.
     return_freed: fn(),
     turns: Mutex<Turns>,
 }
@@ -33,7 +33,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Has the first one look whether it is its turn.
+    /// Wakes the first waiter to check for its turn.
     fn wake_first(&self) {
         if let Some((_, thread)) = self.waiting.front() {
             thread.unpark();
@@ -48,7 +48,7 @@ impl Default for MemoryGate {
 }
 
 impl MemoryGate {
-    /// `return_freed` gives to the system what the allocator keeps of memory that this thread freed.
+    /// `return_freed` returns this thread's freed memory from the allocator to the system.
     pub fn new(bytes: usize, return_freed: fn()) -> Self {
         Self { bytes, return_freed, turns: Mutex::default() }
     }
@@ -57,7 +57,7 @@ impl MemoryGate {
         self.turns.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Waits until the bytes are free. False where it was stopped before.
+    /// Waits until the bytes are free. Returns false if stopped before.
     fn take(&self, bytes: usize, stop: &Stop) -> bool {
         let mut turns = self.turns();
         turns.last += 1;
@@ -84,14 +84,14 @@ impl MemoryGate {
         turns.wake_first();
     }
 
-    /// Waits until the bytes are free, or all where that is less, and holds them. None where it was stopped before.
+    /// Waits until the bytes are free, at most all of them, and holds them. Returns None if stopped before.
     pub fn hold(self: &Arc<Self>, bytes: usize, stop: &Stop) -> Option<Held> {
         let bytes = bytes.min(self.bytes);
         self.take(bytes, stop).then(|| Held { gate: self.clone(), bytes })
     }
 }
 
-/// Bytes of a gate.
+/// Bytes held of a gate.
 #[derive(Debug)]
 pub struct Held {
     gate: Arc<MemoryGate>,
@@ -105,7 +105,7 @@ impl Drop for Held {
     }
 }
 
-/// What one simulation holds of the gate's bytes. Without a gate it may hold any.
+/// The bytes that one simulation holds of the gate. Without a gate it may hold any number.
 #[derive(Debug, Default)]
 pub struct MemoryReservation {
     gate: Option<Arc<MemoryGate>>,
@@ -114,12 +114,12 @@ pub struct MemoryReservation {
 }
 
 impl MemoryReservation {
-    /// `gas`: the most that one of its calls has.
+    /// `gas`: the highest gas limit among its calls.
     pub fn new(gate: Arc<MemoryGate>, gas: u64) -> Self {
         Self { gate: Some(gate), most: most_memory(gas), held: None }
     }
 
-    /// Called before a frame opens, with the bytes of memory that the frames above it have. False where it was stopped while it waited.
+    /// Called before a frame opens, with the memory of the frames above it in bytes. Returns false if stopped while waiting.
     pub fn admits(&mut self, bytes: usize, stop: &Stop) -> bool {
         if bytes <= FREE_BYTES || self.held.is_some() {
             return true;
@@ -130,8 +130,8 @@ impl MemoryReservation {
     }
 }
 
-/// Bytes that frames can take at once for this gas: as memory costs 3w + w²/512 gas for w words, most where all frames take equally
-/// much. Twice, as a buffer that grows is copied.
+/// The most bytes of memory that frames can use at once with this gas. w words cost 3w + w²/512 gas, so it is most if all frames use the
+/// same. Doubled, because a growing buffer is copied.
 fn most_memory(gas: u64) -> usize {
     let each = (gas / MOST_FRAMES) as f64;
     let words = 256.0 * ((9.0 + each / 128.0).sqrt() - 3.0);

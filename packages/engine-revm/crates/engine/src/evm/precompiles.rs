@@ -16,7 +16,7 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-/// The precompiled contracts under these rules.
+/// The precompiles under these rules.
 pub fn for_rules(rules: &BlockRules) -> &'static Precompiles {
     match rules.op {
         Some(op) => op.precompiles(),
@@ -24,10 +24,10 @@ pub fn for_rules(rules: &BlockRules) -> &'static Precompiles {
     }
 }
 
-/// The precompiles of a block whose overrides move or remove some, by their addresses there.
+/// A block's precompiles if overrides move or remove some, by their addresses there.
 pub type Moved = AddressMap<Precompile>;
 
-/// The precompiles of one block. The fork's own addresses stay the warm ones, wherever overrides move them.
+/// The precompiles of one block. The fork's own addresses stay warm even if overrides move the precompiles.
 #[derive(Debug)]
 pub struct PrecompileSet {
     active: &'static Precompiles,
@@ -41,7 +41,7 @@ impl PrecompileSet {
         Self { active: for_rules(rules), moved, op: rules.op }
     }
 
-    /// Addresses that every transaction starts with warm.
+    /// Addresses that are warm when a transaction begins.
     pub fn warm(&self) -> &'static AddressSet {
         self.active.addresses_set()
     }

@@ -1,4 +1,4 @@
-//! What the recorder is told of frames, of what their instructions name, and of logs.
+//! Reports frames, operands that name accounts and slots, and logs to the recorder.
 
 use super::{context::Context, precompiles::PrecompileSet, recorder::Named};
 use crate::outcome::{Frame, FrameKind};
@@ -15,7 +15,7 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-/// The frame that is about to be opened.
+/// Called before a frame is opened.
 pub fn enter(context: &mut Context, init: &FrameInit, precompiles: &PrecompileSet) {
     let depth = init.depth as u64;
     let shows = context.chain.recorder.as_ref().is_some_and(|recorder| recorder.shows_frames());
@@ -56,7 +56,7 @@ pub fn enter(context: &mut Context, init: &FrameInit, precompiles: &PrecompileSe
     }
 }
 
-/// The transaction ended. @param ended what its outermost frame came to
+/// Called when the transaction ended. @param ended result of its outermost frame
 pub fn end(context: &mut Context, ended: &FrameResult, precompiles: &PrecompileSet) {
     if context.chain.recorder.is_none() || ended.interpreter_result().is_ok() {
         return;
@@ -79,7 +79,7 @@ pub fn end(context: &mut Context, ended: &FrameResult, precompiles: &PrecompileS
     }
 }
 
-/// Notes what an instruction named, once it ran.
+/// Notes what an instruction named, after it ran.
 pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>, named: Named) {
     let frame = interpreter.input.target_address();
     let action = interpreter.bytecode.action();
@@ -89,7 +89,7 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
             Some(create.created_address(nonce_of(context, frame)))
         }
         _ => looked_at(context, interpreter, named).filter(|created| {
-            // Where it can't be paid for, it was looked at if the journal has it.
+            // If the instruction failed, the account was accessed only if the journal has it.
             !failed || context.journaled_state.inner.state.contains_key(created)
         }),
     };
@@ -127,7 +127,7 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
     }
 }
 
-/// The account that a creation would have made: from Amsterdam on, the instruction itself looks at it, and may find that it can't be made.
+/// The address that a failed creation would have had: from Amsterdam on, the instruction accesses it before it may fail.
 fn looked_at(context: &Context, interpreter: &Interpreter<EthInterpreter>, named: Named) -> Option<Address> {
     let Named::Creation(offset, size, salt) = named else { return None };
     if !context.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
@@ -147,13 +147,13 @@ fn nonce_of(context: &Context, address: Address) -> u64 {
     context.journaled_state.inner.state.get(&address).map_or(0, |account| account.info.nonce)
 }
 
-/// Whose code runs for an account that delegates (EIP-7702).
+/// The account whose code runs for one that delegates (EIP-7702).
 fn delegate_of(context: &Context, address: Address) -> Option<Address> {
     let account = context.journaled_state.inner.state.get(&address)?;
     account.info.code.as_ref()?.eip7702_address()
 }
 
-/// The newest log of the journal, where the frame that emitted it is recorded.
+/// Called for the journal's newest log, if its frame is recorded.
 pub fn log(context: &mut Context) {
     let Context { journaled_state, chain, .. } = context;
     if let (Some(recorder), Some(log)) = (&mut chain.recorder, journaled_state.logs().last()) {

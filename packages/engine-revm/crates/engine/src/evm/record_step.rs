@@ -1,4 +1,4 @@
-//! A step as it is written into the log, once it ran.
+//! Adds a step to the log, after it ran.
 
 use super::{
     context::Context,
@@ -19,8 +19,8 @@ use revm::{
     },
 };
 
-/// After a step ran. `taken`: gas; `halt`: why, where it ended the frame.
-/// Returns the bytes that were written down.
+/// Called after a step ran. `taken`: gas; `halt`: the reason if it ended the frame.
+/// Returns the bytes recorded.
 pub fn after(
     context: &mut Context,
     frame: &mut Interpreter<EthInterpreter>,
@@ -32,11 +32,11 @@ pub fn after(
 ) -> Result<usize, ReadError> {
     let account = frame.input.target_address();
     let created = match frame.bytecode.action() {
-        // geth takes what it passes on to a creation as it runs, once the price is known.
+        // geth charges the gas passed to a creation while it runs, after the step's cost is known.
         Some(InterpreterAction::NewFrame(FrameInput::Create(create))) => create.gas_limit(),
         _ => 0,
     };
-    // Nor does it show what state takes of the gas to execute with (EIP-8037), or gives back: then more is left than before.
+    // Nor does geth show state gas (EIP-8037) taken from execution gas, or returned: then more gas is left than before.
     let spilled = frame.gas.state_gas_spilled().wrapping_sub(before.spilled);
     let cost = taken.wrapping_sub(created).wrapping_sub(spilled);
     let loaded = match (step.opcode(), &halt) {
@@ -50,7 +50,7 @@ pub fn after(
     Ok(log.map_or(0, |log| log.add(step, before, &after)))
 }
 
-/// A slot as it stands, whether or not the call could pay to look at it.
+/// A slot's current value, even if the call could not pay for the access.
 pub fn present(context: &mut Context, account: Address, slot: U256) -> Result<U256, ReadError> {
     let held = context.journaled_state.inner.state.get(&account);
     if let Some(value) = held.and_then(|held| held.storage.get(&slot)) {

@@ -1,4 +1,4 @@
-//! What an instruction used, counted once it ran.
+//! Counts what an instruction used, after it ran.
 
 use super::{context::Context, record_step::present, recorder::MOST_PADDING};
 use crate::{last_step::LastStep, outcome::NamedContract, state::ReadError};
@@ -24,7 +24,7 @@ fn is_call(opcode: u8) -> bool {
     matches!(opcode, CALL | CALLCODE | DELEGATECALL | STATICCALL)
 }
 
-/// After a step ran.
+/// Called after a step ran.
 pub fn note(context: &mut Context, frame: &mut Interpreter<EthInterpreter>, step: &LastStep) -> Result<(), ReadError> {
     let opcode = step.opcode();
     let account = frame.input.target_address();
@@ -101,7 +101,7 @@ pub fn note(context: &mut Context, frame: &mut Interpreter<EthInterpreter>, step
     Ok(())
 }
 
-/// What KECCAK256 hashes, beyond the memory zeros; none where geth's tracer gives up.
+/// The input of KECCAK256, zero-padded beyond the memory; None if geth's tracer gives up.
 fn hashed(frame: &Interpreter<EthInterpreter>, step: &LastStep) -> Option<Bytes> {
     let low = |word: U256| i64::try_from(word.as_limbs()[0]).ok();
     let (offset, size) = (low(step.operand(0))?, low(step.operand(1))?);

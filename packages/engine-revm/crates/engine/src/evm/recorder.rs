@@ -1,4 +1,4 @@
-//! What a call does, written down while it runs, for tracers. Only where the plan asks for it.
+//! Records, for tracers, what a call does while it runs. Used only if the plan asks for it.
 
 use super::{
     halt,
@@ -16,7 +16,7 @@ use alloy_primitives::{
 };
 use revm::{bytecode::opcode::*, handler::FrameResult, interpreter::InstructionResult};
 
-/// What a frame or a log is counted as beside its bytes: about what it takes in memory and as JSON.
+/// Bytes counted for a frame or log in addition to its data: about what it takes in memory and as JSON.
 const FRAME_BYTES: usize = 256;
 const LOG_BYTES: usize = 256;
 const LOOKUP_BYTES: usize = 128;
@@ -26,61 +26,61 @@ pub const MOST_PADDING: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Recorder {
     recording: Recording,
-    /// Bytes that may still be written down.
+    /// Bytes that may still be recorded.
     left: usize,
-    /// There was more than may be written down: the record is of no use.
+    /// The limit was exceeded: the record is useless.
     pub overflowed: bool,
     frames: Vec<Frame>,
-    /// From the outermost on.
+    /// Open frames, outermost first.
     open: Vec<OpenFrame>,
-    /// Why the last precompile failed.
+    /// Why the last precompile call failed.
     pub precompile_halt: Option<Halt>,
     pub lookups: Lookups,
-    /// Where instructions are written down.
+    /// Set if instructions are recorded.
     pub steps: Option<StepLog>,
-    /// Of authorizations.
+    /// The refund of authorizations.
     pub refund: i64,
     shared_uses: SharedUses,
 }
 
 #[derive(Debug, Default)]
 struct OpenFrame {
-    /// In `frames`; none where the frame was too much.
+    /// Index in `frames`; None if the frame exceeded the limit.
     index: Option<usize>,
-    /// Frames that it opened so far.
+    /// Number of frames that it opened so far.
     children: u64,
-    /// Gas refund that it had when it was last left.
+    /// Its gas refund when it was last left.
     refund: i64,
     uses: Option<Box<OpenUses>>,
 }
 
-/// Accounts and slots that instructions named, as geth's tracers count them.
+/// Accounts and slots named by instructions, as geth's tracers count them.
 #[derive(Debug, Default)]
 pub struct Lookups {
     pub accounts: AddressMap<Lookup>,
     pub slots: HashMap<(Address, U256), Lookup>,
-    /// Addresses of creations.
+    /// Addresses of created accounts.
     pub created: AddressSet,
-    /// Accounts that SELFDESTRUCT removes, as geth's prestateTracer counts them: reverted or not.
+    /// Accounts that SELFDESTRUCT removes, even if reverted, as geth's prestateTracer counts.
     pub removed: AddressSet,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lookup {
-    /// By an instruction that could be paid for, or by the transaction itself: geth's prestateTracer.
+    /// Named by an instruction whose access was paid, or by the transaction: shown by geth's prestateTracer.
     pub is_read: bool,
-    /// By any instruction that accesses it (EIP-2929), paid or not: geth's access lists.
+    /// Accessed (EIP-2929) by any instruction, paid or not: listed in geth's access lists.
     pub is_accessed: bool,
 }
 
-/// What an instruction is about to name.
+/// What the next instruction will name.
 #[derive(Clone, Copy, Debug)]
 pub enum Named {
     Slot(U256),
     Account(Address),
     Callee(Address),
     Beneficiary(Address),
-    /// What it is given: where its init code lies, of what size, and the salt of CREATE2.
+    /// Its operands: the init code's offset and size, and CREATE2's salt.
     Creation(U256, U256, Option<U256>),
 }
 
@@ -93,7 +93,7 @@ impl Named {
             EXTCODECOPY | EXTCODEHASH | EXTCODESIZE | BALANCE if height >= 1 => Some(Self::Account(address(0))),
             SELFDESTRUCT if height >= 1 => Some(Self::Beneficiary(address(0))),
             CALL | CALLCODE | DELEGATECALL | STATICCALL if height >= 5 => Some(Self::Callee(address(1))),
-            // geth's prestateTracer reads no init code that is so far beyond the memory.
+            // geth's prestateTracer does not read init code that far beyond the memory.
             CREATE2 if step.operand(1).saturating_add(step.operand(2)) > U256::from(step.memory() + MOST_PADDING) => {
                 None
             }
@@ -107,7 +107,7 @@ impl Named {
 }
 
 impl Recorder {
-    /// `left`: bytes that it may write down.
+    /// `left`: bytes that it may record.
     pub fn new(recording: Recording, left: usize) -> Self {
         Self {
             recording,
@@ -127,12 +127,12 @@ impl Recorder {
         self.recording.uses && !self.overflowed
     }
 
-    /// Of the innermost frame.
+    /// Uses of the innermost frame.
     pub fn open_uses(&self) -> Option<&OpenUses> {
         self.open.last()?.uses.as_deref()
     }
 
-    /// Of the innermost frame, and of the call.
+    /// Uses of the innermost frame, and of the call.
     pub fn uses_mut(&mut self) -> Option<(&mut OpenUses, &mut SharedUses)> {
         Some((self.open.last_mut()?.uses.as_deref_mut()?, &mut self.shared_uses))
     }
@@ -141,7 +141,7 @@ impl Recorder {
         std::mem::take(&mut self.shared_uses.preimages).into_iter().collect()
     }
 
-    /// The innermost frame runs on.
+    /// Called when the innermost frame continues.
     pub fn start_run(&mut self) {
         let outer = self.open.len().saturating_sub(1);
         let refund = self.refund + self.open[..outer].iter().map(|frame| frame.refund).sum::<i64>();
@@ -150,7 +150,7 @@ impl Recorder {
         }
     }
 
-    /// The innermost frame opens another, or ends.
+    /// Called when the innermost frame opens another, or ends.
     pub fn end_run(&mut self, refund: i64) {
         if let Some(frame) = self.open.last_mut() {
             frame.refund = refund;
@@ -161,17 +161,17 @@ impl Recorder {
         self.recording.state
     }
 
-    /// Whether it has to be told of each instruction.
+    /// Whether it must be called for each instruction.
     pub fn watches_steps(&self) -> bool {
         self.recording.state || self.recording.uses || self.recording.steps.is_some()
     }
 
-    /// Frames are followed for what they send alone, too.
+    /// Frames are also followed if only the transferred amounts are wanted.
     pub fn shows_frames(&self) -> bool {
         self.recording.frames
     }
 
-    /// Whose balances are shown: the two of each frame that sends native currency.
+    /// Accounts whose balances are shown: both sides of each frame that sends native currency.
     pub fn paid(&self) -> AddressSet {
         let sends = |frame: &&Frame| self.recording.balances && frame.value.is_some_and(|value| !value.is_zero());
         self.frames.iter().filter(sends).flat_map(|frame| [Some(frame.from), frame.to]).flatten().collect()
@@ -181,7 +181,7 @@ impl Recorder {
         !self.recording.without_code
     }
 
-    /// The frames in the order in which they began, the steps, and the bytes left.
+    /// The frames in execution order, the steps, and the remaining bytes.
     pub fn finish(self) -> (Vec<Frame>, Bytes, usize) {
         (self.frames, self.steps.map(StepLog::finish).unwrap_or_default(), self.left)
     }
@@ -209,7 +209,7 @@ impl Recorder {
         }
     }
 
-    /// A frame that ran ended; `halt`: why, where it neither returned nor reverted.
+    /// Called when a frame that ran ended. `halt`: the reason if it neither returned nor reverted.
     pub fn exit(&mut self, result: &FrameResult, halt: Option<Halt>) {
         let Some(OpenFrame { index: Some(index), uses, .. }) = self.open.pop() else { return };
         self.frames[index].uses = uses.map(|uses| uses.finish());
@@ -222,7 +222,7 @@ impl Recorder {
         frame.reverted = ended.result == InstructionResult::Revert;
         let mut gas = ended.gas;
         if frame.reverted {
-            // What it paid for state goes back to its caller (EIP-8037).
+            // Its state gas goes back to the caller (EIP-8037).
             gas.rollback_state_gas();
         }
         frame.gas_used = if is_lost { frame.gas } else { frame.gas - gas.remaining().min(frame.gas) };
@@ -235,16 +235,16 @@ impl Recorder {
         }
     }
 
-    /// A frame ended before it ran anything, or in a precompile.
+    /// Called when a frame ended without running, or in a precompile.
     pub fn exit_at_once(&mut self, result: &FrameResult) {
         let halt = self.precompile_halt.take();
-        // revm has no result of its own for a creator whose nonce is the last one.
+        // revm has no distinct result for a creator with the maximum nonce.
         let was_refused = matches!(result, FrameResult::Create(created)
             if created.address.is_none() && created.result.result.is_ok());
         self.exit(result, if was_refused { Some(Halt::NonceOverflow) } else { halt });
     }
 
-    /// The outermost frame of a transaction that could not pay for what comes before it (EIP-2780): it was never opened.
+    /// Records the outermost frame of a transaction that could not pay its intrinsic costs (EIP-2780) and was never opened.
     pub fn never_opened(&mut self, frame: Frame, result: &FrameResult) {
         if self.frames.is_empty() && self.open.is_empty() {
             self.enter(frame);
@@ -287,7 +287,7 @@ impl Recorder {
         self.lookups.slots.entry((address, slot)).or_default()
     }
 
-    /// What the transaction itself names.
+    /// Notes an account that the transaction itself names.
     pub fn read(&mut self, address: Address) {
         self.account(address).is_read = true;
     }

@@ -1,4 +1,4 @@
-//! Instructions as geth's struct logger writes them (eth/tracers/logger/logger.go), as JSON.
+//! Writes instructions as JSON in the format of geth's struct logger (eth/tracers/logger/logger.go).
 
 use super::opcode_name;
 use crate::{last_step::LastStep, plan::StepOptions};
@@ -17,38 +17,38 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
 #[derive(Debug, Default)]
 pub struct StepLog {
     options: StepOptions,
-    /// What stands between the brackets of a JSON array.
+    /// The elements of a JSON array, without brackets.
     json: String,
-    /// Of the steps, without the commas between them.
+    /// Length of the steps, without commas.
     bytes: u64,
-    /// What SLOAD and SSTORE named so far, reverted or not.
+    /// Slots that SLOAD and SSTORE named so far, reverted or not.
     storage: AddressMap<BTreeMap<U256, U256>>,
-    /// Of the frames around the running one, and of authorizations.
+    /// Refund of the frames around the running one, and of authorizations.
     pub refund: i64,
 }
 
-/// A step that is about to run.
+/// The state before a step.
 #[derive(Debug)]
 pub struct StepBefore {
     pub pc: usize,
-    /// State gas that was taken of the gas to execute with, in the frame so far.
+    /// State gas taken from execution gas in the frame so far.
     pub spilled: u64,
     /// Stack, return data and memory, as JSON.
     pub seen: String,
 }
 
-/// What came of it.
+/// The result of a step.
 #[derive(Debug)]
 pub struct StepAfter {
     pub cost: u64,
-    /// Of its frame; 1: the outermost.
+    /// The frame's depth; 1 for the outermost.
     pub depth: usize,
-    /// What geth found before it ran.
+    /// The error that geth finds before it runs.
     pub error: Option<Cow<'static, str>>,
     pub account: Address,
-    /// What SLOAD found.
+    /// The value that SLOAD loaded.
     pub loaded: U256,
-    /// Of its frame.
+    /// The frame's refund.
     pub refund: i64,
 }
 
@@ -98,7 +98,7 @@ impl StepLog {
         Some(StepBefore { pc: frame.bytecode.pc(), spilled: frame.gas.state_gas_spilled(), seen })
     }
 
-    /// Adds a step. Returns the bytes that it takes.
+    /// Adds a step. Returns its length in bytes.
     pub fn add(&mut self, step: &LastStep, before: &StepBefore, after: &StepAfter) -> usize {
         if !self.json.is_empty() {
             self.json.push(',');
@@ -107,7 +107,7 @@ impl StepLog {
         let StepAfter { cost, depth, ref error, account, loaded, refund } = *after;
         let (pc, name, gas) = (before.pc, opcode_name::of(step.opcode()), step.gas());
         let refund = self.refund + refund;
-        // Writing to a string does not fail.
+        // Writing to a string never fails.
         let _ = write!(self.json, "{{\"pc\":{pc},\"op\":\"{name}\",\"gas\":{gas},\"gasCost\":{cost},\"depth\":{depth}");
         if let Some(error) = error {
             let _ = write!(self.json, ",\"error\":\"{error}\"");
@@ -123,7 +123,7 @@ impl StepLog {
         bytes
     }
 
-    /// Storage as the step shows it, with what the step names.
+    /// Adds the storage shown with the step, including the slot that it names.
     fn storage(&mut self, step: &LastStep, account: Address, loaded: U256) {
         let named = match step.opcode() {
             SLOAD if step.height() >= 1 => Some((step.operand(0), loaded)),

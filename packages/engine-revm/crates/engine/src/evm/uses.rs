@@ -1,10 +1,10 @@
-//! What instructions use, as geth's erc7562Tracer counts it (eth/tracers/native/erc7562.go).
+//! What instructions use, as counted by geth's erc7562Tracer (eth/tracers/native/erc7562.go).
 
 use crate::outcome::{FrameUses, NamedContract};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of the frame that runs.
+/// Uses of the running frame.
 #[derive(Debug, Default)]
 pub struct OpenUses {
     pub opcodes: BTreeMap<u8, u64>,
@@ -16,10 +16,10 @@ pub struct OpenUses {
     pub named: BTreeMap<Address, NamedContract>,
 }
 
-/// Of the whole call.
+/// Uses of the whole call.
 #[derive(Debug, Default)]
 pub struct SharedUses {
-    /// The instruction before, with the address on top of its stack.
+    /// The previous instruction, with the address on top of its stack.
     pub last: Option<(u8, Option<Address>)>,
     pub preimages: BTreeSet<Bytes>,
 }

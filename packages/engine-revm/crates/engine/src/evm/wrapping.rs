@@ -1,5 +1,5 @@
-//! Transfers that take a balance beyond 256 bits. revm fails them and does not give the sender its ether back; geth wraps the
-//! balance around. Only overridden balances come so far.
+//! Transfers that exceed 256 bits of balance. revm fails them without returning the sender's ether; geth wraps the balance around. Only
+//! overridden balances are that high.
 
 use revm::{
     context::JournalInner,
@@ -12,8 +12,8 @@ use revm::{
 
 type Journal = JournalInner<JournalEntry>;
 
-/// Makes the transfer of a call that would overflow, and leaves its value to be seen alone. False: revm can make it, or fails it
-/// rightly.
+/// Makes a call's transfer if it would overflow, and marks its value as already transferred. Returns false if revm can make the transfer,
+/// or rightly fails it.
 pub fn transfer(journal: &mut Journal, input: &mut FrameInput) -> bool {
     let FrameInput::Call(call) = input else { return false };
     let CallValue::Transfer(value) = call.value else { return false };
@@ -40,7 +40,7 @@ pub fn transfer(journal: &mut Journal, input: &mut FrameInput) -> bool {
     true
 }
 
-/// Takes back what was journaled and logged since there were so many of each.
+/// Reverts journal entries and logs added after the given counts.
 pub fn revert(journal: &mut Journal, before: usize, logs: usize) {
     let checkpoint = JournalCheckpoint { journal_i: before, log_i: logs, ..journal.checkpoint() };
     journal.checkpoint_revert(checkpoint);

@@ -2,12 +2,12 @@ use crate::op::RollupReceipt;
 use alloy_primitives::Log;
 use revm::context_interface::result::{ExecutionResult, ResultGas};
 
-/// What a transaction did.
+/// A transaction's result.
 pub struct Applied {
     pub succeeded: bool,
     pub gas: ResultGas,
     pub logs: Vec<Log>,
-    /// Of a signed transaction on an OP-stack chain.
+    /// For a signed transaction on an OP-stack chain.
     pub rollup: Option<RollupReceipt>,
 }
 

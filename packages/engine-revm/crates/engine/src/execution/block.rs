@@ -14,7 +14,7 @@ use revm::{
 };
 use std::sync::Arc;
 
-/// The block that the transactions are part of.
+/// The block that contains the transactions.
 #[derive(Clone, Debug)]
 pub struct BlockEnvironment {
     pub number: u64,
@@ -31,18 +31,18 @@ pub struct BlockEnvironment {
     pub rules: BlockRules,
 }
 
-/// The next transactions of a block, e.g. one flashblock.
+/// The next transactions of a block, for example one flashblock.
 #[derive(Clone, Debug)]
 pub struct BlockExecution {
     pub chain: ChainRules,
     pub block: BlockEnvironment,
-    /// Whether it is the first of its block, and begins with the block's system calls.
+    /// Whether these are the block's first transactions, preceded by its system calls.
     pub opening: bool,
-    /// Whether what the system calls change, and what each transaction changes, are told apart.
+    /// Whether the system calls and each transaction get a layer of their own.
     pub is_split: bool,
     /// EIP-2718 bytes.
     pub transactions: Vec<Bytes>,
-    /// Receipts of the block's earlier executions, EIP-2718 bytes.
+    /// Receipts of the block's earlier executions, as EIP-2718 bytes.
     pub earlier_receipts: Vec<Bytes>,
     pub earlier_gas_used: u64,
     pub earlier_blob_gas_used: u64,
@@ -78,7 +78,7 @@ impl BlockExecution {
         cfg
     }
 
-    /// From Amsterdam on: what the block has accessed before anything ran.
+    /// From Amsterdam on: an empty list of what the block accesses.
     pub fn new_access_list(&self) -> Option<AccessList> {
         self.block.rules.has(SpecId::AMSTERDAM).then(AccessList::default)
     }
@@ -99,9 +99,9 @@ impl BlockExecution {
         evm
     }
 
-    /// EIP-4788 and EIP-2935.
+    /// Runs the system calls of EIP-4788 and EIP-2935.
     pub fn open(&self, evm: &mut Evm) -> Result<(), ReadError> {
-        // A node's own block under construction has none: geth leaves the call out there.
+        // The node's own pending block has no root: geth leaves the call out.
         if let (true, Some(root)) = (self.block.rules.has(SpecId::CANCUN), self.block.parent_beacon_block_root) {
             system_calls::store_beacon_root(evm, self.block.timestamp, root)?;
         }

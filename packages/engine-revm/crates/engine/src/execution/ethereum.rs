@@ -8,10 +8,10 @@ use super::{
 use crate::{access_list::AccessList, state::SimulationState};
 use revm::{ExecuteEvm, context_interface::result::ResultAndState, handler::EthPrecompiles};
 
-/// EIP-8037: to execute and for state together.
+/// EIP-8037: execution and state gas together.
 const MOST_TRANSACTION_GAS: u64 = u32::MAX as u64;
 
-/// Executes transactions by Ethereum's rules, with full validation.
+/// Executes transactions by Ethereum's rules, fully validated.
 pub struct EthereumEvm {
     evm: PlainEvm<(), EthPrecompiles>,
     /// From Amsterdam on.

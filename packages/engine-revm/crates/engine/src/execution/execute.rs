@@ -25,17 +25,16 @@ use std::sync::Arc;
 
 #[derive(Debug)]
 pub struct BlockExecutionResult {
-    /// What it changed, oldest first: one, or where the execution is split that of the system calls, where it is opening, and one a
-    /// transaction.
+    /// The changes, oldest first: one layer or, if split, one for the opening system calls and one per transaction.
     pub layers: Vec<Arc<Layer>>,
     pub transactions: Vec<PooledTransaction>,
     pub receipts: Vec<ExecutionReceipt>,
-    /// This and the fields below are of the whole block so far.
+    /// This and the following fields are of the whole block so far.
     pub gas_used: u64,
     pub blob_gas_used: u64,
     pub receipts_root: B256,
     pub logs_bloom: Bloom,
-    /// From Amsterdam on, of the block so far.
+    /// Of the block so far, from Amsterdam on.
     pub access_list: Option<AccessList>,
 }
 
@@ -74,7 +73,7 @@ impl BlockEvm {
     }
 }
 
-/// Executes the transactions in order, with full validation.
+/// Executes the transactions in order, fully validated.
 pub fn execute(execution: &BlockExecution, base: &BaseState) -> Result<BlockExecutionResult, ExecutionFailure> {
     let transactions = decoded(execution)?;
     let certain = certain(execution, &transactions);
@@ -91,14 +90,14 @@ pub fn execute(execution: &BlockExecution, base: &BaseState) -> Result<BlockExec
     })?
 }
 
-/// The transactions to execute.
+/// Decodes the transactions to execute.
 pub fn decoded(execution: &BlockExecution) -> Result<Vec<PooledTransaction>, ExecutionFailure> {
     let decode = |(index, raw)| decode(raw).map_err(|error| ExecutionFailure::of(index, error.into()));
     execution.transactions.iter().enumerate().map(decode).collect()
 }
 
-/// `execute`, with the changes left in the state, unless the execution is split, so that the block can go on. Where the state notes what is missing, a transaction that
-/// lacks something is tried out, so that all that it lacks is noted, and left out.
+/// Like `execute`, but leaves the changes in the state, unless the execution is split, so that the block can continue. If the state notes
+/// missing values, a transaction that lacks some is tried out, to note all that it lacks, and then left out.
 pub fn run(
     execution: &BlockExecution,
     transactions: Vec<PooledTransaction>,
@@ -181,15 +180,15 @@ pub fn run(
     (Ok(BlockExecutionResult { access_list, ..executed }), state)
 }
 
-/// Guesses that are tried where zero for all that was never seen leaves something open: all ones, and two that alternate.
+/// Guesses for unseen words, tried if zero leaves something open: all ones, and two alternating patterns.
 const LEANS: [u8; 3] = [0b111, 0b010, 0b101];
-/// Words that each of them may ask for.
+/// Limit of new words that each guess may ask for.
 const MOST_LEANT: usize = 16;
 
 struct Progress {
     pool: GasPool,
     blob_gas_used: u64,
-    /// For the DA footprint. Read when a transaction first needs it, after the block's attributes deposit has set it.
+    /// For the DA footprint. Read when first needed, after the block's attributes deposit has set it.
     scalar: Option<u64>,
 }
 
@@ -240,7 +239,7 @@ fn apply(
     Ok(receipt.sealed(deposit_nonce.filter(|_| block.rules.has_op(OpFork::Canyon))))
 }
 
-/// The gas of a transaction's blobs, or its DA footprint on an OP-stack chain from Jovian on.
+/// A transaction's blob gas; on an OP-stack chain from Jovian on, its DA footprint.
 fn blob_gas_used(
     execution: &BlockExecution,
     evm: &mut BlockEvm,
@@ -267,7 +266,7 @@ fn blob_gas_used(
 fn most_blob_gas(execution: &BlockExecution) -> u64 {
     match execution.block.rules.blob {
         Some(blob) => blob_gas(blob.max),
-        // Jovian: the gas limit bounds the footprint too.
+        // From Jovian on, the gas limit also bounds the footprint.
         None => execution.block.gas_limit,
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Display;
 /// Why transactions could not be executed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutionFailure {
-    /// The block's rules don't allow the transaction with this index here.
+    /// The transaction with this index is invalid at this point of the block.
     #[error("transaction {transaction}: {error}")]
     Rejected { transaction: usize, error: TransactionError },
     #[error(transparent)]
@@ -27,10 +27,10 @@ pub enum TransactionError {
     Deposit,
     #[error("a blob transaction on a chain that takes none")]
     Blob,
-    /// A call that reaches code that the chain's nodes have of their own (Base's B20).
+    /// A call reaches code native to the chain's nodes (Base's B20).
     #[error("{0:#x} is a native precompile of this chain (B20), which is not simulated")]
     NativePrecompile(Address),
-    /// In revm's words.
+    /// revm's message.
     #[error("{0}")]
     Invalid(String),
     #[error(transparent)]

@@ -34,10 +34,10 @@ type Inner = PlainEvm<Rollup, OptimismPrecompiles>;
 type Mainnet = MainnetHandler<Inner, Error, EthFrame<EthInterpreter>>;
 type Error = EVMError<ReadError, InvalidTransaction>;
 
-/// What the OP stack adds to a transaction and its block.
+/// The OP stack's additions to a transaction and its block.
 struct Rollup {
     fork: OpFork,
-    /// Fees by L1Block, read when a transaction first pays them: after the block's attributes deposit has written it.
+    /// Fee parameters, read from L1Block when a transaction first pays them, after the block's attributes deposit has written them.
     l1_block: Option<L1Block>,
     deposit: Option<Deposit>,
     /// EIP-2718 bytes.
@@ -45,7 +45,7 @@ struct Rollup {
 }
 
 impl Rollup {
-    /// The fees of the transaction: for its bytes, and for this much gas. A deposit, which has paid on L1, has none.
+    /// The transaction's fees, for its bytes and for this much gas. Zero for a deposit, which was paid on L1.
     fn fees(&self, gas: u64) -> (U256, U256) {
         match (&self.l1_block, &self.deposit) {
             (Some(block), None) => (block.l1_fee(&self.encoded), block.operator.of(gas)),
@@ -54,7 +54,7 @@ impl Rollup {
     }
 }
 
-/// Executes transactions by the OP stack's rules, with full validation of all but deposits, which have none.
+/// Executes transactions by the OP stack's rules, fully validated except deposits, which have no validation.
 pub struct OptimismEvm(Inner);
 
 impl OptimismEvm {
@@ -91,7 +91,7 @@ impl OptimismEvm {
 struct OptimismHandler;
 
 impl OptimismHandler {
-    /// A deposit can't be invalid: whatever is wrong with it, its ether is minted and its sender's nonce counts.
+    /// A deposit can't be invalid: if it fails, its ether is still minted and its sender's nonce incremented.
     fn fail_deposit(evm: &mut Inner, deposit: &Deposit) -> Result<ExecutionResult<HaltReason>, Error> {
         let Context { journaled_state, tx, chain, .. } = &mut evm.ctx;
         journaled_state.checkpoint_revert(JournalCheckpoint::default());
@@ -166,7 +166,7 @@ impl Handler for OptimismHandler {
         if let Some(deposit) = &chain.deposit
             && chain.fork < OpFork::Regolith
         {
-            // It used all that it was given, or nothing.
+            // A failed one used all of its gas, or none.
             let is_free = deposit.is_system_transaction && result.instruction_result().is_ok();
             *result.gas_mut() =
                 if is_free { Gas::new(tx.gas_limit) } else { Gas::new_spent_with_reservoir(tx.gas_limit, 0) };
@@ -233,8 +233,8 @@ impl Handler for OptimismHandler {
     }
 }
 
-/// The fork's precompiles. A call that reaches code that the chain's nodes have of their own is an error: its account's code is not
-/// what they run.
+/// The fork's precompiles. A call that reaches code native to the chain's nodes is an error, because its account's code is not what they
+/// run.
 struct OptimismPrecompiles {
     fork: OpFork,
     precompiles: EthPrecompiles,
@@ -243,7 +243,7 @@ struct OptimismPrecompiles {
 impl PrecompileProvider<Context> for OptimismPrecompiles {
     type Output = InterpreterResult;
 
-    /// The fork stays what it is for the whole block.
+    /// The fork is the same throughout the block.
     fn set_spec(&mut self, _spec: SpecId) -> bool {
         false
     }
@@ -283,7 +283,7 @@ mod tests {
     const TOKEN: Address = address!("b200000000000000000001000000000000000abc");
     const CALLER: Address = address!("00000000000000000000000000000000000c0de0");
 
-    /// Everybody has nothing.
+    /// A state in which all accounts are empty.
     struct Nothing;
 
     impl StateSource for Nothing {
@@ -296,7 +296,7 @@ mod tests {
         }
     }
 
-    /// Whether a deposit to this account succeeds. The token has its stub; the caller calls it and drops what comes of that.
+    /// Whether a deposit to this account succeeds. The token has its stub code; the caller contract calls the token and ignores the result.
     fn applied(fork: OpFork, to: Address) -> Result<bool, TransactionError> {
         let execution = BlockExecution {
             chain: ChainRules { chain_id: 8453, deposit_contract: None },

@@ -6,15 +6,15 @@ use revm::{
     interpreter::interpreter::EthInterpreter,
 };
 
-/// @template C what the chain adds
+/// @template C the chain's own context
 pub type PlainContext<C> =
     revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, C, LocalContext>;
 
-/// revm with Ethereum's instructions, unwatched.
+/// revm with Ethereum's unmodified instructions.
 pub type PlainEvm<C, P> =
     Evm<PlainContext<C>, (), EthInstructions<EthInterpreter, PlainContext<C>>, P, EthFrame<EthInterpreter>>;
 
-/// For transactions of the block.
+/// An EVM for the block's transactions.
 pub fn plain_evm<C, P>(execution: &BlockExecution, state: SimulationState, chain: C, precompiles: P) -> PlainEvm<C, P> {
     let spec = execution.block.rules.spec;
     let mut journal = Journal::new(state);

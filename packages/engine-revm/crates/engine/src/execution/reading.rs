@@ -4,11 +4,11 @@ use crate::{
     state::{Read, ReadError, SimulationState},
 };
 
-/// Accounts that are read along with what a run lacks, because what it read before names them.
+/// Limit of accounts read along with missing values because earlier values name them.
 const MOST_NAMED: usize = 512;
 
-/// Runs again and again, each time with the values that the last run noted as missing, until a run misses none: that one counts. Each
-/// run waits for no value. `run` hands the state back.
+/// Repeats the run, each time with the values that the last one noted as missing, until none is missing; only that run counts. No run waits
+/// for a value. `run` returns the state.
 pub fn reading<T>(
     base: &BaseState,
     mut run: impl FnMut(SimulationState) -> (T, SimulationState),
@@ -41,7 +41,7 @@ mod tests {
     const BEHIND: Address = Address::repeat_byte(0xa1);
     const SLOT: U256 = U256::from_limbs([5, 0, 0, 0]);
 
-    /// The contract's code names a library, which is a proxy of what lies behind. Keeps the batches.
+    /// The contract's code names a library, which is a proxy for `BEHIND`. Stores the batches.
     #[derive(Default)]
     struct Node(Mutex<Vec<Vec<Read>>>);
 

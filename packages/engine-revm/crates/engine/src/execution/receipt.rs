@@ -12,14 +12,14 @@ pub struct ExecutionReceipt {
     pub logs: Vec<ExecutedLog>,
     pub contract_address: Option<Address>,
     pub blob_gas_used: Option<u64>,
-    /// Of a signed transaction on an OP-stack chain.
+    /// For a signed transaction on an OP-stack chain.
     pub rollup: Option<RollupReceipt>,
     /// EIP-2718 bytes.
     pub encoded: Bytes,
     pub bloom: Bloom,
 }
 
-/// From Canyon on, a deposit's receipt has its sender's nonce and this version.
+/// From Canyon on, a deposit's receipt contains its sender's nonce and this version.
 const DEPOSIT_RECEIPT_VERSION: u64 = 1;
 
 impl ExecutionReceipt {

@@ -22,12 +22,12 @@ pub enum DecodeError {
     Signature,
 }
 
-/// A transaction of a block: signed, or an OP-stack deposit.
+/// A block's transaction: signed, or an OP-stack deposit.
 #[derive(Clone, Debug)]
 pub struct PooledTransaction {
     pub hash: B256,
     pub from: Address,
-    /// A deposit has no nonce: it is set to its sender's when it is executed.
+    /// A deposit has no nonce: its sender's is set when it is executed.
     pub env: TxEnv,
     pub deposit: Option<Deposit>,
     pub raw: Bytes,
@@ -42,7 +42,7 @@ impl PooledTransaction {
         self.env.kind.to().copied()
     }
 
-    /// As an unvalidated call, to find out what it reads.
+    /// The transaction as an unvalidated call, to find out what it reads.
     pub fn as_call(&self) -> PlannedCall {
         PlannedCall {
             tx_type: self.env.tx_type,

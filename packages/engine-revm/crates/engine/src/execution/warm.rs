@@ -18,7 +18,7 @@ use revm::{
 };
 use std::sync::Arc;
 
-/// Runs one transaction without validation, so that the state that it reads is cached. Its result is dropped.
+/// Runs one transaction without validation, to cache the state that it reads. The result is discarded.
 pub fn warm(execution: &BlockExecution, raw: &Bytes, base: &BaseState) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
     let certain = certain(execution, std::slice::from_ref(&transaction));
@@ -28,17 +28,17 @@ pub fn warm(execution: &BlockExecution, raw: &Bytes, base: &BaseState) -> Result
         try_out(execution, &transaction, state, base.stop.clone())
     })?;
     match tried {
-        // All that it reads up to there is held.
+        // Everything read before the limit is cached.
         Err(ReadError::TooMuch) => Ok(()),
         tried => tried,
     }
 }
 
-/// What trying a transaction out may do at most, beside its own gas limit.
+/// Limits for trying a transaction out, in addition to its own gas limit.
 pub(super) const PER_TRANSACTION: Allowance =
     Allowance { gas: 30_000_000, frames: 10_000, bytes: 1 << 20, precompile_gas: 10_000_000 };
 
-/// Runs one transaction without validation on the state, and leaves that as it was.
+/// Runs one transaction without validation, and leaves the state unchanged.
 pub(super) fn try_out(
     execution: &BlockExecution,
     transaction: &PooledTransaction,
@@ -47,7 +47,7 @@ pub(super) fn try_out(
 ) -> (Result<(), ReadError>, SimulationState) {
     let from = transaction.from;
     let before = state.has_changed(from).then(|| state.change(from).clone());
-    // Enough for any value that it sends: in its block the sender may receive it first.
+    // Enough for any value that it sends: in its block, the sender may receive it first.
     state.change(from).balance = Some(U256::MAX >> 1);
     if transaction.deposit.is_none() {
         state.change(from).nonce = Some(transaction.env.nonce);
@@ -68,7 +68,7 @@ pub(super) fn try_out(
     (ran.map(drop), state)
 }
 
-/// What executing these transactions reads in any case.
+/// What executing these transactions certainly reads.
 pub fn certain(execution: &BlockExecution, transactions: &[PooledTransaction]) -> Vec<Read> {
     let block = &execution.block;
     let mut accounts = vec![block.fee_recipient];

@@ -1,6 +1,6 @@
-//! How large a transaction is expected to be once compressed: https://specs.optimism.io/protocol/fjord/exec-engine.html
+//! Estimates a transaction's compressed size: https://specs.optimism.io/protocol/fjord/exec-engine.html
 
-/// Millionths of a byte. FastLZ's size, put in by the line that Fjord names, at least 100 bytes.
+/// Millionths of a byte: FastLZ's size in Fjord's linear formula, at least 100 bytes.
 pub fn compressed_size(encoded: &[u8]) -> u64 {
     const LEAST: u64 = 100_000_000;
     const SLOPE: u64 = 836_500;
@@ -8,14 +8,14 @@ pub fn compressed_size(encoded: &[u8]) -> u64 {
     fast_lz_length(encoded).saturating_mul(SLOPE).saturating_sub(INTERCEPT).max(LEAST)
 }
 
-/// Distances that a match can reach, and entries of the table of what was seen.
+/// Greatest distance of a match, and size of the table of earlier positions.
 const WINDOW: usize = 8_192;
-/// The last bytes of the input are never matched.
+/// Final bytes of the input, which are never matched.
 const TAIL: usize = 13;
-/// Three bytes found again.
+/// Least length of a match.
 const LEAST_MATCH: usize = 3;
 
-/// Bytes that FastLZ (level 1) makes of this input.
+/// Length of FastLZ's (level 1) output for this input.
 fn fast_lz_length(input: &[u8]) -> u64 {
     let end = input.len().saturating_sub(TAIL);
     let mut seen = [0u32; WINDOW];
@@ -34,7 +34,7 @@ fn fast_lz_length(input: &[u8]) -> u64 {
     length + literals(input.len() - written)
 }
 
-/// The next place before `end` whose three bytes came earlier, and where. One at the very last place is of no use.
+/// The next position before `end` whose three bytes occurred earlier, and the earlier one. A match at the last position is useless.
 fn find(input: &[u8], seen: &mut [u32; WINDOW], from: usize, end: usize) -> Option<(usize, usize)> {
     for at in from..end {
         let bytes = triple(input, at);
@@ -46,7 +46,7 @@ fn find(input: &[u8], seen: &mut [u32; WINDOW], from: usize, end: usize) -> Opti
     None
 }
 
-/// Bytes, less the two that are looked at anew after it, up to and with the first that differs.
+/// Number of equal bytes, plus the first that differs, minus the two that are checked again afterwards.
 fn match_length(input: &[u8], earlier: usize, at: usize, end: usize) -> usize {
     let most = end + 9 - (at + LEAST_MATCH);
     let same = (0..most).take_while(|by| input[earlier + LEAST_MATCH + by] == input[at + LEAST_MATCH + by]).count();
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use alloy_primitives::hex;
 
-    /// As op-geth's rollup_cost_test.go and solady's tests have them.
+    /// Values from op-geth's rollup_cost_test.go and solady's tests.
     #[test]
     fn lengths_are_those_of_the_reference() {
         assert_eq!(fast_lz_length(&[]), 0);

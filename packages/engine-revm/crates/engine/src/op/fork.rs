@@ -1,11 +1,11 @@
-//! OP-stack hard forks, and what Base's own bring.
+//! OP-stack forks, including Base's own.
 
 use super::precompiles;
 use alloy_primitives::{Address, address};
 use revm::{bytecode::Bytecode, precompile::Precompiles, primitives::hardfork::SpecId};
 use std::sync::OnceLock;
 
-/// Oldest first. A chain has Karst or, where it is Base's, Azul and what follows.
+/// Oldest first. A chain has either Karst, or Base's Azul and later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OpFork {
     Bedrock,
@@ -25,7 +25,7 @@ pub enum OpFork {
 }
 
 impl OpFork {
-    /// The Ethereum fork that it runs by.
+    /// The Ethereum fork that it includes.
     pub fn spec(self) -> SpecId {
         match self {
             Self::Bedrock | Self::Regolith => SpecId::MERGE,
@@ -42,9 +42,9 @@ impl OpFork {
         SETS[self as usize].get_or_init(|| precompiles::of(self))
     }
 
-    /// Whether the chain runs code of its own for a call to this account, in place of the account's. The factory and the registries are
-    /// known by address; a token by address (`0xb2`, nine zero bytes) and the one byte that stands for its code.
-    /// https://github.com/base/docs docs/specifications/b20/architecture.mdx
+    /// Whether nodes run native code for calls to this account, in place of its code. The factory and registries are recognized by address,
+    /// a token by address (`0xb2`, nine zero bytes) and its one-byte stub code. https://github.com/base/docs
+    /// docs/specifications/b20/architecture.mdx
     pub fn is_native(self, address: &Address, code: &Bytecode) -> bool {
         if self < Self::Beryl {
             return false;

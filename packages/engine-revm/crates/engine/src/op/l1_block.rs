@@ -1,29 +1,29 @@
-//! The roll-up's fees, as L1Block has their parameters: https://specs.optimism.io/protocol/exec-engine.html#l1-cost-fees-l1-fee-vault
+//! The roll-up's fees by L1Block's parameters: https://specs.optimism.io/protocol/exec-engine.html#l1-cost-fees-l1-fee-vault
 
 use super::{OpFork, compressed_size};
 use crate::state::ReadError;
 use alloy_primitives::{Address, U256, address};
 use revm::Database;
 
-/// The predeployed contract that the attributes deposit of each block writes.
+/// The predeploy that each block's attributes deposit writes to.
 pub const L1_BLOCK: Address = address!("4200000000000000000000000000000000000015");
 
 const BASE_FEE: U256 = slot(1);
-/// Ecotone: scalars of four bytes each from bytes 16 and 20 on.
+/// Ecotone: scalars of four bytes each, from bytes 16 and 20.
 const SCALARS: U256 = slot(3);
 const OVERHEAD: U256 = slot(5);
 const SCALAR: U256 = slot(6);
 const BLOB_BASE_FEE: U256 = slot(7);
-/// Isthmus: the operator fee's scalar, four bytes from byte 20 on, and its constant in the last eight.
+/// Isthmus: the operator fee scalar in four bytes from byte 20, its constant in the last eight.
 const OPERATOR: U256 = slot(8);
 /// Jovian: bytes 18 and 19.
 pub const DA_FOOTPRINT_SLOT: U256 = OPERATOR;
 
-/// What fees are computed from, from Ecotone on.
+/// The slots that fees are computed from, since Ecotone.
 pub const FEE_SLOTS: [U256; 4] = [BASE_FEE, SCALARS, BLOB_BASE_FEE, OPERATOR];
 
 const MILLION: U256 = slot(1_000_000);
-/// Gas of a byte that is not zero, and of one that is.
+/// Gas of a non-zero byte, and of a zero byte.
 const BYTE_GAS: u64 = 16;
 const ZERO_BYTE_GAS: u64 = 4;
 
@@ -31,7 +31,7 @@ const fn slot(number: u64) -> U256 {
     U256::from_limbs([number, 0, 0, 0])
 }
 
-/// Parameters of the fees for one block's transactions.
+/// Fee parameters for one block's transactions.
 #[derive(Clone, Copy, Debug)]
 pub struct L1Block {
     fork: OpFork,
@@ -39,7 +39,7 @@ pub struct L1Block {
     scalar: U256,
     blob_base_fee: U256,
     blob_scalar: U256,
-    /// Before Ecotone, and in its first block, which finds no scalars: gas added to that of a transaction's bytes.
+    /// Before Ecotone, and in its first block, which has no scalars yet: added to the gas of a transaction's bytes.
     overhead: Option<U256>,
     pub operator: OperatorFee,
 }
@@ -52,7 +52,7 @@ pub struct OperatorFee {
     pub jovian: bool,
 }
 
-/// What a receipt tells of the fees of its transaction, as op-geth's. Of forks from Ecotone, Isthmus and Jovian on where they are optional.
+/// op-geth's receipt fields on fees. The optional ones exist from Ecotone, Isthmus and Jovian on.
 #[derive(Clone, Debug, Default)]
 pub struct RollupReceipt {
     pub l1_gas_price: U256,
@@ -61,7 +61,7 @@ pub struct RollupReceipt {
     pub l1_base_fee_scalar: Option<U256>,
     pub l1_blob_base_fee: Option<U256>,
     pub l1_blob_base_fee_scalar: Option<U256>,
-    /// Absent, as the constant, where both are zero.
+    /// Absent, like the constant, if both are zero.
     pub operator_fee_scalar: Option<U256>,
     pub operator_fee_constant: Option<U256>,
     pub da_footprint_gas_scalar: Option<u64>,
@@ -76,7 +76,7 @@ impl OperatorFee {
 }
 
 impl L1Block {
-    /// By the slots as they stand.
+    /// Reads the parameters from the current slots.
     pub fn read(state: &mut impl Database<Error = ReadError>, fork: OpFork) -> Result<Self, ReadError> {
         let mut block = Self {
             fork,
@@ -110,7 +110,7 @@ impl L1Block {
         Ok(block)
     }
 
-    /// Wei for a transaction of these EIP-2718 bytes, which is no deposit.
+    /// Wei for a transaction, other than a deposit, with these EIP-2718 bytes.
     pub fn l1_fee(&self, encoded: &[u8]) -> U256 {
         let calldata = self.base_fee.saturating_mul(U256::from(BYTE_GAS)).saturating_mul(self.scalar);
         let blobs = self.blob_base_fee.saturating_mul(self.blob_scalar);
@@ -127,7 +127,7 @@ impl L1Block {
         }
     }
 
-    /// For a transaction of these EIP-2718 bytes, which is no deposit.
+    /// The receipt's fields for a transaction, other than a deposit, with these EIP-2718 bytes.
     pub fn receipt(&self, encoded: &[u8]) -> RollupReceipt {
         let of_ecotone = |value| self.overhead.is_none().then_some(value);
         let has_operator = !(self.operator.scalar.is_zero() && self.operator.constant.is_zero());
@@ -150,7 +150,7 @@ impl L1Block {
     }
 }
 
-/// Before Fjord. Before Regolith 68 bytes stood for a signature.
+/// Before Fjord. Before Regolith, 68 bytes were added for a signature.
 fn data_gas(encoded: &[u8], fork: OpFork) -> u64 {
     let bytes: u64 = encoded.iter().map(|byte| if *byte == 0 { ZERO_BYTE_GAS } else { BYTE_GAS }).sum();
     bytes + if fork < OpFork::Regolith { 68 * BYTE_GAS } else { 0 }
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Three formulas, worked out by hand for the bytes FA CA DE.
+    /// Three formulas, calculated by hand for the bytes FA CA DE.
     #[test]
     fn l1_fee_by_fork() {
         let fee = |fork| block(fork).l1_fee(&[0xfa, 0xca, 0xde]);

@@ -1,5 +1,5 @@
-//! The precompiled contracts of each OP-stack fork: Ethereum's, some with bounds on their input
-//! (https://specs.optimism.io/protocol/precompiles.html), P256VERIFY before Ethereum had it.
+//! The precompiles of each OP-stack fork: Ethereum's, some with limited input (https://specs.optimism.io/protocol/precompiles.html), and
+//! P256VERIFY before Ethereum had it.
 
 use super::OpFork;
 use crate::precompile_price;
@@ -36,7 +36,7 @@ fn pairing<const MOST: usize>() -> Precompile {
     })
 }
 
-/// By the bytes that multi-scalar multiplications and pairings take.
+/// Input limits in bytes, for multi-scalar multiplications and pairings.
 fn bls<const G1: usize, const G2: usize, const PAIRING: usize>() -> [Precompile; 3] {
     [
         Precompile::new(PrecompileId::Bls12G1Msm, G1_MSM_ADDRESS, |input, gas, reservoir| {

@@ -8,17 +8,17 @@ use alloy_trie::root::ordered_trie_root_with_encoder;
 pub struct Body<'a> {
     /// EIP-2718 bytes.
     pub transactions: &'a [Vec<u8>],
-    /// Shanghai.
+    /// From Shanghai on.
     pub withdrawals: Option<&'a [Withdrawal]>,
 }
 
-/// The block's hash and the size of its RLP. The base fee is not in `header`, which has only 64 bits for it.
+/// The block's hash and the length of its RLP. The base fee is passed separately, because `header` has only 64 bits for it.
 pub fn seal(header: &Header, base_fee: U256, body: Body<'_>) -> (B256, usize) {
     let encoded = encode_header(header, base_fee);
     let transactions: usize = body
         .transactions
         .iter()
-        // In a block's RLP, a typed transaction is a byte string and a legacy one is a list.
+        // In a block's RLP, a typed transaction is a byte string, a legacy one a list.
         .map(|bytes| {
             if bytes[0] < 0x80 {
                 alloy_rlp::Header { list: false, payload_length: bytes.len() }.length_with_payload()

@@ -1,4 +1,4 @@
-//! The RLP and the hashes of transactions, receipts, roots and headers.
+//! RLP and hashes of transactions, receipts, roots and headers.
 
 mod header;
 mod receipt;

@@ -6,7 +6,7 @@ use alloy_primitives::{B256, Bloom, BloomInput, keccak256};
 use alloy_rlp::{EMPTY_STRING_CODE, Encodable, Header};
 use alloy_trie::{Nibbles, nodes::LeafNodeRef, root::ordered_trie_root_with_encoder};
 
-/// Roots over a block's transactions and receipts, and its bloom filter.
+/// The roots of a block's transactions and receipts, and its bloom filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
     pub transactions: B256,
@@ -35,8 +35,8 @@ pub fn roots(planned: &[PlannedCall], calls: &[ExecutedCall], encoded: &[Vec<u8>
     Roots { transactions: ordered_root(encoded), receipts: ordered_root(&receipts), bloom }
 }
 
-/// The root of a trie with these items by the RLP of their index. Most blocks here have one item: its trie is a single leaf, which
-/// is hashed directly.
+/// The root of a trie with these items by RLP of their index. Most simulated blocks have one item, whose trie is a single leaf that is
+/// hashed directly.
 fn ordered_root(items: &[Vec<u8>]) -> B256 {
     let [item] = items else {
         return ordered_trie_root_with_encoder(items, |item, out| out.extend_from_slice(item));
@@ -46,7 +46,7 @@ fn ordered_root(items: &[Vec<u8>]) -> B256 {
     keccak256(leaf)
 }
 
-/// A receipt's EIP-2718 bytes and its bloom filter, both without synthetic logs. `tail`: the last fields of a deposit's receipt.
+/// A receipt's EIP-2718 bytes and bloom filter, both without synthetic logs. `tail`: the additional fields of a deposit's receipt.
 pub fn encode_receipt_fields(
     tx_type: u8,
     succeeded: bool,

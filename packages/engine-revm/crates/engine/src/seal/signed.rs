@@ -2,11 +2,11 @@ use super::transaction::Fields;
 use crate::{op::DEPOSIT_TYPE, plan::Authorization};
 use alloy_primitives::{Address, B256, Bytes, U256};
 
-/// A transaction in the fields that JSON-RPC shows of it. Those that its type has not are not looked at.
+/// A transaction in JSON-RPC's fields. Fields that its type lacks are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedTransaction {
     pub tx_type: u8,
-    /// As JSON-RPC says; proves that the fields are right.
+    /// From JSON-RPC; proves the fields.
     pub hash: B256,
     pub chain_id: Option<U256>,
     pub nonce: u64,
@@ -21,7 +21,7 @@ pub struct SealedTransaction {
     pub access_list: Vec<(Address, Vec<B256>)>,
     pub blob_hashes: Vec<B256>,
     pub authorizations: Vec<Authorization>,
-    /// `v` of a legacy transaction, else the parity of `y`.
+    /// `v` of a legacy transaction, else the y parity.
     pub v: U256,
     pub r: U256,
     pub s: U256,
@@ -37,7 +37,7 @@ pub struct Deposit {
     pub is_system_transaction: bool,
 }
 
-/// EIP-2718 bytes; none for a type that is not known here.
+/// EIP-2718 bytes; None for an unknown type.
 pub fn encode_sealed(tx: &SealedTransaction) -> Option<Vec<u8>> {
     let mut fields = Fields(Vec::with_capacity(200 + tx.input.len()));
     match (tx.tx_type, &tx.deposit) {

@@ -2,7 +2,7 @@ use crate::plan::{Authorization, PlannedCall};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_rlp::{Encodable, Header};
 
-/// The transaction that stands for a call. Like geth's, it has a signature of zeros.
+/// The transaction made of a call. Like geth's, its signature is zeros.
 pub struct UnsignedTransaction<'a> {
     pub call: &'a PlannedCall,
     pub chain_id: u64,
@@ -45,7 +45,7 @@ pub fn encode_transaction(transaction: &UnsignedTransaction<'_>) -> Vec<u8> {
     fields.finish((tx_type > 0).then_some(tx_type))
 }
 
-/// The fields of a transaction, one after the other in RLP.
+/// A transaction's fields as consecutive RLP items.
 pub(super) struct Fields(pub(super) Vec<u8>);
 
 impl Fields {

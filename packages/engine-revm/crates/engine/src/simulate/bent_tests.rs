@@ -1,4 +1,4 @@
-//! What runs find that go on where they would fail: `evm/bend.rs`.
+//! What bent runs find: `evm/bend.rs`.
 
 use super::{
     BaseState, simulate_reading,
@@ -11,7 +11,7 @@ use crate::{
 use alloy_primitives::{Address, B256, Bytes, U256, bytes, hex};
 use std::sync::{Arc, Mutex};
 
-/// Accounts with code; storage holds 7, nobody has any wei; each batch of reads is kept.
+/// Accounts with code; every slot is 7, every balance zero. Stores the batches of reads.
 struct Contracts {
     codes: Vec<(Address, Bytes)>,
     batches: Mutex<Vec<Vec<Read>>>,
@@ -30,7 +30,7 @@ impl StateSource for Contracts {
     }
 }
 
-/// The batches that a call to `PROGRAM` with this code takes, and what it comes to.
+/// The batches that a call to `PROGRAM` with this code takes, and its outcome.
 fn run(code: Bytes, codes: Vec<(Address, Bytes)>) -> (Vec<Vec<Read>>, Outcome) {
     let overrides = vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)];
     let plan = plan(overrides, vec![call(Some(PROGRAM), 0, Bytes::new())]);
@@ -57,7 +57,7 @@ fn slots(batch: &[Read], of: Address) -> Vec<U256> {
     batch.iter().filter_map(slot).collect()
 }
 
-/// Code that calls each with a selector, and reverts unless it returns something that is not zero.
+/// Code that calls each contract with a selector, and reverts unless it returns a non-zero word.
 fn asking(contracts: &[Address]) -> Bytes {
     let mut code = Vec::new();
     for contract in contracts {
@@ -87,7 +87,7 @@ fn an_unknown_contract_does_not_hide_the_next() {
 #[test]
 fn what_fails_on_a_guess_does_not_hide_what_comes_after() {
     let (one, other) = (Address::repeat_byte(0xa1), Address::repeat_byte(0xb2));
-    // Returns one divided by slot 5 where that is not zero, and fails by a jump to nowhere where it is.
+    // Returns one divided by slot 5, or jumps to an invalid destination if that is zero.
     let divides = bytes!("60055480600957 5f56 5b60015f52 60205ff3");
     let (batches, outcome) = run(asking(&[one, other]), vec![(one, divides.clone()), (other, divides)]);
     assert_eq!(only_call(&outcome).status, Status::Success);
@@ -105,7 +105,7 @@ fn a_guard_on_an_unknown_value_does_not_hide_what_comes_after() {
 
 #[test]
 fn what_a_value_turns_out_to_be_decides() {
-    // require(slot 0 == 0), which holds for what the value is taken for.
+    // require(slot 0 == 0), which is true for the assumed value.
     let (batches, outcome) = run(bytes!("5f54 15 6008 57 5ffe 5b 600154 5f52 60205ff3"), Vec::new());
     assert_eq!(batches.len(), 1);
     assert!(matches!(only_call(&outcome).status, Status::Halt { .. }));
@@ -116,7 +116,7 @@ fn what_a_value_turns_out_to_be_decides() {
 
 #[test]
 fn a_loop_over_unknown_slots_ends() {
-    // Up to the first slot that is not zero.
+    // Searches for the first non-zero slot.
     let (batches, outcome) = run(bytes!("5f 5b 80 54 600d 57 6001 01 6001 56 5b 5f52 60205ff3"), Vec::new());
     let [batch] = &batches[..] else { panic!("{batches:?}") };
     assert_eq!(slots(batch, PROGRAM).len(), 10);

@@ -34,12 +34,12 @@ pub fn execute(plan: &Plan, index: usize, evm: &mut Evm, progress: &mut Progress
         None => U256::from(1),
     });
 
-    // What its parent has none of, it has none of either.
+    // Absent if the parent has none.
     let slot_number = progress.parent.slot_number.map(|slot| slot + 1);
     let precompiles = overrides::apply(evm.state(), rules, &block.overrides).map_err(here)?;
     let environment = block_environment(block, excess_blob_gas, slot_number);
     evm.start_block(configuration(plan, block), environment, precompiles);
-    // From Amsterdam on the protocol itself logs transfers.
+    // From Amsterdam on, the protocol itself logs transfers.
     evm.inner.ctx.chain.trace_transfers = plan.trace_transfers && !rules.has(SpecId::AMSTERDAM);
     evm.inner.ctx.chain.base_fee = base_fee;
     evm.inner.ctx.chain.blob_base_fee = blob_base_fee;
@@ -130,8 +130,7 @@ pub fn execute(plan: &Plan, index: usize, evm: &mut Evm, progress: &mut Progress
 fn configuration(plan: &Plan, block: &PlannedBlock) -> CfgEnv {
     let mut cfg = CfgEnv::new_with_spec(block.rules.spec);
     cfg.chain_id = plan.chain.chain_id;
-    // A simulated call may use more gas than EIP-7825 allows a transaction. From Amsterdam on a validated one has what it asks for
-    // beyond that for its state alone.
+    // A simulated call may use more gas than EIP-7825 allows. From Amsterdam on, a validated one may use the excess for state gas only.
     if !(plan.validation && block.rules.has(SpecId::AMSTERDAM)) {
         cfg.tx_gas_limit_cap = Some(u64::MAX);
     }
@@ -169,7 +168,7 @@ fn requests_hash(
     requests::hash(evm, plan.chain.deposit_contract, logs).map(Some)
 }
 
-/// The gas of the calls' blobs, or on an OP-stack chain from Jovian on the DA footprint.
+/// The calls' blob gas; on an OP-stack chain from Jovian on, the DA footprint.
 fn blob_gas_used(plan: &Plan, block: &PlannedBlock, evm: &mut Evm, executed: &[Executed]) -> Result<u64, Failure> {
     if block.rules.op.is_none() {
         return Ok(block
@@ -186,8 +185,8 @@ fn blob_gas_used(plan: &Plan, block: &PlannedBlock, evm: &mut Evm, executed: &[E
     Ok(executed.iter().map(|done| op::da_footprint(&done.encoded, scalar)).fold(0, u64::saturating_add))
 }
 
-/// From Isthmus on the storage root of the message passer: the parent's until a call writes there, then zero, since the new root
-/// can't be known without the trie.
+/// From Isthmus on, the message passer's storage root: the parent's until a call writes there, then zero, because the new root can't be
+/// computed without the trie.
 fn withdrawals_root(block: &PlannedBlock, progress: &Progress) -> Option<B256> {
     if !block.rules.has(SpecId::SHANGHAI) {
         return None;

@@ -17,7 +17,7 @@ use revm::{
     state::AccountInfo,
 };
 
-/// An executed call and the transaction that stands for it in the block.
+/// An executed call and its transaction in the block.
 pub struct Executed {
     pub call: ExecutedCall,
     /// The transaction, EIP-2718 bytes.
@@ -25,7 +25,7 @@ pub struct Executed {
     pub gas: ResultGas,
 }
 
-/// Which call it is, by indices of its block and in it, and what the block's earlier calls left of its gas limit.
+/// A call by the indices of its block and in it, and what earlier calls left of the block's gas limit.
 #[derive(Clone, Copy)]
 pub struct Turn {
     pub block: usize,
@@ -33,7 +33,7 @@ pub struct Turn {
     pub gas_left: u64,
 }
 
-/// Fees of the block that a call runs in.
+/// Fees of the block in which a call runs.
 pub struct BlockFees {
     pub base_fee: U256,
     pub blob_base_fee: U256,
@@ -122,7 +122,7 @@ pub fn execute(
     Ok(Executed { call: executed, encoded, gas: outcome.gas })
 }
 
-/// The price per unit of gas. Like geth: zero if the call names no fee, and `gasPrice` as it is.
+/// The gas price as in geth: zero if the call names no fee, and `gasPrice` as given.
 fn effective_price(call: &PlannedCall, base_fee: U256, priced: bool) -> U256 {
     match call.gas_price {
         Some(price) => price,
@@ -131,7 +131,7 @@ fn effective_price(call: &PlannedCall, base_fee: U256, priced: bool) -> U256 {
     }
 }
 
-/// A call on an OP-stack chain pays the roll-up's fees, as in a block, if it pays fees at all.
+/// Roll-up fees of a call on an OP-stack chain, as in a block, if it pays fees at all.
 fn rollup_charge(
     block: &PlannedBlock,
     call: &PlannedCall,
@@ -174,7 +174,7 @@ fn run(
     gas: u64,
 ) -> Result<CallOutcome, Fault> {
     let tx = TxEnv {
-        // revm's BLOBHASH gives hashes only to transactions of type 3.
+        // revm's BLOBHASH returns hashes only for type 3.
         tx_type: if call.blob_hashes.is_some() { 3 } else { 0 },
         caller: call.from,
         gas_limit: gas,
@@ -182,7 +182,7 @@ fn run(
         kind: call.to.map_or(TxKind::Create, TxKind::Call),
         value: call.value,
         data: call.input.clone(),
-        // Where a creation's address comes from, whatever the call says.
+        // The address of a creation depends on the account's nonce, whatever the call names.
         nonce: sender.nonce,
         chain_id: None,
         blob_hashes: call.blob_hashes.clone().unwrap_or_default(),

@@ -1,8 +1,8 @@
 use crate::outcome::{ExecutedCall, Frame, FrameKind, Status};
 use alloy_primitives::{Address, B256, U256, keccak256};
 
-/// A digest of what came of a call: whether it failed, what it sent and what it told. Whoever gets the block's fees is the same to it where
-/// something is sent there, as in `packages/simulation/src/outcome/effects.ts`: calls with the same digest have the same effects there.
+/// A digest of a call's effects: whether it failed, what it sent and logged. If something is sent to the fee recipient, it is named by
+/// role. Calls with equal digests have equal effects in `packages/simulation/src/outcome/effects.ts`.
 pub fn digest(call: &ExecutedCall, frames: &[Frame], fee_recipient: Address) -> B256 {
     if call.status != Status::Success {
         return B256::ZERO;
@@ -17,7 +17,7 @@ pub fn digest(call: &ExecutedCall, frames: &[Frame], fee_recipient: Address) -> 
         told.extend_from_slice(&value.to_be_bytes::<32>());
     }
     for log in call.logs.iter().filter(|log| !log.synthetic) {
-        // No flag of a transfer.
+        // A value that is no flag of a transfer.
         told.push(2);
         told.extend_from_slice(log.address.as_slice());
         told.push(log.topics.len() as u8);
@@ -31,7 +31,7 @@ pub fn digest(call: &ExecutedCall, frames: &[Frame], fee_recipient: Address) -> 
     keccak256(told)
 }
 
-/// Of the native currency, by frames that did not fail.
+/// Transfers of native currency by frames that did not fail.
 fn transfers(frames: &[Frame]) -> impl Iterator<Item = (Address, Address, U256)> {
     let mut failed_at: Option<u64> = None;
     frames.iter().filter_map(move |frame| {

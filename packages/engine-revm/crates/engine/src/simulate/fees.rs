@@ -7,7 +7,7 @@ use revm::primitives::hardfork::SpecId;
 const GAS_PER_BLOB: u64 = 131_072;
 const BLOB_BASE_COST: u64 = 8_192;
 
-/// The base fee of the block after `parent`. On an OP-stack chain from Jovian on, the DA footprint counts as gas used.
+/// The base fee after `parent`. On an OP-stack chain from Jovian on, the DA footprint counts as gas used.
 pub fn next_base_fee(parent: &ParentHeader, parameters: &BaseFeeParameters) -> U256 {
     let base = parent.base_fee;
     let footprint = if parent.rules.has_op(OpFork::Jovian) { parent.blob_gas_used } else { 0 };
@@ -47,7 +47,7 @@ pub fn next_excess_blob_gas(rules: &BlockRules, parent: &ParentHeader) -> u64 {
     excess - target
 }
 
-/// Price of a unit of blob gas: e^(excess / fraction), by EIP-4844's series.
+/// Wei per blob gas: e^(excess / fraction), by EIP-4844's series.
 pub fn blob_price(blob: &BlobParameters, excess: u64) -> U256 {
     let fraction = U256::from(blob.update_fraction.max(1));
     let excess = U256::from(excess);

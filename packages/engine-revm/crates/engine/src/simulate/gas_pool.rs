@@ -3,25 +3,25 @@ use revm::{context_interface::result::ResultGas, primitives::hardfork::SpecId};
 /// EIP-7825.
 const TRANSACTION_GAS: u64 = 1 << 24;
 
-/// What transactions have taken of a block's gas. From Amsterdam on (EIP-8037) what is executed and what state grows by are bounded
-/// apart, each by the whole limit, and before refunds (EIP-7778).
+/// The gas that transactions took from a block. From Amsterdam on (EIP-8037), execution and state gas are each bounded by the whole limit,
+/// before refunds (EIP-7778).
 #[derive(Clone, Copy, Debug)]
 pub struct GasPool {
     limit: u64,
     is_split: bool,
-    /// By their receipts.
+    /// Sum of the receipts' gas used.
     used: u64,
     execution: u64,
     state: u64,
 }
 
 impl GasPool {
-    /// `used`: of transactions that came before, by their receipts.
+    /// `used`: sum of the earlier receipts' gas used.
     pub fn new(limit: u64, spec: SpecId, used: u64) -> Self {
         Self { limit, is_split: spec.is_enabled_in(SpecId::AMSTERDAM), used, execution: 0, state: 0 }
     }
 
-    /// The highest gas limit of one more transaction. Unless `capped`, all of it may be executed.
+    /// The highest gas limit of another transaction. Unless `capped`, all of it may be execution gas.
     pub fn available(&self, capped: bool) -> u64 {
         if !self.is_split {
             return self.limit.saturating_sub(self.used);
@@ -36,12 +36,12 @@ impl GasPool {
         self.state += gas.block_state_gas_used();
     }
 
-    /// By their receipts.
+    /// Sum of the receipts' gas used.
     pub fn cumulative(&self) -> u64 {
         self.used
     }
 
-    /// As the block's header has it.
+    /// Gas used as in the block's header.
     pub fn used(&self) -> u64 {
         if self.is_split { self.execution.max(self.state) } else { self.used }
     }

@@ -39,14 +39,14 @@ pub use reading::{BaseState, simulate_reading};
 pub(crate) use requests::hash as requests_hash;
 pub(crate) use withdrawals::credit as credit_withdrawals;
 
-/// What a run of a plan came to.
+/// The result of a plan's run.
 pub struct Simulated {
     pub outcome: Result<Outcome, Failure>,
-    /// Where there are any, the outcome is that of a state in which they are what they were taken for.
+    /// If not empty, the outcome is valid only if the missing values are as assumed.
     pub missed: Missed,
 }
 
-/// Executes and seals all blocks of the plan on `state`, which says whether missing values are waited for.
+/// Executes and seals all blocks of the plan on `state`, which determines whether missing values are waited for.
 pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, reservation: MemoryReservation) -> Simulated {
     state.set_block_hash(plan.base.number, plan.base.hash);
     if plan.is_trial {
@@ -67,7 +67,7 @@ fn run(plan: &Plan, evm: &mut Evm) -> Result<Outcome, Failure> {
     let mut progress = Progress {
         parent: plan.base.clone(),
         gas_budget: plan.gas_budget,
-        // As hex, two characters a byte.
+        // As hex: two characters per byte.
         output_left: plan.answer_bytes / 2,
         touched: Touched::default(),
         message_passer_written: false,
@@ -86,11 +86,11 @@ fn run(plan: &Plan, evm: &mut Evm) -> Result<Outcome, Failure> {
     })
 }
 
-/// What one block leaves to the next.
+/// What one block passes on to the next.
 struct Progress {
     parent: crate::plan::ParentHeader,
     gas_budget: u64,
-    /// Bytes of return data and logs.
+    /// Remaining bytes of return data and logs.
     output_left: usize,
     touched: Touched,
     message_passer_written: bool,

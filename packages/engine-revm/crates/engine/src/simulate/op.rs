@@ -1,4 +1,4 @@
-//! What a transaction costs on an OP-stack chain beside gas: the roll-up's fees and the DA footprint.
+//! An OP-stack transaction's costs in addition to gas: roll-up fees and DA footprint.
 
 use crate::{
     evm::RollupCharge,
@@ -9,11 +9,11 @@ use crate::{
 use alloy_primitives::{Address, B256, U256, address, keccak256};
 use revm::Database;
 
-/// L2ToL1MessagePasser: its storage root is an Isthmus header's withdrawalsRoot.
+/// L2ToL1MessagePasser. Its storage root is the `withdrawalsRoot` of headers since Isthmus.
 pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000000016");
 
-/// The roll-up's fees for a transaction, by the current slots of L1Block.
-/// @param signed its EIP-2718 bytes, or those that stand for them
+/// A transaction's roll-up fees by L1Block's current slots.
+/// @param signed its EIP-2718 bytes, real or assumed
 pub fn rollup_charge(
     state: &mut impl Database<Error = ReadError>,
     fork: OpFork,
@@ -24,24 +24,23 @@ pub fn rollup_charge(
     Ok(RollupCharge { l1_fee: block.l1_fee(signed), base_fee, operator: block.operator })
 }
 
-/// The L1 fee depends on the bytes of the signed transaction. A call is not signed, so 64 bytes that don't compress stand for `r`
-/// and `s`.
+/// Appends a dummy signature, because the L1 fee depends on the signed bytes: 64 incompressible bytes for `r` and `s`.
 pub fn as_signed(encoded: &[u8]) -> Vec<u8> {
     let r: B256 = keccak256(encoded);
     let s: B256 = keccak256(r);
     [encoded, r.as_slice(), s.as_slice()].concat()
 }
 
-/// Jovian: an estimate of the transaction's compressed bytes, times the scalar in L1Block.
+/// Jovian: the estimated compressed size times L1Block's scalar.
 pub fn da_footprint(encoded: &[u8], scalar: u64) -> u64 {
     (compressed_size(encoded) / 1_000_000).saturating_mul(scalar)
 }
 
-/// The protocol's scalar if L1Block holds none.
+/// The protocol's default if L1Block has no scalar.
 const DEFAULT_SCALAR: u64 = 400;
 
-/// The scalar of a whole simulation. Overrides don't change it: like op-geth, which reads it from the attributes deposit of the
-/// block before the first simulated one.
+/// The scalar for a whole simulation. Overrides don't change it: op-geth reads it from the attributes deposit of the block before the first
+/// simulated one.
 pub fn da_footprint_scalar(plan: &Plan, state: &SimulationState) -> Result<u64, ReadError> {
     match plan.da_footprint_scalar {
         Some(0) => Ok(DEFAULT_SCALAR),
@@ -50,7 +49,7 @@ pub fn da_footprint_scalar(plan: &Plan, state: &SimulationState) -> Result<u64, 
     }
 }
 
-/// The scalar that the block's own attributes deposit has set.
+/// The scalar that the block's own attributes deposit set.
 pub fn current_da_footprint_scalar(state: &mut SimulationState) -> Result<u64, ReadError> {
     state.storage(L1_BLOCK, DA_FOOTPRINT_SLOT).map(scalar_in)
 }

@@ -1,4 +1,4 @@
-//! Questions to contracts before and after a call. What answering them changes is dropped.
+//! Questions to contracts before and after a call. Their state changes are discarded.
 
 use crate::{
     evm::{Charge, Evm, SimulationHandler},
@@ -12,21 +12,21 @@ use revm::{
     primitives::TxKind,
 };
 
-/// What one probe may use.
+/// Gas limit of one probe.
 const PROBE_GAS: u64 = 500_000;
-/// Longer answers are none.
+/// Limit of an answer; longer ones are dropped.
 const MOST_BYTES: usize = 1_024;
 
-/// What one round of questions came to.
+/// The result of one round of questions.
 #[derive(Default)]
 pub struct Answers {
-    /// In the order of the probes; none where a contract fails, or is not asked.
+    /// In the order of the probes; None if the contract fails or is not asked.
     pub answers: Vec<Option<Bytes>>,
-    /// Of all together, before refunds.
+    /// Of all probes, before refunds.
     pub gas_used: u64,
 }
 
-/// `is_after`: the call has run.
+/// `is_after`: whether the call has run.
 pub fn ask(evm: &mut Evm, probes: &[&Probe], is_after: bool) -> Result<Answers, ReadError> {
     let mut round = Answers::default();
     for probe in probes {

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The state that work on a thread stands on.
+/// The state that work on a thread runs on.
 pub struct BaseState {
     pub cache: Arc<StateCache>,
     pub key: B256,
@@ -23,7 +23,7 @@ pub struct BaseState {
     pub source: Arc<dyn StateSource>,
     pub stop: Arc<Stop>,
     pub memory: Arc<MemoryGate>,
-    /// Of long records and what they are made of.
+    /// Memory for long records.
     pub records: Arc<MemoryGate>,
 }
 
@@ -33,20 +33,20 @@ impl BaseState {
     }
 }
 
-/// CPU time of all of a plan's runs but the last: so much, and as much as was waited for values, up to a limit.
+/// CPU time for all runs of a plan except the last. Time spent waiting for values is added, up to a limit.
 const TIME_AHEAD: Duration = Duration::from_millis(50);
 const MOST_TIME_EARNED: Duration = Duration::from_millis(450);
-/// What a value that came with others earns at least: alone it would take a trip.
+/// Least time added per value read in a batch, because reading it separately would cost a round trip.
 const TIME_EARNED_A_VALUE: Duration = Duration::from_micros(50);
-/// A look ahead has a quarter of the plan's gas, at most this.
+/// Gas limit for looking ahead; at most a quarter of the plan's gas.
 const MOST_GAS_AHEAD: u64 = 15_000_000;
 
-/// A byte of a record is held as what it is made of, as part of it and as text.
+/// A record's byte is held in its source, in the record and as text.
 const COPIES: usize = 4;
 
-/// Executes and seals all blocks of the plan, and waits for missing values. Where one is missing the rest runs ahead, so that
-/// all that turn out to be are waited for together; then the plan runs again, until nothing is missing. What came of a run that
-/// took all values for what they are is its answer.
+/// Executes and seals all blocks of the plan, and waits for missing values. At the first missing one the run continues ahead, so that all
+/// missing values are read together. The plan is run again until nothing is missing, or all assumed values were right; that run gives the
+/// answer.
 pub fn simulate_reading(plan: &Plan, base: &BaseState) -> Result<Outcome, Failure> {
     let gas = (plan.gas_budget / 4).min(MOST_GAS_AHEAD);
     let allowance = Allowance { gas, frames: 10_000, bytes: 1 << 20, precompile_gas: gas };
@@ -54,7 +54,7 @@ pub fn simulate_reading(plan: &Plan, base: &BaseState) -> Result<Outcome, Failur
     let mut most = MOST_ASSUMED;
     let recorded = if plan.recording.is_on() { COPIES * plan.answer_bytes / 2 } else { 0 };
     loop {
-        // Before any other memory is waited for, and not while values are.
+        // Acquired before any other memory, and not held while waiting for values.
         let held = (recorded > FREE_BYTES).then(|| base.records.hold(recorded, &base.stop));
         if matches!(held, Some(None)) {
             return Err(Failure::Cancelled);

@@ -1,4 +1,4 @@
-//! What a recorded call read and changed: accounts and slots, before and after it.
+//! Accounts and slots that a recorded call read or changed, before and after it.
 
 use crate::{
     evm::{Evm, Lookups, Recorder},
@@ -13,12 +13,12 @@ use revm::{
     state::{Account, AccountInfo, EvmState},
 };
 
-/// About what an account takes beside its code, and a slot.
+/// Approximate bytes of an account without code, and of a slot.
 const ACCOUNT_BYTES: usize = 256;
 const SLOT_BYTES: usize = 160;
 const FACT_BYTES: usize = 192;
 
-/// Before the call runs. `left`: bytes that the answer may still have.
+/// Called before the call runs. `left`: remaining bytes of the answer.
 pub fn begin(recording: Recording, evm: &mut Evm, call: &PlannedCall, left: usize) -> Result<(), Fault> {
     if !recording.is_on() {
         return Ok(());
@@ -27,7 +27,7 @@ pub fn begin(recording: Recording, evm: &mut Evm, call: &PlannedCall, left: usiz
     if recording.state {
         let to = match call.to {
             Some(to) => to,
-            // By the account's nonce, whatever the call says.
+            // By the account's nonce, whatever the call names.
             None => call.from.create(evm.state().basic(call.from)?.map_or(0, |sender| sender.nonce)),
         };
         let code = evm.state().basic(to)?.and_then(|info| info.code);
@@ -37,7 +37,7 @@ pub fn begin(recording: Recording, evm: &mut Evm, call: &PlannedCall, left: usiz
         }
         let named = [call.from, to, evm.inner.ctx.block.beneficiary];
         named.into_iter().chain(delegate).for_each(|address| recorder.read(address));
-        // geth asks the transaction, which with a gas price is a legacy one.
+        // As in geth, by the transaction's type: with a gas price it is a legacy one.
         if call.tx_type == 4 {
             authorities(call, None).for_each(|address| recorder.read(address));
         }
@@ -49,7 +49,7 @@ pub fn begin(recording: Recording, evm: &mut Evm, call: &PlannedCall, left: usiz
     Ok(())
 }
 
-/// After the call ran, before its changes are taken over. Takes what the record has from `left`.
+/// Called after the call ran, before its changes are committed. Subtracts the record's size from `left`.
 pub fn end(
     evm: &mut Evm,
     call: &PlannedCall,
@@ -82,7 +82,7 @@ pub fn end(
     Ok(Some(Box::new(CallRecord { frames, accounts, steps, preimages, dependencies, ..CallRecord::default() })))
 }
 
-/// Whoever a frame sends native currency to or from; without code and slots.
+/// The accounts that frames send native currency to or from, without code and slots.
 fn balances(evm: &mut Evm, changes: &EvmState, recorder: &mut Recorder) -> Result<Vec<RecordedAccount>, Fault> {
     let mut accounts = Vec::new();
     for address in recorder.paid() {
@@ -175,7 +175,7 @@ fn accounts(
     Ok(accounts.into_values().collect())
 }
 
-/// What the record tells of that the call did not load: most of it the access list's.
+/// Recorded accounts and slots that the call did not load, mostly from its access list.
 fn unchanged(call: &PlannedCall, changes: &EvmState, lookups: &Lookups) -> Vec<Read> {
     let listed = call.access_list.iter().map(|(address, _)| *address);
     let accounts = listed.chain(lookups.accounts.keys().copied()).filter(|address| !changes.contains_key(address));
@@ -200,7 +200,7 @@ struct SlotFlags {
     is_accessed: bool,
 }
 
-/// Accounts that the transaction touches anyhow: its access list never names them for themselves.
+/// Accounts that are warm in every transaction. The access list never names them unless for their slots.
 fn unlisted(evm: &Evm, call: &PlannedCall, nonce: u64) -> AddressSet {
     let to = call.to.unwrap_or_else(|| call.from.create(nonce));
     let precompiles = evm.inner.precompiles.warm().iter().copied();
@@ -208,7 +208,7 @@ fn unlisted(evm: &Evm, call: &PlannedCall, nonce: u64) -> AddressSet {
     [call.from, to].into_iter().chain(precompiles).chain(authorities(call, Some(chain_id))).collect()
 }
 
-/// Who signed the call's authorizations; with a chain id, those that are for it or any and have a nonce below the last.
+/// Signers of the call's authorizations; with a chain id, only of valid ones for that chain or any, with a nonce below the last.
 fn authorities(call: &PlannedCall, chain_id: Option<u64>) -> impl Iterator<Item = Address> {
     call.authorizations.iter().flatten().filter_map(move |authorization| {
         let elsewhere = |chain_id| !authorization.chain_id.is_zero() && authorization.chain_id != U256::from(chain_id);

@@ -1,5 +1,5 @@
-//! Requests to the consensus layer (EIP-7685): deposits (EIP-6110), withdrawals (EIP-7002), consolidations (EIP-7251), builders'
-//! deposits and exits (EIP-8282).
+//! Requests to the consensus layer (EIP-7685): deposits (EIP-6110), withdrawals (EIP-7002), consolidations (EIP-7251), builder deposits and
+//! exits (EIP-8282).
 
 use super::system_calls::{BUILDER_DEPOSITS, BUILDER_EXITS, CONSOLIDATION_REQUESTS, WITHDRAWAL_REQUESTS, dequeue};
 use crate::{
@@ -14,7 +14,7 @@ use revm::primitives::hardfork::SpecId;
 const DEPOSIT_EVENT: B256 = b256!("649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
 const DEPOSIT_DATA: usize = 576;
 
-/// Runs the system calls of the request queues. Returns the hash over all requests of a block with these logs.
+/// Runs the request queues' system calls. Returns the hash of all requests of a block with these logs.
 pub fn hash<'a>(
     evm: &mut Evm,
     deposit_contract: Option<Address>,
@@ -32,7 +32,7 @@ pub fn hash<'a>(
 }
 
 fn deposits<'a>(contract: Option<Address>, logs: impl Iterator<Item = &'a ExecutedLog>) -> Result<Bytes, Fault> {
-    // Like geth: the zero address, if the chain names no deposit contract.
+    // As in geth: the zero address if the chain names no deposit contract.
     let contract = contract.unwrap_or_default();
     let mut deposits = Vec::new();
     for log in logs.filter(|log| log.address == contract && log.topics.first() == Some(&DEPOSIT_EVENT)) {
@@ -40,7 +40,7 @@ fn deposits<'a>(contract: Option<Address>, logs: impl Iterator<Item = &'a Execut
         if data.len() != DEPOSIT_DATA {
             return Err(Rejection::DepositLength { length: data.len() }.into());
         }
-        // Public key, withdrawal credentials, amount, signature, index: each after its length, padded to words.
+        // Public key, withdrawal credentials, amount, signature, index: each is padded to words and preceded by its length.
         for range in [192..240, 288..320, 352..360, 416..512, 544..552] {
             deposits.extend_from_slice(&data[range]);
         }

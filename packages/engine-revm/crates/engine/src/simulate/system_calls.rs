@@ -1,4 +1,4 @@
-//! Calls that the protocol makes around a block's transactions.
+//! The protocol's calls before and after a block's transactions.
 
 use crate::{
     evm::Evm,
@@ -29,8 +29,8 @@ pub const CONSOLIDATION_REQUESTS: Address = address!("0000BBdDc7CE488642fb579F8B
 
 type Error = EVMError<ReadError, InvalidTransaction>;
 
-// Nearly every chain has the EIPs' own code at these addresses. What it stores is known, so the slots are written without running
-// it: running all four contracts takes as long as sealing a small block. Any other code is run.
+// Nearly every chain has the EIPs' own code at these addresses. Its effect is known, so the slots are written without running it: running
+// all four contracts takes as long as sealing a small block. Any other code is run.
 const BEACON_ROOTS_CODE: B256 = b256!("f57acd40259872606d76197ef052f3d35588dadf919ee1f0e3cb9b62d3f4b02c");
 const HISTORY_CODE: B256 = b256!("6e49e66782037c0555897870e29fa5e552daf4719552131a0abce779daec0a5d");
 const WITHDRAWAL_REQUESTS_CODE: B256 = b256!("0345a365d2f4c5975b9f1599abe0a2ee76b7a3a731bc68781bd04c84e4858f50");
@@ -41,19 +41,19 @@ const RING_LENGTH: u64 = 8_191;
 /// Excess, count, head and tail of a request queue.
 pub const QUEUE_SLOTS: u64 = 4;
 
-/// EIP-4788: stores the time, and the root beside it. A failing call is ignored, as the EIP says.
+/// EIP-4788: stores the timestamp and the root. As specified, a failing call is ignored.
 pub fn store_beacon_root(evm: &mut Evm, timestamp: u64, root: B256) -> Result<(), ReadError> {
     let slot = timestamp % RING_LENGTH;
     let words = [(slot, U256::from(timestamp)), (slot + RING_LENGTH, root.into())];
     store(evm, BEACON_ROOTS, BEACON_ROOTS_CODE, root, &words)
 }
 
-/// EIP-2935: stores the hash of the parent of block `number`. A failing call is ignored, as the EIP says.
+/// EIP-2935: stores the hash of the parent of block `number`. As specified, a failing call is ignored.
 pub fn store_parent_hash(evm: &mut Evm, number: u64, parent: B256) -> Result<(), ReadError> {
     store(evm, HISTORY, HISTORY_CODE, parent, &[(number.wrapping_sub(1) % RING_LENGTH, parent.into())])
 }
 
-/// Calls a contract with `word`. If it has the `known` code, the slots and values of `words` are written instead.
+/// Calls a contract with `word`. If it has the `known` code, `words` (slots and values) are written instead.
 fn store(evm: &mut Evm, contract: Address, known: B256, word: B256, words: &[(u64, U256)]) -> Result<(), ReadError> {
     let code = evm.state().code_hash(contract)?;
     if has_to_run(evm, contract) {
@@ -67,9 +67,9 @@ fn store(evm: &mut Evm, contract: Address, known: B256, word: B256, words: &[(u6
     Ok(())
 }
 
-/// The requests that a queue has for the consensus layer (EIP-7685).
+/// The requests in a queue (EIP-7685).
 pub fn dequeue(evm: &mut Evm, contract: Address, queue: RequestQueue) -> Result<Bytes, Fault> {
-    // geth refuses a block without the contract. Development chains like anvil have none, and simulations must work there.
+    // geth refuses a block without the contract. Development chains such as anvil lack it, and simulations must work there.
     let code = evm.state().code_hash(contract)?;
     let is_known = is_known_queue(contract, code) && !has_to_run(evm, contract);
     if code == KECCAK_EMPTY || (is_known && is_queue_at_rest(evm, contract)?) {
@@ -85,7 +85,7 @@ pub fn dequeue(evm: &mut Evm, contract: Address, queue: RequestQueue) -> Result<
     }
 }
 
-/// What a call accesses belongs in the block's list, where there is one. A precompiled contract that was moved here runs instead.
+/// Whether the code must run: for a block with an access list, which includes the call's accesses, and for a precompile moved here.
 fn has_to_run(evm: &Evm, contract: Address) -> bool {
     evm.inner.ctx.chain.access_list.is_some() || evm.inner.precompiles.get(&contract).is_some()
 }
@@ -95,7 +95,7 @@ fn is_known_queue(contract: Address, code: B256) -> bool {
         || (contract == CONSOLIDATION_REQUESTS && code == CONSOLIDATION_REQUESTS_CODE)
 }
 
-/// Whether the queue is empty, with no count and no excess: dequeuing then returns nothing and changes nothing.
+/// Whether the queue is empty, with no count and no excess. Dequeuing then returns nothing and changes nothing.
 fn is_queue_at_rest(evm: &mut Evm, contract: Address) -> Result<bool, ReadError> {
     for slot in 0..QUEUE_SLOTS {
         if !evm.state().storage(contract, U256::from(slot))?.is_zero() {

@@ -17,7 +17,7 @@ const BOB: Address = address!("0000000000000000000000000000000000000b0b");
 pub(super) const PROGRAM: Address = address!("00000000000000000000000000000000000c0de0");
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
-/// Everybody has nothing; reads are kept.
+/// All accounts are empty. Stores the reads.
 #[derive(Default)]
 struct Nothing(Mutex<Vec<Read>>);
 
@@ -134,7 +134,7 @@ fn run(plan: &Plan) -> Result<Outcome, Failure> {
     run_on(&Arc::default(), plan, Arc::default(), None)
 }
 
-/// Storage holds 7, everybody has 100 wei; each batch of reads is kept.
+/// Every slot is 7, every balance 100 wei. Stores the batches of reads.
 #[derive(Default)]
 struct Sevens(Mutex<Vec<usize>>);
 
@@ -177,7 +177,7 @@ fn what_a_whole_request_lacks_is_read_together() {
 
 #[test]
 fn a_chain_of_reads_takes_as_many_batches_as_it_is_long() {
-    // Reads the slot that the last word names, four times, beginning at 0, and returns the word: 0, 7, 7.
+    // Reads four times the slot that the previous word names, beginning at 0, and returns the word: 0, 7, 7.
     let code = bytes!("5f54545454 5f52 60205ff3");
     let plan = plan(
         vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)],
@@ -191,7 +191,7 @@ fn a_chain_of_reads_takes_as_many_batches_as_it_is_long() {
 
 #[test]
 fn how_far_is_looked_ahead_counts_from_the_first_missing_value() {
-    // The balance of one account after another.
+    // Reads the balances of consecutive accounts.
     let code = bytes!("5f5b8031506001016001560000");
     let overrides = vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)];
     let mut plan = plan(overrides, vec![call(Some(PROGRAM), 0, Bytes::new())]);
@@ -221,7 +221,7 @@ fn a_long_record_waits_until_others_are_done() {
 
 #[test]
 fn an_endless_look_ahead_ends() {
-    // An endless loop where slot 0 is zero.
+    // An endless loop if slot 0 is zero.
     let code = bytes!("5b5f5415 5f57 00");
     let plan = plan(
         vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)],
@@ -254,7 +254,7 @@ fn a_reverted_frame_takes_its_transfers_along() {
     // Sends 1 wei to 0x0b0b.., then reverts.
     let send = bytes!("5f5f5f5f6001610b0b5af1");
     let reverting: Bytes = [send.as_ref(), &[0x5f, 0x5f, 0xfd]].concat().into();
-    // Calls the reverting program, then sends by itself.
+    // Calls the reverting program, then makes a transfer itself.
     let caller = address!("00000000000000000000000000000000000ca11e");
     let code: Bytes = [&bytes!("5f5f5f5f5f620c0de05af1")[..], &send].concat().into();
     let overrides =
@@ -351,7 +351,7 @@ fn fees_are_paid_where_they_are_named() {
     assert_eq!(U256::from_be_slice(&read[32..]), U256::from(ETHER - 10 * 21_000));
 }
 
-/// The EIPs' code, and the same with a byte behind it that never runs: known code is not run, other code is.
+/// The EIPs' code, and the same with an extra byte that never runs: the known code is skipped, the other is run.
 fn with_code(contract: Address, code: &Bytes, known: bool, state: Option<Vec<(U256, U256)>>) -> StateOverride {
     let mut code = code.to_vec();
     if !known {
@@ -397,10 +397,10 @@ fn known_request_queues_give_what_their_code_would() {
         (WITHDRAWAL_REQUESTS, &alloy_eips::eip7002::WITHDRAWAL_REQUEST_PREDEPLOY_CODE),
         (CONSOLIDATION_REQUESTS, &alloy_eips::eip7251::CONSOLIDATION_REQUEST_PREDEPLOY_CODE),
     ];
-    // At rest; with an excess; with one request of which every word is 9.
+    // At rest; with an excess; with one request whose words are all 9.
     let one_request = (4..8).map(|slot| (U256::from(slot), U256::from(9))).chain([(U256::from(3), U256::from(1))]);
     for slots in [vec![], vec![(U256::ZERO, U256::from(5))], one_request.collect::<Vec<_>>()] {
-        // Without input the contracts give the fee, which shows the excess.
+        // Called without input, the contracts return the fee, which depends on the excess.
         let block = |known: bool| {
             let contracts = queues.map(|(contract, code)| with_code(contract, code, known, Some(slots.clone())));
             let mut plan = prague(plan(contracts.to_vec(), Vec::new()));
@@ -418,13 +418,13 @@ fn known_request_queues_give_what_their_code_would() {
     }
 }
 
-/// As in geth, which asks for an account's code and nonce alone.
+/// As in geth, which checks only an account's code and nonce.
 #[test]
 fn a_creation_finds_the_storage_that_an_override_has_set() {
     let mut filled = override_of(ALICE.create(0), 0, Bytes::new());
     (filled.nonce, filled.code) = (None, None);
     filled.state_diff = Some(vec![(U256::ZERO, U256::from(42))]);
-    // Deploys what slot 0 has.
+    // Deploys the content of slot 0.
     let creation = call(None, 0, bytes!("5f545f5260205ff3"));
     let outcome = run(&plan(vec![filled], vec![creation])).unwrap();
     let created = &outcome.blocks[0].calls[0];

@@ -1,4 +1,4 @@
-//! What geth checks before it runs a message (core/state_transition.go: preCheck, buyGas, execute), in its order.
+//! geth's checks before it runs a message (core/state_transition.go: preCheck, buyGas, execute), in its order.
 
 use super::fees::blob_gas;
 use crate::{
@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 const MAX_BLOBS_PER_TRANSACTION: usize = 6;
 const VERSIONED_HASH_KZG: u8 = 1;
 
-/// Everything that decides whether a call is a valid transaction in its block.
+/// Everything that determines whether a call is a valid transaction in its block.
 pub struct Candidate<'a> {
     pub call: &'a PlannedCall,
     pub spec: SpecId,
@@ -27,7 +27,7 @@ pub struct Candidate<'a> {
     pub sender_balance: U256,
     pub rollup: Option<&'a RollupCharge>,
     pub initial: InitialAndFloorGas,
-    /// Most bytes of init code.
+    /// Limit of init code in bytes.
     pub init_code_limit: usize,
 }
 

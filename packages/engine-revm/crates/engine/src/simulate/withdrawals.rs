@@ -2,7 +2,7 @@ use crate::{evm::Evm, plan::Withdrawal, state::ReadError};
 use alloy_primitives::U256;
 use revm::Database;
 
-/// EIP-4895. Amounts are in Gwei.
+/// EIP-4895. Amounts are in gwei.
 pub fn credit(evm: &mut Evm, withdrawals: &[Withdrawal]) -> Result<(), ReadError> {
     for Withdrawal { address, amount, .. } in withdrawals {
         let balance = evm.state().basic(*address)?.unwrap_or_default().balance;

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that all histories hold together.
+/// Bytes held by all histories together.
 #[derive(Debug, Default)]
 pub(super) struct Budget(AtomicUsize);
 

@@ -18,9 +18,8 @@ use std::{
 
 type States = HashMap<B256, Arc<PinnedState>>;
 
-/// Pinned states by block hash, bounded by bytes. States that were carried over from one another share a history. Whole histories
-/// leave first, the least recently used before others; within the last one its oldest states and the values that were not used
-/// for longest.
+/// Pinned states by block hash, with a limit in bytes. States carried from one another share a history. Whole histories are evicted first,
+/// the least recently used before others; within the last history, its oldest states and least recently used values.
 pub struct StateCache {
     states: Mutex<States>,
     budget: Arc<Budget>,
@@ -48,7 +47,7 @@ impl StateCache {
         self.budget.bytes()
     }
 
-    /// The state of the block with this hash, made if need be and marked as used now.
+    /// The state of the block with this hash, created if needed and marked as used.
     pub fn pinned(&self, key: B256) -> Arc<PinnedState> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut states = self.states();
@@ -61,19 +60,18 @@ impl StateCache {
         state
     }
 
-    /// The state of the block with this hash, where there is one; it does not count as used.
+    /// The state of the block with this hash, if it exists. Does not mark it as used.
     pub fn find(&self, key: B256) -> Option<Arc<PinnedState>> {
         self.states().get(&key).cloned()
     }
 
-    /// Makes the state of block `key` of its parent's and what the block wrote. Values that were read at the block meanwhile are
-    /// kept beside.
-    /// @returns values written
+    /// Makes the state of block `key` from its parent's and the block's writes. Values read at the block before are kept.
+    /// @returns number of values written
     pub fn carry(&self, parent: B256, key: B256, mut writes: Writes, parent_number: u64) -> Result<usize, NotCarried> {
         let _carrying = self.carrying.lock().unwrap_or_else(PoisonError::into_inner);
         let below = self.find(parent).ok_or(NotCarried::Parent)?;
         let read = self.find(key);
-        // It was carried before, or others were carried over from it.
+        // It was carried before, or other states were carried from it.
         if let Some(state) = &read
             && (Arc::ptr_eq(&state.history, &below.history) || state.history.has_steps())
         {
@@ -97,31 +95,31 @@ impl StateCache {
         let mut states = self.states();
         if let Some(before) = states.insert(key, state.clone()) {
             before.history.detach();
-            // What was read there since the look above.
+            // Values read there since the check above.
             state.keep_cached(&before.history.known(before.position));
         }
         let floor = state.history.floor();
         states.retain(|_, each| each.position >= floor || !Arc::ptr_eq(&each.history, &state.history));
-        // So that requests seldom have to.
+        // In advance, so that requests seldom have to.
         if self.bytes() > self.limit - self.limit / 8 {
             self.make_room(&mut states, key);
         }
         Ok(written)
     }
 
-    /// Drops every state. Simulations that run keep theirs.
+    /// Drops every state. Running simulations keep theirs.
     pub fn forget(&self) {
         for (_, state) in self.states().drain() {
             state.history.detach();
         }
     }
 
-    /// Takes as long as there are states, so it makes more room than is needed at once.
+    /// Takes time in proportion to the states, so it frees more than is needed at once.
     fn make_room(&self, states: &mut States, wanted: B256) {
         let limit = self.limit - self.limit / 8;
         let now = self.clock.load(Ordering::Relaxed);
         let kept = states.get(&wanted).map(|state| state.history.clone());
-        // A history is as old as its last used state.
+        // A history's age is that of its last used state.
         let mut ages: HashMap<*const History, (Arc<History>, u32)> = HashMap::default();
         for state in states.values() {
             let age = now.wrapping_sub(state.used.load(Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! States that are carried, compared with states that are whole.
+//! Compares carried states with complete ones.
 
 use super::*;
 use alloy_primitives::{
@@ -29,7 +29,7 @@ fn account(number: u64) -> Address {
     Address::with_last_byte(number as u8 + 1)
 }
 
-/// A state as a node has it: everything that is not there is zero or empty.
+/// A node's complete state: everything missing is zero or empty.
 #[derive(Clone, Default)]
 struct Whole {
     key: B256,
@@ -99,7 +99,7 @@ fn same(held: &Cached, value: &Value) -> bool {
     }
 }
 
-/// Blocks on random parents, read before, while and after they are carried: nothing that is held is ever wrong.
+/// Blocks on random parents, read before, while and after they are carried: no cached value is ever wrong.
 fn play(seed: u64, limit: usize, rounds: usize) -> (usize, usize) {
     let random = &mut Random(seed);
     let cache = StateCache::new(limit);

@@ -4,29 +4,29 @@ use alloy_primitives::{
 };
 use revm::bytecode::Bytecode;
 
-/// Code by its hash.
+/// A code hash and the code.
 pub type Code = (B256, Bytecode);
 
-/// What is known to differ from the pinned block. Absent fields are as below.
+/// Known differences from the state below. Absent fields are unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct AccountChange {
     pub balance: Option<U256>,
     pub nonce: Option<u64>,
     pub code: Option<Code>,
-    /// Slots that `storage` lacks are zero, whatever lies below.
+    /// Slots missing in `storage` are zero, whatever the state below has.
     pub storage_cleared: bool,
     pub storage: HashMap<U256, U256>,
-    /// There even when empty: geth's overrides make accounts that outlive EIP-161 until something touches them.
+    /// Exists even if empty: accounts from geth's overrides survive EIP-161 until touched.
     pub exists: bool,
 }
 
 impl AccountChange {
-    /// The slot's value, where this change decides it.
+    /// The slot's value, if this change determines it.
     pub fn slot(&self, slot: &U256) -> Option<U256> {
         self.storage.get(slot).copied().or(self.storage_cleared.then_some(U256::ZERO))
     }
 
-    /// Adds what changed later.
+    /// Adds later changes.
     pub fn overlay(&mut self, later: &Self) {
         self.balance = later.balance.or(self.balance);
         self.nonce = later.nonce.or(self.nonce);
@@ -41,7 +41,7 @@ impl AccountChange {
         self.exists = later.exists;
     }
 
-    /// An account that is not there.
+    /// A missing account.
     pub fn destroyed() -> Self {
         Self {
             balance: Some(U256::ZERO),
@@ -54,7 +54,7 @@ impl AccountChange {
     }
 }
 
-/// Code as the EVM runs it. What looks like a delegation but is none (EIP-7702 asks for 23 bytes) is plain code.
+/// Code analysed for the EVM. Code that only resembles a delegation (EIP-7702 requires 23 bytes) is plain code.
 pub fn analysed(code: Bytes) -> Code {
     if code.is_empty() {
         return (revm::primitives::KECCAK_EMPTY, Bytecode::default());
@@ -63,7 +63,7 @@ pub fn analysed(code: Bytes) -> Code {
     (bytecode.hash_slow(), bytecode)
 }
 
-/// Pre-confirmed changes on top of the pinned block. Never mutated once made.
+/// Pre-confirmed changes on top of the pinned block. Immutable.
 #[derive(Debug, Default)]
 pub struct Layer {
     pub accounts: AddressMap<AccountChange>,

@@ -3,11 +3,10 @@ use alloy_primitives::{Address, B256, Bytes, map::HashMap};
 use revm::bytecode::Bytecode;
 use std::sync::{Mutex, MutexGuard};
 
-/// Of code as it was read. Beyond it, all is forgotten: what blocks hold stays theirs.
+/// Limit of code as read. Beyond it everything is dropped; blocks keep the code that they hold.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// The code that accounts were last seen with. It hardly ever changes: blocks share it, instead of each holding a copy, and
-/// having it analysed and hashed, of its own.
+/// The code last seen at each account. It hardly ever changes, so blocks share it instead of each holding, hashing and analysing a copy.
 #[derive(Default)]
 pub(super) struct Codes(Mutex<Known>);
 
@@ -18,7 +17,7 @@ struct Known {
 }
 
 impl Codes {
-    /// The code's hash, and the code as the EVM runs it.
+    /// The code's hash and its analysed form.
     pub(super) fn analysed(&self, address: Address, code: Bytes) -> (B256, Bytecode) {
         if code.is_empty() {
             return analysed(code);
@@ -31,7 +30,7 @@ impl Codes {
         shared.unwrap_or_else(|| self.add(address, code))
     }
 
-    /// The code that the account was last seen with.
+    /// The code last seen at the account.
     pub(super) fn last_seen(&self, address: Address) -> Option<(B256, Bytecode)> {
         self.known().by_address.get(&address).cloned()
     }

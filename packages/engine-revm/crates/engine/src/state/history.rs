@@ -1,11 +1,11 @@
-//! The values of states that follow one another, in one map.
+//! The values of consecutive states, in one map.
 //!
-//! Each state has a position; a later one is higher, whatever its block's number. Between two positions lies a step: what changes from
-//! the one state to the other. So a value that no step changed since it was read holds for all positions, and a state on a new
-//! branch is one more step: it changes back what the steps since its parent changed, and writes what its block wrote.
+//! Each state has a position; later states have higher ones, whatever their block numbers. A step leads from one position to the next and
+//! contains the changes. So a value that no step changed since it was read is valid at all positions. A state on a new branch is one more
+//! step: it reverts the changes since its parent, and writes what its block wrote.
 //!
-//! The map has the newest version of each value. The one before it is kept by the step that displaced it, and goes with that step: no
-//! key is looked up again for it.
+//! The map has the newest version of each value. The previous version is kept by the step that displaced it, and dropped with that step
+//! without another look-up.
 
 use super::{
     budget::Budget,
@@ -26,18 +26,18 @@ use std::{
 /// Why a state was not carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCarried {
-    /// Its parent's is no longer held.
+    /// The parent's state is no longer cached.
     Parent,
-    /// What was read at a block is not what was carried to it.
+    /// A value read at a block differs from the one carried to it.
     Disputed(Read),
 }
 
 /// What a block wrote.
 #[derive(Clone, Debug, Default)]
 pub struct Writes {
-    /// Each is there once.
+    /// Each read occurs once.
     pub values: Vec<(Read, Cached)>,
-    /// Accounts whose other slots are zero from now on.
+    /// Accounts whose other slots become zero.
     pub cleared: AddressSet,
 }
 
@@ -59,14 +59,14 @@ impl From<AddressMap<AccountChange>> for Writes {
     }
 }
 
-/// Steps that are kept, so that a reorganisation finds its parent and simulations go on where they began.
+/// Number of steps kept, so that a reorganisation finds its parent and running simulations can continue.
 const MOST_STEPS: usize = 64;
-/// Changes made in one go: whoever keeps what was read waits for no more than these.
+/// Changes made per lock: this bounds how long other writers wait.
 const CHUNK: usize = 64;
-/// A key in a step, bytes.
+/// Bytes of a key in a step.
 const KEY_BYTES: usize = 64;
 
-/// Entries that a sample passes by.
+/// Limit of entries that a sample skips.
 const MOST_SKIPPED: usize = 4_096;
 
 type Map = papaya::HashMap<Read, Entry, DefaultHashBuilder>;
@@ -75,49 +75,49 @@ type Held<'a> = papaya::HashMapRef<'a, Read, Entry, DefaultHashBuilder, papaya::
 pub(super) struct History {
     values: Map,
     window: RwLock<Window>,
-    /// Held for the whole of a step.
+    /// Held during a whole step.
     stepping: Mutex<()>,
 }
 
-/// Positions that are kept, and what changed between them. An entry is absent only where none of these steps changed its value.
+/// The positions kept, and the changes between them. A missing entry means that none of these steps changed the value.
 #[derive(Default)]
 struct Window {
-    /// The oldest position.
+    /// The oldest position kept.
     floor: Position,
-    /// Oldest first: the first leads to `floor + 1`.
+    /// Oldest first; the first leads to `floor + 1`.
     steps: VecDeque<Step>,
-    /// Positions after the floor at which any slot of the account may have changed, ascending.
+    /// Positions after the floor at which any slot of the account may have changed, sorted.
     cleared: AddressMap<Vec<Position>>,
-    /// Entries of slots by account.
+    /// Number of slot entries per account.
     slots: AddressMap<usize>,
-    /// Of all entries and steps, estimated.
+    /// Estimated size of all entries and steps.
     bytes: usize,
-    /// Of what the steps keep.
+    /// Estimated size of the steps.
     step_bytes: usize,
-    /// Left the cache: its bytes count for nobody.
+    /// No longer in the cache: its bytes are not counted.
     detached: bool,
-    /// What was read once steps had been made, and is not what was held already.
+    /// A value that was read after steps had been made and differs from the cached one.
     disputed: Option<Read>,
     recent: RecentWrites,
     budget: Arc<Budget>,
 }
 
 struct Step {
-    /// The position of the state that its block was executed on.
+    /// The position on whose state its block was executed.
     parent: Position,
-    /// What its block wrote, whatever it was before.
+    /// What its block wrote, even if unchanged.
     written: Arc<[Read]>,
     cleared: Vec<Address>,
-    /// What differs from the position before, and accounts any slot of which may.
+    /// What differs from the previous position, and accounts any slot of which may differ.
     changed: Arc<[Read]>,
     marked: AddressSet,
-    /// Versions that held up to it.
+    /// Versions valid up to it.
     displaced: Vec<Version>,
     bytes: usize,
 }
 
 impl Step {
-    /// Of the keys that it keeps.
+    /// Size of the keys that it keeps.
     fn key_bytes(&self) -> usize {
         let own = if Arc::ptr_eq(&self.written, &self.changed) { 0 } else { self.written.len() };
         (self.changed.len() + own) * KEY_BYTES
@@ -137,12 +137,12 @@ impl Window {
         self.steps.get_mut(position.checked_sub(self.floor + 1)? as usize)
     }
 
-    /// The version before this one, as long as a position is kept at which it holds.
+    /// The previous version, if a position where it is valid is kept.
     fn before(&self, version: &Version) -> Option<&Version> {
         self.step_to(version.from)?.displaced.get(version.before? as usize)
     }
 
-    /// What is known from the version on that holds at this position.
+    /// The value at this position, searched from the given version backwards.
     fn at<'a>(&'a self, mut version: &'a Version, at: Position) -> Option<&'a Cached> {
         while version.from > at {
             version = self.before(version)?;
@@ -150,7 +150,7 @@ impl Window {
         version.value.as_ref()
     }
 
-    /// Keeps the version that the step to this position displaces, with that step. @returns its place, where the step is still kept
+    /// Stores the version displaced by the step to this position in that step. @returns its index, if the step is still kept
     fn displace(&mut self, to: Position, version: Version) -> Option<u32> {
         let step = self.step_to_mut(to)?;
         let place = step.displaced.len() as u32;
@@ -160,7 +160,7 @@ impl Window {
         Some(place)
     }
 
-    /// Counts what a step keeps.
+    /// Adds to the size of a step.
     fn count_step(&mut self, to: Position, bytes: usize) {
         let Some(step) = self.step_to_mut(to) else { return };
         step.bytes += bytes;
@@ -168,7 +168,7 @@ impl Window {
         self.count(bytes as isize);
     }
 
-    /// Drops the oldest position: what held there and nowhere else goes.
+    /// Drops the oldest position, with the versions valid only there.
     fn forget_oldest(&mut self) {
         let Some(step) = self.steps.pop_front() else { return };
         self.floor += 1;
@@ -191,8 +191,8 @@ impl Window {
         }
     }
 
-    /// What may differ between the newest state and the one at this position, and accounts any slot of which may: what the blocks wrote
-    /// that lead to one of them and not to the other; all that changed since, where the state that both come from is no longer kept.
+    /// What may differ between the newest state and the one at this position: values, and accounts any slot of which may. Found from the
+    /// blocks' writes back to the common ancestor; if that is no longer kept, everything that changed since.
     fn apart(&self, position: Position) -> (Vec<Read>, AddressSet) {
         let (mut one, mut other) = (self.newest(), position);
         let (mut written, mut cleared) = (Vec::new(), AddressSet::default());
@@ -210,7 +210,7 @@ impl Window {
         (written, cleared)
     }
 
-    /// Positions at which the value may have changed without an entry that says so.
+    /// Positions at which the value may have changed without an entry.
     fn boundaries(&self, read: &Read) -> &[Position] {
         match read {
             Read::Storage(address, _) => self.cleared.get(address).map_or(&[], Vec::as_slice),
@@ -243,7 +243,7 @@ impl History {
         self.value(entry, at)
     }
 
-    /// Only what was changed since takes a lock.
+    /// Takes a lock only if the value changed after the position.
     #[inline]
     fn value(&self, entry: &Entry, at: Position) -> Option<Cached> {
         match &entry.newest {
@@ -252,14 +252,14 @@ impl History {
         }
     }
 
-    /// All that is known of the state at this position.
+    /// All known values at this position.
     pub(super) fn known(&self, at: Position) -> Vec<(Read, Cached)> {
         let values = self.values.pin();
         values.iter().filter_map(|(read, entry)| Some((*read, self.value(entry, at)?))).collect()
     }
 
-    /// Some of the words that are known at this position, whichever block wrote or read them.
-    /// @param seed another one finds others
+    /// A sample of the words known at this position, written or read.
+    /// @param seed selects the sample
     pub(super) fn some_words(&self, at: Position, seed: usize, most: usize) -> Vec<(Read, U256)> {
         let values = self.values.pin();
         let from = seed % values.len().clamp(1, MOST_SKIPPED);
@@ -272,7 +272,7 @@ impl History {
         words.take(most).collect()
     }
 
-    /// How many of the last blocks wrote the value, and how many those are.
+    /// How many of the counted last blocks wrote the value, and how many are counted.
     pub(super) fn recent_changes(&self, read: &Read) -> (u64, u64) {
         self.window().recent.of(read)
     }
@@ -285,7 +285,7 @@ impl History {
         !self.window().steps.is_empty()
     }
 
-    /// Keeps values that were read at this position. False where the position is no longer kept.
+    /// Stores values read at this position. Returns false if the position is no longer kept.
     pub(super) fn keep(&self, at: Position, values: &[(Read, Cached)], now: u32) -> bool {
         let mut window = self.window_mut();
         if at < window.floor {
@@ -298,7 +298,7 @@ impl History {
         true
     }
 
-    /// The position of the state that `writes` make of the one at `parent`.
+    /// Adds the state made by `writes` on the one at `parent`. Returns its position.
     pub(super) fn step(&self, parent: Position, writes: Writes, now: u32) -> Result<Position, NotCarried> {
         let _stepping = self.stepping.lock().unwrap_or_else(PoisonError::into_inner);
         let written: Arc<[Read]> = writes.values.iter().map(|(read, _)| *read).collect();
@@ -335,7 +335,7 @@ impl History {
         let changes = self.changes(parent, writes.cleared, &restored, &undone, scanned, writes.values);
         for chunk in changes.chunks(CHUNK) {
             let (mut window, held) = (self.window_mut(), self.values.pin());
-            // No look-up waits for another one, as changes do: memory is asked for many at once.
+            // Look-ups are independent, unlike the changes below, so their memory accesses overlap.
             let before: Vec<Option<&Entry>> = chunk.iter().map(|(read, _)| held.get(read)).collect();
             for ((read, value), before) in chunk.iter().zip(before) {
                 change(&mut window, &held, to, (read, value), before, now);
@@ -355,7 +355,7 @@ impl History {
         Ok(to)
     }
 
-    /// What differs from the newest state. A value is unknown where it is not known of the parent.
+    /// The differences from the newest state. A value is None if the parent's is unknown.
     fn changes(
         &self,
         parent: Position,
@@ -392,7 +392,7 @@ impl History {
         changes.into_iter().collect()
     }
 
-    /// Takes this history out of the cache's account: what it holds goes with the last simulation that stands on it.
+    /// Removes this history from the cache's accounting: it is freed with the last simulation that uses it.
     pub(super) fn detach(&self) {
         let mut window = self.window_mut();
         if !window.detached {
@@ -401,8 +401,8 @@ impl History {
         }
     }
 
-    /// Makes room: old positions go where they take more than `most_step_bytes`, and of the values that no step changed the half that
-    /// was not used for longest.
+    /// Frees memory: drops old positions until steps take at most `most_step_bytes`, and the least recently used half of the values that no
+    /// step changed.
     pub(super) fn shrink(&self, most_step_bytes: usize, now: u32) {
         let mut window = self.window_mut();
         while window.step_bytes > most_step_bytes {
@@ -476,7 +476,7 @@ fn keep_one(window: &mut Window, held: &Held<'_>, at: Position, read: &Read, val
     }
 }
 
-/// Puts a version in the place of one from the same position.
+/// Replaces a version by one at the same position.
 fn replace(window: &mut Window, held: &Held<'_>, read: &Read, place: Place, version: Version, now: u32) {
     let Place::Displaced(to, place) = place else {
         return put(window, held, read, Some(Entry::new(version, now)));
@@ -508,7 +508,7 @@ fn change(
     put(window, held, read, Some(Entry::new(Version { from: to, value: value.clone(), before }, used)));
 }
 
-/// Replaces an entry by this one, or by none.
+/// Replaces or removes an entry.
 fn put(window: &mut Window, held: &Held<'_>, read: &Read, entry: Option<Entry>) {
     let after = entry.as_ref().map_or(0, Entry::bytes);
     let before = match entry {
@@ -536,7 +536,7 @@ fn put(window: &mut Window, held: &Held<'_>, read: &Read, entry: Option<Entry>) 
 /// Where a version is.
 enum Place {
     Newest,
-    /// Among those that the step to this position displaced.
+    /// Among the versions displaced by the step to this position.
     Displaced(Position, Option<u32>),
 }
 

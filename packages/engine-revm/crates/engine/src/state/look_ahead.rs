@@ -4,19 +4,19 @@ use std::{
     time::Duration,
 };
 
-/// The most work that a run does which may not wait, its system calls included.
+/// Limits of a run that may not wait, its system calls included.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
-    /// For instructions. Checked at each JUMPDEST and slow instruction, so one pass over a contract's code may exceed it.
+    /// Gas of instructions. Checked at each JUMPDEST and slow instruction, so one pass over a contract's code may exceed it.
     pub gas: u64,
     pub frames: usize,
-    /// For one instruction.
+    /// Bytes processed by one instruction.
     pub bytes: usize,
     pub precompile_gas: u64,
 }
 
 impl Allowance {
-    /// False if less is left.
+    /// Returns false if less is left.
     #[must_use]
     pub fn spend(&mut self, gas: u64) -> bool {
         let left = self.gas.checked_sub(gas);
@@ -25,17 +25,16 @@ impl Allowance {
     }
 }
 
-/// Running on where a value is missing, to find what else is.
+/// Continues a run past missing values, to find what else is missing.
 #[derive(Clone, Copy, Debug)]
 pub struct LookAhead {
-    /// For the work from the first missing value on.
+    /// Limits of the work from the first missing value on.
     pub allowance: Allowance,
-    /// On the clock of `thread_time`: the run waits for a value that it misses later. What was done until then is too much to
-    /// do again.
+    /// Deadline by `thread_time`. A run that first misses a value later waits for it, because too much work would be repeated.
     pub until: Duration,
 }
 
-/// CPU time that this thread has used: unlike the time of day, it does not pass while others have the processor.
+/// CPU time of this thread. Unlike wall time, it stops while others have the processor.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -44,7 +43,7 @@ pub fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// None passes: what can't wait has nothing to gain from looking ahead no longer.
+/// Constant: this build can't wait, so a deadline for looking ahead would be useless.
 #[cfg(target_family = "wasm")]
 pub fn thread_time() -> Duration {
     Duration::ZERO
@@ -56,14 +55,14 @@ pub fn thread_time() -> Duration {
     START.elapsed()
 }
 
-/// Missing values that a run took for granted, with what it took them for.
+/// The missing values of a run, with what it assumed.
 pub type Assumed = BTreeMap<Read, Assumption>;
 
-/// All that a run missed.
+/// Everything that a run missed.
 #[derive(Default)]
 pub struct Missed {
     pub assumed: Assumed,
-    /// What it missed first: it needs that in any case. That it needs the rest is guessed.
+    /// The first missing values, which the run certainly needs; the others are guesses.
     pub first: Vec<Read>,
 }
 
@@ -72,7 +71,7 @@ impl Missed {
         self.assumed.is_empty()
     }
 
-    /// What to read, and how many of it, at its beginning, are needed in any case.
+    /// What to read, and how many of the reads, counted from the first, are certainly needed.
     pub fn reads(&self) -> (Vec<Read>, usize) {
         let first: BTreeSet<Read> =
             self.first.iter().filter(|read| self.assumed.contains_key(*read)).copied().collect();
@@ -80,34 +79,34 @@ impl Missed {
         (first.iter().copied().chain(rest).collect(), first.len())
     }
 
-    /// Whether all of `reads` turned out to be what the run took it for.
+    /// Whether all of `reads` have the assumed values.
     pub fn is_right(&self, reads: &[Read], values: &[Cached]) -> bool {
         reads.iter().zip(values).all(|(read, value)| self.assumed.get(read).is_some_and(|taken| taken.value == *value))
     }
 }
 
-/// What a missing value is taken for.
+/// What is assumed for a missing value.
 #[derive(Clone, Debug)]
 pub struct Assumption {
     pub value: Cached,
-    /// Whether it had this value on some block.
+    /// Whether some block had this value.
     pub is_seen: bool,
 }
 
-/// Other guesses at words that nothing is known of, for one more run: a search goes another way with each, and what is behind either way
-/// is found at once.
+/// Other guesses for words never seen, for another run: a search takes another path with each, so what lies on either path is found at
+/// once.
 #[derive(Clone, Copy, Debug)]
 pub struct Lean {
-    /// Bit by bit in turn, each contract's words are taken for all ones or for zero.
+    /// The bits, in turn, decide whether a contract's next word is assumed to be all ones or zero.
     pub pattern: u8,
-    /// Words that the run misses at most, beside those that others missed.
+    /// Limit of words that the run misses, in addition to those missed before.
     pub most: usize,
 }
 
 /// Bits of `Lean::pattern`.
 pub(super) const LEANS: usize = 3;
 
-/// Values that a run of a simulation misses at most, where those before it missed fewer.
+/// Limit of values that a simulation's run misses, at first.
 pub const MOST_ASSUMED: usize = 1_000;
-/// Values that a run of a block misses at most: what its gas pays for.
+/// Limit of values that a block's run misses: about what its gas can pay for.
 pub const MOST_NOTED: usize = 16_384;

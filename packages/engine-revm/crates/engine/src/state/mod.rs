@@ -1,4 +1,4 @@
-//! Where values come from, nearest first: what the simulation changed, pre-confirmed layers, the pinned block.
+//! Sources of values, nearest first: the simulation's changes, pre-confirmed layers, the pinned block.
 
 mod budget;
 mod cache;

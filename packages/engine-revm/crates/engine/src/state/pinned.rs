@@ -15,7 +15,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
-/// What was last seen, on any block.
+/// What was last seen on any block.
 #[derive(Default)]
 pub(super) struct LastSeen {
     codes: Codes,
@@ -23,11 +23,11 @@ pub(super) struct LastSeen {
     usual: Usual,
 }
 
-/// The values of one block that were read, provided or carried, shared by all simulations on it. Looked up without a lock.
+/// The values of one block that were read, provided or carried, shared by all simulations on it. Look-ups take no lock.
 pub struct PinnedState {
     pub(super) history: Arc<History>,
     pub(super) position: Position,
-    /// What was read after the history dropped this position: simulations that stand on it go on.
+    /// Values read after the history dropped this position, for simulations that still use it.
     left: OnceLock<papaya::HashMap<Read, Cached, DefaultHashBuilder>>,
     pub(super) used: AtomicU32,
     last_seen: Arc<LastSeen>,
@@ -56,20 +56,19 @@ impl PinnedState {
         }
     }
 
-    /// Of the last blocks whose changes are known, how many changed the value, and how many those are.
+    /// How many of the counted last blocks changed the value, and how many are counted.
     pub fn recent_changes(&self, read: &Read) -> (u64, u64) {
         self.history.recent_changes(read)
     }
 
-    /// Some of the words that are held, whichever block wrote or read them. Another seed finds others.
+    /// A sample of the cached words, written or read. `seed` selects it.
     pub fn some_words(&self, seed: usize, most: usize) -> Vec<(Read, U256)> {
         self.history.some_words(self.position, seed, most)
     }
 
-    /// What a missing value is taken for where a run looks ahead: what it was last seen as. One never seen is taken for no code, a
-    /// balance of plenty, so that no lack of funds ends the run, what another contract with the same code has at the same slot, and zero
-    /// for everything else.
-    /// @param code that the account is taken to have
+    /// What a run that looks ahead assumes for a missing value: the value last seen on any block. If never seen: no code, a high balance
+    /// (so that lack of funds does not end the run), for a slot the value in another contract with the same code, else zero.
+    /// @param code assumed code of the account
     pub(super) fn assumption(&self, read: Read, code: Option<B256>) -> Assumption {
         let LastSeen { codes, words, usual } = &*self.last_seen;
         let seen = match read {
@@ -88,12 +87,12 @@ impl PinnedState {
         Assumption { is_seen: seen.is_some(), value: seen.unwrap_or_else(unseen) }
     }
 
-    /// Whether values were read since this was asked last.
+    /// Whether values were read since the last call of this function.
     pub(super) fn has_news(&self) -> bool {
         self.news.load(Ordering::Relaxed) && self.news.swap(false, Ordering::Relaxed)
     }
 
-    /// Notes whom a contract called.
+    /// Notes which account a contract called.
     pub(super) fn note_callee(&self, caller: Address, selector: Selector, callee: Address) {
         self.last_seen.usual.note_callee(&self.last_seen.codes, caller, selector, callee);
     }
@@ -102,13 +101,13 @@ impl PinnedState {
         self.last_seen.usual.is_first_run(contract, code)
     }
 
-    /// The code that likely answers such a call.
+    /// The code that such a call likely reaches.
     pub(super) fn usual_callee(&self, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
         self.last_seen.usual.callee(&self.last_seen.codes, caller, selector)
     }
 
     /// Values in the order of `reads`, from the cache or `source`.
-    /// @param certain of the reads, so many at their beginning are needed in any case
+    /// @param certain number of reads, counted from the first, that are certainly needed
     pub fn fetch(&self, reads: &[Read], certain: usize, source: &dyn StateSource) -> Result<Vec<Cached>, ReadError> {
         let found: Vec<Option<Cached>> = reads.iter().map(|read| self.get(read)).collect();
         let missing: Vec<Read> =
@@ -121,7 +120,7 @@ impl PinnedState {
         found.into_iter().map(|value| value.or_else(|| fetched.next()).ok_or(ReadError::Failed)).collect()
     }
 
-    /// Keeps values that were read, and hands them back as the EVM takes them.
+    /// Stores values that were read, and returns them in the EVM's form.
     pub fn keep(&self, values: impl IntoIterator<Item = (Read, Value)>) -> Vec<Cached> {
         let values: Vec<(Read, Cached)> =
             values.into_iter().map(|(read, value)| (read, self.cached(&read, value))).collect();

@@ -13,7 +13,7 @@ pub enum Read {
 }
 
 impl Hash for Read {
-    /// In one go: what is derived hands over each field, and each array's length.
+    /// Hashes in one write: the derived implementation would write each field and each array's length.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let mut bytes = [0; 53];
         let address = match self {
@@ -39,7 +39,7 @@ impl Hash for Read {
 }
 
 impl Read {
-    /// All of an account but its storage.
+    /// All parts of an account except its storage.
     pub fn account(address: Address) -> [Self; 3] {
         [Self::Balance(address), Self::Nonce(address), Self::Code(address)]
     }
@@ -51,7 +51,7 @@ pub enum Value {
     Code(Bytes),
 }
 
-/// A value as the EVM takes it.
+/// A value in the EVM's form.
 #[derive(Clone, Debug)]
 pub enum Cached {
     Word(U256),
@@ -70,26 +70,26 @@ impl PartialEq for Cached {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// The source has kept the reason.
+    /// The source has stored the reason.
     #[error("a value of the state could not be read")]
     Failed,
     #[error("the simulation was cancelled")]
     Cancelled,
-    /// Nothing is waited for: what is missing is noted.
+    /// Nothing is waited for: the missing value is noted.
     #[error("a value of the state is missing")]
     Lacking,
-    /// The run may do no more: see `Allowance`.
+    /// The run exceeded its `Allowance`.
     #[error("more work than the run may do")]
     TooMuch,
-    /// Nodes of this chain run code of their own in place of this account's.
+    /// The chain's nodes run native code in place of this account's.
     #[error("{0:#x} runs native code of the chain")]
     NativeCode(Address),
 }
 
 impl revm::database_interface::DBErrorMarker for ReadError {}
 
-/// Reads what no cache holds. May wait.
+/// Reads values that are not cached. May wait.
 pub trait StateSource: Send + Sync {
-    /// Values in the order of `reads`, each of the kind that was asked for. The first `certain` are needed in any case, the others are guesses.
+    /// Values in the order of `reads`, each of its read's kind. The first `certain` are certainly needed, the others are guesses.
     fn read(&self, reads: &[Read], certain: usize) -> Result<Vec<Value>, ReadError>;
 }

@@ -1,24 +1,24 @@
-//! How many of the last blocks wrote a value.
+//! Counts how many of the last blocks wrote a value.
 
 use super::{read::Read, version::Position};
 use alloy_primitives::map::DefaultHashBuilder;
 use std::{collections::VecDeque, hash::BuildHasher};
 
-/// Blocks that are counted.
+/// Number of blocks counted.
 const MOST_BLOCKS: usize = 100;
-/// Values that these wrote, all blocks together: with more, fewer blocks are counted.
+/// Limit of values written by all counted blocks. If exceeded, fewer blocks are counted.
 const MOST_VALUES: usize = 400_000;
-/// Of values no more than their digests are kept: some 3 MB at most.
+/// Stores only digests of values: some 3 MB at most.
 #[derive(Default)]
 pub(super) struct RecentWrites {
-    /// Oldest first, the digests of each ascending.
+    /// Oldest first, each with sorted digests.
     blocks: VecDeque<(Position, Box<[u64]>)>,
     values: usize,
     hasher: DefaultHashBuilder,
 }
 
 impl RecentWrites {
-    /// Takes a block's writes. Those of blocks after its parent are of another branch, and go.
+    /// Adds a block's writes. Blocks after its parent are on another branch and dropped.
     pub(super) fn add(&mut self, parent: Position, to: Position, written: &[Read]) {
         while let Some((_, branch)) = self.blocks.pop_back_if(|(position, _)| *position > parent) {
             self.values -= branch.len();

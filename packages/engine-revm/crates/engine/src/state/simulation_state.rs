@@ -23,18 +23,18 @@ use std::{
     sync::Arc,
 };
 
-/// Slots of one contract that were never seen and are taken for zero.
+/// Unseen slots of one contract that are assumed to be zero.
 const ZERO_SLOTS: usize = 8;
-/// Contracts whose code a run looks at, the first time that they run it.
+/// Limit of contracts whose code a run scans when they first run it.
 const MOST_FIRST_RUNS: usize = 1_000;
 
-/// What becomes of a missing value.
+/// How a missing value is handled.
 #[derive(Clone, Copy)]
 enum Missing {
-    /// Waited for.
+    /// The run waits for it.
     Waited,
     Ahead(LookAhead),
-    /// Written down, and whoever needs it fails.
+    /// It is noted, and the read fails.
     Noted,
 }
 
@@ -47,7 +47,7 @@ struct Leaning {
 }
 
 impl Leaning {
-    /// @param count of the contract's words that were taken for granted so far
+    /// @param count how many of the contract's words were assumed so far
     fn word(&mut self, read: Read, count: &mut usize) -> U256 {
         *self.words.entry(read).or_insert_with(|| {
             let is_set = self.lean.pattern >> (*count % LEANS) & 1 == 1;
@@ -60,7 +60,7 @@ impl Leaning {
 /// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
 pub struct SimulationState {
     changes: AddressMap<AccountChange>,
-    /// Of simulated blocks and their base.
+    /// Hashes of simulated blocks and their base.
     hashes: HashMap<u64, B256>,
     /// Oldest first.
     layers: Vec<Arc<Layer>>,
@@ -68,33 +68,33 @@ pub struct SimulationState {
     source: Arc<dyn StateSource>,
     stop: Arc<Stop>,
     missing: Missing,
-    /// Values that a look ahead misses.
+    /// Limit of values that a look ahead may miss.
     most_assumed: usize,
-    /// Set where missing values are taken for granted.
+    /// Set while missing values are assumed.
     allowance: Cell<Option<Allowance>>,
-    /// Whether a value was taken for granted that no block is known to have had.
+    /// Whether a value was assumed that no block is known to have had.
     blind: Cell<bool>,
-    /// Whether it was a word of storage.
+    /// Whether such a value was a word of storage.
     guesses_storage: Cell<bool>,
-    /// Whether a run went on where it would have failed.
+    /// Whether the run continued past a failure.
     bent: bool,
     assumed: RefCell<Assumed>,
-    /// What was missing first: whatever it is, the run needs it. The rest is guessed.
+    /// The first missing values, which the run certainly needs; the others are guesses.
     first: RefCell<Vec<Read>>,
-    /// How many of each contract's slots were taken for granted that were never seen.
+    /// Number of unseen slots assumed, per contract.
     unseen_slots: RefCell<AddressMap<usize>>,
     leaning: RefCell<Option<Leaning>>,
-    /// Whether it is noted who calls whom.
+    /// Whether calls are noted.
     learns: bool,
-    /// Contracts whose code may still be looked at for what it will read: no gas pays for that.
+    /// How many contracts' code may still be scanned for what it will read. No gas pays for that.
     first_runs_left: Cell<usize>,
-    /// What is read along with what is missing.
+    /// Read along with missing values.
     hoped: RefCell<Vec<Read>>,
-    /// Codes that accounts are taken to have of which nothing is known.
+    /// Assumed code of unknown accounts.
     guessed: RefCell<AddressMap<B256>>,
-    /// What was read, where that is asked for.
+    /// What was read, if listed.
     reads: Option<RefCell<Touched>>,
-    /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
+    /// Whether code may be a delegation (EIP-7702). Before Prague it runs as it is.
     delegations: bool,
 }
 
@@ -134,23 +134,23 @@ impl SimulationState {
         }
     }
 
-    /// Of the last blocks whose changes are known, how many changed the value, and how many those are.
+    /// How many of the counted last blocks changed the value, and how many are counted.
     pub fn recent_changes(&self, read: &Read) -> (u64, u64) {
         self.pinned.recent_changes(read)
     }
 
-    /// Nothing is waited for, and no more is done than this: missing values are taken for granted.
+    /// Nothing is waited for: missing values are assumed, within this allowance.
     pub fn within(self, allowance: Allowance) -> Self {
         self.allowance.set(Some(allowance));
         self
     }
 
-    /// From now on what is read is listed there, or nowhere. Returns where it was.
+    /// Lists reads there from now on, or nowhere. Returns the previous list.
     pub fn swap_reads(&mut self, reads: Option<RefCell<Touched>>) -> Option<RefCell<Touched>> {
         std::mem::replace(&mut self.reads, reads)
     }
 
-    /// The accounts, each as a whole, and the slots that were read, whatever held them; none where they are not listed.
+    /// The accounts (each as a whole) and slots that were read, from whatever source; None if not listed.
     pub fn read_list(&self) -> Option<TouchedList> {
         self.reads.as_ref().map(|reads| reads.borrow().list())
     }
@@ -170,32 +170,32 @@ impl SimulationState {
         self
     }
 
-    /// A look ahead misses so many values at most.
+    /// Sets the limit of values that a look ahead may miss.
     pub fn assuming(mut self, most: usize) -> Self {
         self.most_assumed = most;
         self
     }
 
-    /// Nothing is waited for: a read of what is missing fails with `ReadError::Lacking`, and is noted.
+    /// Nothing is waited for: a read of a missing value is noted and fails with `ReadError::Lacking`.
     pub fn noting(mut self) -> Self {
         self.missing = Missing::Noted;
         self
     }
 
-    /// Whether it is noted who calls whom, for runs that look ahead later.
+    /// Whether calls are noted, for later runs that look ahead.
     #[inline]
     pub fn learns(&self) -> bool {
         self.learns
     }
 
-    /// Notes a call, if what is called is known.
+    /// Notes a call, if the callee's code is known.
     pub fn note_callee(&self, caller: Address, selector: Selector, callee: Address) {
         if !self.is_unseen(&Read::Code(callee)) {
             self.pinned.note_callee(caller, selector, callee);
         }
     }
 
-    /// Whether the contract was never known to run the code before. Of no more than `MOST_FIRST_RUNS` a run.
+    /// Whether the contract was never known to run this code. True at most `MOST_FIRST_RUNS` times per run.
     pub fn is_first_run(&self, contract: Address, code: B256) -> bool {
         let left = self.first_runs_left.get();
         let is_first = left > 0 && self.pinned.is_first_run(contract, code);
@@ -205,20 +205,20 @@ impl SimulationState {
         is_first
     }
 
-    /// Has these read along where anything else must be read: that they are needed is likely, no more.
+    /// Reads these along with other missing values: they are likely needed.
     pub fn hope_for(&self, reads: impl IntoIterator<Item = Read>) {
         let missing = reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none());
         self.hoped.borrow_mut().extend(missing);
     }
 
-    /// The code that likely answers such a call: the account is taken to have it.
+    /// The code that such a call likely reaches; the account is assumed to have it.
     pub fn guess_callee(&self, caller: Address, selector: Selector, callee: Address) -> Option<(B256, Bytecode)> {
         let code = self.pinned.usual_callee(caller, selector).filter(|(_, code)| !code.is_eip7702())?;
         self.guessed.borrow_mut().insert(callee, code.0);
         Some(code)
     }
 
-    /// From now on missing values are taken for granted, within this; not any more where it is none.
+    /// Assumes missing values from now on, within this allowance; None ends that.
     pub fn set_allowance(&mut self, allowance: Option<Allowance>) {
         self.allowance.set(allowance);
         self.blind.set(false);
@@ -227,17 +227,17 @@ impl SimulationState {
         *self.leaning.get_mut() = None;
     }
 
-    /// From now on, until the allowance is set anew, words that nothing is known of are taken for these.
+    /// Sets guesses for unseen words, until the allowance is next set.
     pub fn set_lean(&mut self, lean: Lean) {
         *self.leaning.get_mut() = Some(Leaning { left: lean.most, lean, words: HashMap::default() });
     }
 
-    /// Whether a word of storage was taken for granted, since the allowance was set, that was never seen.
+    /// Whether an unseen word of storage was assumed since the allowance was set.
     pub fn guesses_storage(&self) -> bool {
         self.guesses_storage.get()
     }
 
-    /// Notes those of the reads that neither changes nor layers nor the pinned block hold.
+    /// Notes those of the reads that no changes, layers or cached values determine.
     pub fn note(&self, reads: impl IntoIterator<Item = Read>) {
         let missing = |read: &Read| !self.is_above(read) && self.pinned.get(read).is_none();
         let reads: Vec<Read> = reads.into_iter().filter(missing).collect();
@@ -247,23 +247,23 @@ impl SimulationState {
         }
     }
 
-    /// Whether anything was missing so far.
+    /// Whether any value was missing so far.
     pub fn lacks(&self) -> bool {
         !self.assumed.borrow().is_empty()
     }
 
-    /// Whether this is missing, and no block is known to have had a value of it.
+    /// Whether the value is missing and was never seen on any block.
     pub fn is_unseen(&self, read: &Read) -> bool {
         self.assumed.borrow().get(read).is_some_and(|assumption| !assumption.is_seen)
     }
 
-    /// Whether the run goes on after a value that nothing is known of: it would seldom go far, so what would end it may be bent.
+    /// Whether the run continues past an unseen value. It would seldom get far, so it may be bent.
     #[inline]
     pub fn is_blind(&self) -> bool {
         self.blind.get()
     }
 
-    /// What comes of the run is not what it would come to, whatever its values are.
+    /// Marks the run's result as invalid, whatever the missing values are.
     pub fn bend(&mut self) {
         self.bent = true;
     }
@@ -282,7 +282,7 @@ impl SimulationState {
         self.allowance.get_mut().as_mut()
     }
 
-    /// What was missing, and what of it first. What was hoped for comes along where the run did not come to an answer.
+    /// The missing values, with the first ones. Includes the hoped-for reads if the run gave no answer.
     pub fn into_missing(self) -> Missed {
         let first = self.first.take();
         Missed { assumed: self.into_assumed(), first }
@@ -309,17 +309,17 @@ impl SimulationState {
         self.hashes.insert(number, hash);
     }
 
-    /// What is to be changed in this account, made if need be.
+    /// The account's changes, created if needed.
     pub fn change(&mut self, address: Address) -> &mut AccountChange {
         self.changes.entry(address).or_default()
     }
 
-    /// Whether an override or a transaction has changed it.
+    /// Whether an override or a transaction changed it.
     pub fn has_changed(&self, address: Address) -> bool {
         self.changes.contains_key(&address)
     }
 
-    /// Slots that overrides or transactions have set.
+    /// Slots set by overrides or transactions.
     pub fn changed_storage(&self, address: Address) -> impl Iterator<Item = (U256, U256)> {
         self.changes
             .get(&address)
@@ -327,7 +327,7 @@ impl SimulationState {
             .flat_map(|change| change.storage.iter().map(|(slot, value)| (*slot, *value)))
     }
 
-    /// Undoes changes of an account: `before` it had these.
+    /// Restores the account's earlier changes, `before`.
     pub fn restore(&mut self, address: Address, before: Option<AccountChange>) {
         match before {
             Some(before) => self.changes.insert(address, before),
@@ -335,7 +335,7 @@ impl SimulationState {
         };
     }
 
-    /// What was changed so far lies below what is changed from now on. Returns it.
+    /// Moves the changes so far to a new layer, and returns it.
     pub fn split(&mut self) -> Arc<Layer> {
         let layer = Arc::new(Layer { accounts: self.take_changes() });
         self.layers.push(layer.clone());
@@ -350,7 +350,7 @@ impl SimulationState {
         self.change(address).code = Some(analysed(code));
     }
 
-    /// The hash of an account's code, that of no code where it has none.
+    /// The hash of the account's code; of empty code if it has none.
     pub fn code_hash(&self, address: Address) -> Result<B256, ReadError> {
         self.list(address, None);
         if let Some((hash, _)) = self.above(address).find_map(|change| change.code.as_ref()) {
@@ -362,8 +362,8 @@ impl SimulationState {
         }
     }
 
-    /// Asks for all that is missing among `reads` at once; where nothing is waited for, it is noted. Values that changes or layers hold
-    /// are not asked for.
+    /// Reads all missing values of `reads` at once, or notes them if nothing is waited for. Values determined by changes or layers are left
+    /// out.
     pub fn prefetch(&self, mut reads: Vec<Read>) -> Result<(), ReadError> {
         if self.allowance.get().is_some() {
             self.note(reads);
@@ -433,8 +433,8 @@ impl SimulationState {
         })
     }
 
-    /// A contract's slots that were never seen are zero, then every other is one: a loop that ends at a slot that is, or is not, zero
-    /// does end.
+    /// A contract's first unseen slots are assumed to be zero, then every other one is one, so that a loop up to a zero or a non-zero slot
+    /// ends.
     fn assumption(&self, read: Read, leans: bool) -> Assumption {
         let code = match read {
             Read::Storage(address, _) => self.guessed.borrow().get(&address).copied(),
@@ -468,7 +468,7 @@ impl SimulationState {
         }
     }
 
-    /// A slot as it was before the simulation changed anything.
+    /// A slot before the simulation's changes.
     pub fn initial_storage(&self, address: Address, slot: U256) -> Result<U256, ReadError> {
         self.list(address, Some(slot));
         let mut layers = self.layers.iter().rev().filter_map(|layer| layer.accounts.get(&address));
@@ -478,7 +478,7 @@ impl SimulationState {
         }
     }
 
-    /// What lies above the pinned block for this account, nearest first.
+    /// The account's changes above the pinned block, nearest first.
     fn above(&self, address: Address) -> impl Iterator<Item = &AccountChange> {
         self.changes
             .get(&address)
@@ -545,7 +545,7 @@ impl SimulationState {
         Ok(Some(AccountInfo { balance, nonce, code_hash, code: Some(code), ..AccountInfo::default() }))
     }
 
-    /// Takes over what a transaction changed.
+    /// Commits a transaction's changes.
     pub fn commit(&mut self, state: EvmState) {
         for (address, account) in state {
             if !account.is_touched() {
@@ -559,7 +559,7 @@ impl SimulationState {
             }
             let (created, before) = (account.is_created(), account.original_info());
             let change = self.changes.entry(address).or_default();
-            // What overrides put into its storage stays.
+            // Storage set by overrides is kept.
             change.storage_cleared |= created;
             let now = account.info;
             if created || now.balance != before.balance {
@@ -602,7 +602,7 @@ impl Database for SimulationState {
         self.account(address)
     }
 
-    /// Never asked: accounts come with their code.
+    /// Never called: accounts are loaded with their code.
     fn code_by_hash(&mut self, _code_hash: B256) -> Result<Bytecode, ReadError> {
         Err(ReadError::Failed)
     }

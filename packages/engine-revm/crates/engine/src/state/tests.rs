@@ -12,7 +12,7 @@ use std::{
 const ALICE: Address = address!("00000000000000000000000000000000000a11ce");
 const BOB: Address = address!("0000000000000000000000000000000000000b0b");
 
-/// Answers every word with 7 and every code with nothing, and counts.
+/// Returns 7 for every word and empty code, and counts reads.
 #[derive(Default)]
 struct Counting {
     reads: Mutex<Vec<Read>>,
@@ -121,7 +121,7 @@ fn the_cache_stays_within_its_bytes_and_keeps_what_is_in_use() {
         for slot in 0..50 {
             state.storage(ALICE, U256::from(slot)).unwrap();
         }
-        // Block 0 is asked for again and again.
+        // Block 0 is used again and again.
         state_on(&cache, 0, &source).storage(ALICE, U256::ZERO).unwrap();
     }
     assert!(cache.bytes() <= limit + 50 * 300, "{} bytes", cache.bytes());
@@ -132,7 +132,7 @@ fn the_cache_stays_within_its_bytes_and_keeps_what_is_in_use() {
     assert_eq!(source.batches.load(Ordering::SeqCst), before + 1, "the least recently used is not");
 }
 
-/// Each state of its own: as many as a gateway has that could carry none of the heads for hours.
+/// Separate states, as many as a gateway has that could not carry any head for hours.
 #[test]
 fn many_small_states_leave_the_cache_without_looking_at_each_other() {
     let limit = 20_000_000;

@@ -3,21 +3,21 @@ use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256};
 use revm::bytecode::Bytecode;
 use std::sync::{Mutex, PoisonError};
 
-/// First bytes of a call's input: the function.
+/// The first bytes of a call's input: the function.
 pub type Selector = [u8; 4];
 
-/// Of one generation. Two are kept, some 4 MB of words and 1 MB of callees.
+/// Limits per generation. Two are kept: some 4 MB of words and 1 MB of callees.
 const MOST_WORDS: usize = 16 * 1024;
 const MOST_CALLEES: usize = 4 * 1024;
 const MOST_RAN: usize = 16 * 1024;
 
-/// What contracts that were never seen are likely like: others that the same code calls with the same function, and others that have
-/// the same code. It tells what a run looks ahead by; nothing of it is an answer.
+/// What unseen contracts are likely to be: like others that the same code calls with the same function, and like others with the same code.
+/// Guides runs that look ahead; never part of an answer.
 #[derive(Default)]
 pub(super) struct Usual {
-    /// Who was called, by the caller's code.
+    /// Callees, by the caller's code.
     callees: Mutex<Generations<(B256, Selector), Address>>,
-    /// Words at the same slot, by the code of the contract.
+    /// Words at a slot, by the contract's code.
     words: Mutex<Generations<(B256, U256), U256>>,
     /// Contracts that ran a code.
     ran: Mutex<Generations<(Address, B256), ()>>,
@@ -31,14 +31,14 @@ impl Usual {
         }
     }
 
-    /// The code that answers such a call: one from the same code, else one from any.
+    /// The code that such a call reaches: learnt from callers with the same code, else from any caller.
     pub(super) fn callee(&self, codes: &Codes, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
         let callees = self.callees.lock().unwrap_or_else(PoisonError::into_inner);
         let known = [hash_of(codes, caller), B256::ZERO].map(|code| callees.get(&(code, selector)).copied());
         known.into_iter().flatten().find_map(|callee| codes.last_seen(callee))
     }
 
-    /// Notes that the contract runs the code. True where it did not before.
+    /// Notes that the contract runs the code. Returns true if it did not before.
     pub(super) fn is_first_run(&self, contract: Address, code: B256) -> bool {
         let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = ran.get(&(contract, code)).is_none();
@@ -55,7 +55,7 @@ impl Usual {
         }
     }
 
-    /// What another contract with this code has at this slot.
+    /// The word that another contract with this code has at this slot.
     pub(super) fn word(&self, code: B256, slot: U256) -> Option<U256> {
         self.words.lock().unwrap_or_else(PoisonError::into_inner).get(&(code, slot)).copied()
     }

@@ -3,28 +3,28 @@ use std::sync::atomic::AtomicU32;
 
 pub(super) type Position = u32;
 
-/// A value from one position on, up to the next version's. Unknown where no one has read it there.
+/// A value from one position up to the next version's. None if nobody has read it there.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
     pub from: Position,
     pub value: Option<Cached>,
-    /// The place of the one before it among those that the step to `from` displaced.
+    /// Index of the previous version among those displaced by the step to `from`.
     pub before: Option<u32>,
 }
 
 /// A value's newest version.
 pub(super) struct Entry {
     pub newest: Version,
-    /// When it was last asked for, by the cache's clock.
+    /// When it was last used, by the cache's clock.
     pub used: AtomicU32,
 }
 
-/// Estimated: key, entry and the map's own bookkeeping; a version that is not the newest.
+/// Estimated bytes: key, entry and the map's overhead; and of a version that is not the newest.
 const ENTRY_BYTES: usize = 240;
 const VERSION_BYTES: usize = 96;
 
 impl Version {
-    /// Of one that is not the newest.
+    /// Size of a version that is not the newest.
     pub(super) fn bytes(&self) -> usize {
         VERSION_BYTES + self.code_bytes()
     }

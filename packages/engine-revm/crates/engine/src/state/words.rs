@@ -5,15 +5,14 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Words of one generation. Two are kept, some 8 MB.
+/// Limit of words per generation. Two are kept: some 8 MB.
 const MOST_WORDS: usize = 32 * 1024;
 
-/// The words that were read last, on any block. On a new one most of them are the same, so they are what a missing word is taken
-/// for where a run looks ahead.
+/// The words last read on any block. Most are the same on a new block, so a run that looks ahead assumes them for missing words.
 #[derive(Default)]
 pub(super) struct Words(Mutex<Generations<Read, U256>>);
 
-/// A map of what was put into it last: once the young are as many as may be, the old go.
+/// A map of recent entries in two generations: when the young one is full, it replaces the old one.
 pub(super) struct Generations<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
@@ -26,7 +25,7 @@ impl<K, V> Default for Generations<K, V> {
 }
 
 impl<K: Eq + Hash, V> Generations<K, V> {
-    /// @param most of the young
+    /// @param most limit of the young generation
     pub(super) fn insert(&mut self, key: K, value: V, most: usize) {
         if self.young.len() >= most {
             self.old = std::mem::take(&mut self.young);
