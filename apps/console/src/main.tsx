@@ -25,7 +25,7 @@ const PAGES: Record<View['name'], React.ComponentType> = {
 function Console() {
   const view = useView()
   const chain = useChain()
-  // Views that were seen stay as they are: their forms survive.
+  // Visited views stay mounted, so that their forms keep their content.
   const [seen, setSeen] = useState<ReadonlySet<View['name']>>(new Set([view.name]))
   if (!seen.has(view.name)) setSeen(new Set([...seen, view.name]))
   useEffect(() => {

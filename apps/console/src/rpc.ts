@@ -1,4 +1,4 @@
-/** An answer that is an error: its message, and what the node said with it. */
+/** A JSON-RPC error: its message and code. */
 export class RpcFault extends Error {
   constructor(
     message: string,
@@ -8,13 +8,13 @@ export class RpcFault extends Error {
   }
 }
 
-/** What the gateway said of the state that it answered on: its `upfront-state` header. */
+/** A result, with the gateway's `upfront-state` header. */
 export interface RpcReply<T> {
   result: T
   state: string | undefined
 }
 
-/** One call at the gateway that serves this page, in geth's shapes. @throws RpcFault, or Error where no answer comes */
+/** Calls the gateway that serves this page, in geth's dialect. @throws RpcFault, or Error without a response */
 export async function call<T>(method: string, params: unknown[], signal?: AbortSignal): Promise<RpcReply<T>> {
   const response = await fetch('/ethereum', {
     method: 'POST',
@@ -27,7 +27,7 @@ export async function call<T>(method: string, params: unknown[], signal?: AbortS
   return { result: result as T, state: response.headers.get('upfront-state') ?? undefined }
 }
 
-/** Where the page's WebSocket is. */
+/** The URL of the page's WebSocket. */
 export function webSocketUrl({ protocol, host }: Location): string {
   return `${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/ethereum`
 }

@@ -7,7 +7,7 @@ declare global {
   }
 }
 
-/** A wallet of the browser, as it announces itself (EIP-6963). */
+/** A wallet in the browser, as announced by EIP-6963. */
 export interface Wallet {
   id: string
   name: string
@@ -23,7 +23,7 @@ const listeners = new Set<() => void>()
 window.addEventListener('eip6963:announceProvider', (event) => {
   const { info, provider } = (event as CustomEvent<{ info: { uuid: string; name: string }; provider: EIP1193Provider }>)
     .detail
-  // One that announces itself has a name, and is the one at `window.ethereum` as a rule.
+  // An announced wallet has a name, and usually is the one at `window.ethereum`.
   wallets = [
     ...wallets.filter(({ id }) => id !== info.uuid && id !== 'window.ethereum'),
     { id: info.uuid, name: info.name, provider },
@@ -43,7 +43,7 @@ export function useWallets(): readonly Wallet[] {
   )
 }
 
-/** @throws Error where the wallet refuses */
+/** @throws Error if the wallet refuses */
 export async function accountOf({ provider }: Wallet): Promise<`0x${string}`> {
   const [account] = await provider.request({ method: 'eth_requestAccounts' })
   if (account === undefined) throw new Error('the wallet gives no account')

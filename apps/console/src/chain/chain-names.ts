@@ -1,4 +1,4 @@
-/** Chains by id, as their wallets name them. */
+/** Names of chains by id, as wallets use them. */
 const NAMES: Record<number, string> = {
   1: 'Ethereum',
   10: 'OP Mainnet',
@@ -24,7 +24,7 @@ const NAMES: Record<number, string> = {
   11155420: 'OP Sepolia',
 }
 
-/** `Base`, or `Chain 12345`. */
+/** For example `Base`, or `Chain 12345`. */
 export function chainName(id: number): string {
   return NAMES[id] ?? `Chain ${id}`
 }

@@ -12,7 +12,7 @@ export interface Chain {
 const ChainContext = createContext<Chain | undefined>(undefined)
 const RETRY_MS = 3_000
 
-/** Asks the gateway which chain it is on, until it says so. */
+/** Asks the gateway for its chain until it answers. */
 export function ChainProvider({ children }: { children: ReactNode }) {
   const [chain, setChain] = useState<Chain>()
   useEffect(() => {

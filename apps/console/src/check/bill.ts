@@ -1,16 +1,16 @@
 import { useSyncExternalStore } from 'react'
 
-/** A bill on its way from another view. */
+/** A bill handed over by another view. */
 let handed: string | undefined
 const listeners = new Set<() => void>()
 
-/** Has the view "Check" check this bill. */
+/** Passes a bill to the view "Check". */
 export function handBill(bill: object): void {
   handed = JSON.stringify(bill, null, 2)
   for (const listener of listeners) listener()
 }
 
-/** The last bill that another view handed over. */
+/** The last bill handed over by another view. */
 export function useHandedBill(): string | undefined {
   return useSyncExternalStore(
     (listener) => {
@@ -21,7 +21,7 @@ export function useHandedBill(): string | undefined {
   )
 }
 
-/** Has the browser keep a bill as a file. */
+/** Saves a bill as a file in the browser. */
 export function saveBill(bill: object): void {
   const url = URL.createObjectURL(new Blob([JSON.stringify(bill, null, 2)], { type: 'application/json' }))
   const link = document.createElement('a')

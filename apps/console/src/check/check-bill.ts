@@ -1,12 +1,12 @@
 import type { Verification } from '@upfront/receipt/page'
 import type { Question, Reply } from './check-worker.js'
 
-/** Longer than any bill that a gateway sells takes. */
+/** Longer than checking any bill of a gateway takes. */
 const MOST_MS = 120_000
 
 /**
- * Checks a bill in a worker of its own, which asks nobody: signatures, hashes, proofs, the price, and the work by executing it again.
- * @throws Error where it is no bill, naming the field, or takes too long
+ * Checks a bill in a worker, without network access: signatures, hashes, proofs, the price, and the work by executing it again.
+ * @throws Error if it is not a bill, naming the field, or if it takes too long
  */
 export function checkBill(question: Question, signal: AbortSignal): Promise<Verification> {
   const worker = new Worker(new URL('./check-worker.ts', import.meta.url), { type: 'module' })

@@ -21,7 +21,7 @@ const VERDICTS: Record<Outcome, { level: 'good' | 'danger' | 'caution'; title: s
   },
 }
 
-/** A bill dropped on the page, checked there: nothing of it leaves the browser. */
+/** Checks a bill dropped on the page. The bill never leaves the browser. */
 export function CheckPage() {
   const [text, setText] = useState('')
   const [signer, setSigner] = useState('')

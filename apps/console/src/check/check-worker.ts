@@ -1,9 +1,9 @@
 import moduleUrl from '@upfront/engine-revm/portable.wasm?url'
 import { checkBill, type Verification } from '@upfront/receipt/page'
 
-/** What the page asks: a bill, as its buyer kept it. */
+/** Message to the worker: a bill as its buyer kept it. */
 export type Question = { bill: unknown; signer?: string }
-/** What it is told: `fault` where it is no bill. */
+/** Reply of the worker: `fault` if the input is not a bill. */
 export type Reply = { verification: Verification } | { fault: string }
 
 self.onmessage = async ({ data: { bill, signer } }: MessageEvent<Question>) => {

@@ -2,7 +2,7 @@ import { type Address, encodeAbiParameters, type Hex, keccak256, parseEther, str
 import { type CallDraft, type Draft, EMPTY_BLOCK, EMPTY_CALL, EMPTY_DRAFT } from '../request/draft.js'
 import { DESK, LIAR, TOKEN } from './contracts.js'
 
-/** A request to begin with. */
+/** An example request. */
 export interface Example {
   name: string
   draft: Draft
@@ -20,7 +20,7 @@ const ABI = `function ${SWAP}
 error InsufficientAllowance(address spender, uint256 allowance, uint256 needed)
 error InsufficientBalance(address account, uint256 balance, uint256 needed)`
 const swap = `swap(address,uint256,address,uint256) ${JSON.stringify([WETH, parseEther('1.5').toString(), TUSD, parseEther('4485.6').toString()])}`
-/** By the key that is 0x7702 sixteen times over: for no chain in particular, of a contract that does not exist. */
+/** Signed by the key that repeats 0x7702 sixteen times, for any chain; its contract does not exist. */
 const DELEGATION = {
   ...{ chainId: '0x0', address: '0x00000000000000000000000000000000c0de7702', nonce: '0x0', yParity: '0x1' },
   r: '0x4ac254f87ff88108e6462076374ffa269acab739f5397e17ff6dd69bf1926e84',
@@ -35,7 +35,7 @@ function allowancePlace(owner: Address, spender: Address): Hex {
   return place(spender, BigInt(place(owner, 4n)))
 }
 
-/** Storage as Solidity keeps a string of up to 31 bytes. */
+/** A storage word with a string of up to 31 bytes, in Solidity's layout. */
 function shortString(text: string): Hex {
   return `0x${stringToHex(text).slice(2).padEnd(62, '0')}${(text.length * 2).toString(16).padStart(2, '0')}`
 }
@@ -44,7 +44,7 @@ function token(symbol: string, words: Record<Hex, Hex>): object {
   return { code: TOKEN, state: { [toHex(1n, { size: 32 })]: shortString(symbol), ...words } }
 }
 
-/** A signer with WETH, and a desk with TUSD that may take as much of it as is allowed. */
+/** State overrides: a signer with WETH, and a desk with TUSD that may take `allowed` WETH. */
 function market(allowed: bigint, held = parseEther('3')): object {
   const word = (amount: bigint) => toHex(amount, { size: 32 })
   return {
@@ -70,7 +70,7 @@ function example(name: string, overrides: object, ...calls: Partial<CallDraft>[]
 const approve = (amount: bigint) => `approve(address,uint256) ["${DESK_AT}", "${amount}"]`
 const rich = { [SIGNER]: { balance: toHex(parseEther('2')) } }
 
-/** One for each thing that the page can show. */
+/** One per feature of the page. */
 export const EXAMPLES: Example[] = [
   example('A swap', market(parseEther('1.5')), { to: DESK_AT, data: swap }),
   example('A swap that fails', market(0n), { to: DESK_AT, data: swap }),

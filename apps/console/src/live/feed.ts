@@ -6,17 +6,17 @@ import { type Readiness, watchReadiness } from './readiness.js'
 import { StreamFaults } from './stream-faults.js'
 import type { Disturbance } from './time-line.js'
 
-/** What the page was told, numbered in the order in which it was told. */
+/** An event shown on the page, numbered in order of arrival. */
 export interface Mark {
   id: number
-  /** Milliseconds since 1970, by this browser's clock. */
+  /** Unix time in milliseconds, by this browser's clock. */
   at: number
-  /** Absent for what went wrong with the stream alone. */
+  /** Absent if only the stream had a problem. */
   sight?: Sight
   disturbance?: Disturbance | undefined
 }
 
-/** What the page knows of the chain's newest blocks. */
+/** The state of the live view. */
 export interface FeedState {
   /** Newest first. */
   marks: readonly Mark[]
@@ -25,11 +25,11 @@ export interface FeedState {
   /** How often the connection was lost. */
   losses: number
   readiness: Readiness
-  /** The newest head, and when it was seen. */
+  /** The newest head, and when it arrived. */
   head: { number: bigint; at: number } | undefined
 }
 
-/** Marks kept at most, and how long a disturbance is told of. */
+/** Most marks kept, and how long a disturbance is shown. */
 const MOST_MARKS = 400
 const FORGET_MS = 5 * 60_000
 
@@ -57,7 +57,7 @@ function add(mark: { at?: number; sight?: Sight; disturbance?: Disturbance | und
   })
 }
 
-/** Follows from the first look on, for as long as the page is open: what was seen stays through a change of the view. */
+/** Starts following at the first use, until the page is closed: marks survive a change of view. */
 function begin(): void {
   if (isFollowing) return
   isFollowing = true
@@ -79,7 +79,7 @@ function begin(): void {
           head: { number: hexToBigInt(result.number), at: Math.min(Date.now(), Number(result.timestamp) * 1_000) },
         })
     },
-    // The subscription tells of the next one.
+    // Errors are ignored: the subscription reports the next head.
     () => {},
   )
 }
@@ -90,7 +90,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** What is known of the newest blocks; a selected part renders only when it changes. */
+/** Selects a part of the feed; components render only when their part changes. */
 export function useFeed<Part>(select: (state: FeedState) => Part): Part {
   return useSyncExternalStore(subscribe, () => select(state))
 }

@@ -1,22 +1,22 @@
 import { type Hex, hexToBigInt } from 'viem'
 import { type Disturbance, TimeLine } from './time-line.js'
 
-/** A head or a flashblock, as a line of the page. */
+/** A head or a flashblock, as shown on the page. */
 export interface Sight {
   what: string
   block: string
   gasUsed: number
   hash: Hex
-  /** What went wrong between the one before and this one. */
+  /** What went wrong since the previous one. */
   disturbance: Disturbance | undefined
 }
 
 interface Watcher {
   onSight(sight: Sight): void
   onConnection(state: 'following' | 'lost'): void
-  /** The gateway has a stream of flashblocks. */
+  /** The gateway follows a Flashblocks stream. */
   onFlashblocks(): void
-  /** The connection was lost: what came meanwhile is sent again where the gateway still has it. */
+  /** The connection was lost. Missed events are sent again if the gateway still has them. */
   onLost(): void
 }
 
@@ -36,15 +36,15 @@ interface Message {
   params?: { result: Header }
 }
 
-/** By the id of the request that subscribes. */
+/** The index is the id of the subscribing request. */
 const SUBSCRIPTIONS = ['newHeads', 'newFlashblocks']
 const RECONNECT_MS = 2_000
 
-/** Subscribes to heads and flashblocks, again after each lost connection. @returns what ends it */
+/** Subscribes to heads and flashblocks, and again after each lost connection. @returns a function that stops it */
 export function follow(url: string, { onSight, onConnection, onFlashblocks, onLost }: Watcher): () => void {
   let isOver = false
   const line = new TimeLine()
-  /** The last of each subscription, by the id of its request. */
+  /** The last event of each subscription, by the id of its request. */
   const last: (Header | undefined)[] = []
   let socket: WebSocket
   let retry: ReturnType<typeof setTimeout> | undefined
@@ -57,7 +57,7 @@ export function follow(url: string, { onSight, onConnection, onFlashblocks, onLo
     socket.onmessage = ({ data }) => {
       const { id, result, error, params } = JSON.parse(data) as Message
       if (id !== undefined && error !== undefined && last[id] !== undefined) {
-        // The gateway no longer has what came since: it is missing here.
+        // The gateway no longer has the events since then: they are missing here.
         last[id] = undefined
         line.interrupt()
         subscribe(id)

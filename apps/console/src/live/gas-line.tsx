@@ -2,13 +2,13 @@ import '@mantine/charts/styles.css'
 import { LineChart } from '@mantine/charts'
 import type { Mark } from './feed.js'
 
-/** How far back the line goes. */
+/** Time range of the line. */
 const SHOWN_MS = 90_000
 const LEAST_MS = 10_000
 
 /**
- * Heads and flashblocks as a moving line: the gas of each head, and what the block under construction holds so far. Disturbances are
- * marked where they happened; the table beside it says the same as text.
+ * A moving line of the gas of each head, and of the block under construction so far. Disturbances are
+ * marked where they happened. The table next to it shows the same as text.
  * @param marks newest first
  */
 export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; hasFlashblocks: boolean }) {
@@ -20,7 +20,7 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
   const disturbances = shown.flatMap(({ at, disturbance }) =>
     disturbance === undefined ? [] : [{ at, ...disturbance }],
   )
-  // Short at first: it grows with what was seen.
+  // Starts short and grows with the data.
   const from = Math.max(newest - SHOWN_MS, Math.min(shown[0]?.at ?? newest, newest - LEAST_MS))
   const series = [
     { name: 'Heads', color: 'var(--series-0)' },
@@ -58,7 +58,7 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
 const STEPS_MS = [2_000, 5_000, 15_000]
 const MOST_TICKS = 7
 
-/** Whole steps back from the newest. */
+/** Ticks in whole steps back from the newest mark. */
 function ticksBetween(from: number, newest: number): number[] {
   const step = STEPS_MS.find((each) => (newest - from) / each < MOST_TICKS) ?? STEPS_MS.at(-1)!
   return Array.from({ length: Math.floor((newest - from) / step) + 1 }, (_, back) => newest - back * step).toReversed()

@@ -6,7 +6,7 @@ import { GasLine } from './gas-line.js'
 import { ageText, verifiedText } from './readiness.js'
 import { TruthCard } from './truth-card.js'
 
-/** Heads and flashblocks shown at most. */
+/** Most heads and flashblocks shown. */
 const MOST_SHOWN = 50
 
 const CONNECTIONS = {
@@ -15,7 +15,7 @@ const CONNECTIONS = {
   lost: 'The connection is lost: trying again',
 }
 
-/** Heads and flashblocks as they come. */
+/** Shows heads and flashblocks as they arrive. */
 export function LivePage() {
   const feed = useFeed((state) => state)
   const { marks, readiness } = feed
@@ -46,7 +46,7 @@ export function LivePage() {
   )
 }
 
-/** How it goes, in a sentence: green where nothing was wrong lately. */
+/** A one-sentence status, green without recent problems. */
 function Health({ feed: { connection, hasFlashblocks, losses, marks, readiness } }: { feed: FeedState }) {
   const disturbances = marks.flatMap(({ id, disturbance }) =>
     disturbance === undefined ? [] : [{ id, ...disturbance }],

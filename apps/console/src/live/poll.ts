@@ -1,4 +1,4 @@
-/** Asks again and again, so long after each answer. One that `read` takes for none is passed over. @returns what ends it */
+/** Polls a path with pauses; skips answers for which `read` fails or returns undefined. @returns a function that stops it */
 export function poll<T>(
   path: string,
   everyMs: number,
@@ -9,7 +9,7 @@ export function poll<T>(
   let timer: ReturnType<typeof setTimeout>
   const look = async () => {
     const response = fetch(path, { signal: left.signal })
-    // The connection's status says already that the gateway is gone.
+    // The connection status already shows that the gateway is unreachable.
     const answer = await response.then(read).catch(() => undefined)
     if (left.signal.aborted) return
     if (answer !== undefined) onAnswer(answer)

@@ -1,20 +1,20 @@
 import { poll } from './poll.js'
 
-/** What the gateway says of its state, as far as it is shown: `GET /health/ready`. */
+/** The part of `GET /health/ready` that is shown. */
 export interface Readiness {
-  /** Predictions are scored. */
+  /** Set if predictions are scored. */
   scores?: true
   following?: {
     ageMs?: number
     trusted: boolean
-    /** `not`: why state is not carried at all. */
+    /** `not`: why no state is carried. */
     carrying?: { not?: string }
     recent: { hash: string; carried?: boolean; reason?: string }[]
   }
   preconfirmed?: {
     connected: boolean
     ageMs?: number
-    /** What was wrong with the stream lately, oldest first. */
+    /** Recent problems of the stream, oldest first. */
     faults?: {
       kind: 'gap' | 'mismatch' | 'nativePrecompile' | 'differs' | 'lost' | 'undecodable'
       block?: string
@@ -26,13 +26,13 @@ export interface Readiness {
 
 const EVERY_MS = 2_000
 
-/** Asks every two seconds. @returns what ends it */
+/** Polls every two seconds. @returns a function that stops it */
 export function watchReadiness(onReport: (report: Readiness) => void): () => void {
-  // One that is not ready says so with its state, and status 503.
+  // A gateway that is not ready also reports its state, with status 503.
   return poll('/health/ready', EVERY_MS, (response) => response.json() as Promise<Readiness>, onReport)
 }
 
-/** How old the state is that answers stand on, and what is not followed or carried. */
+/** The age of the state that answers use, and what is not followed or carried. */
 export function ageText({ following, preconfirmed }: Readiness): string {
   const ages = [
     following?.ageMs !== undefined && `the head is ${following.ageMs} ms old`,
@@ -43,7 +43,7 @@ export function ageText({ following, preconfirmed }: Readiness): string {
   return ages.filter(Boolean).join(', ')
 }
 
-/** What is known of a head or a flashblock: whether our own execution verified or carried it. */
+/** Whether we verified or carried a head or flashblock by executing it. */
 export function verifiedText(hash: string, isFlashblock: boolean, { following }: Readiness): string {
   if (isFlashblock) return 'verified'
   const head = following?.recent.find((recent) => recent.hash === hash)

@@ -3,11 +3,11 @@ import type { Disturbance } from './time-line.js'
 
 type StreamFault = NonNullable<NonNullable<Readiness['preconfirmed']>['faults']>[number]
 
-/** Picks out of each report the faults that no report before it had. */
+/** Returns the faults of each report that are new. */
 export class StreamFaults {
   #known: ReadonlySet<string> = new Set()
 
-  /** @returns each with its own time, in milliseconds since 1970 */
+  /** @returns each fault with its time, in Unix milliseconds */
   unseen({ preconfirmed }: Readiness): { at: number; disturbance: Disturbance }[] {
     const faults = preconfirmed?.faults ?? []
     const unseen = faults.filter((fault) => !this.#known.has(keyOf(fault)))

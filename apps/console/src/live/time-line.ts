@@ -1,4 +1,4 @@
-/** A head or a flashblock as the wire announced it. */
+/** A head or a flashblock as announced. */
 export interface Announced {
   number: bigint
   hash: string
@@ -14,17 +14,17 @@ export interface Disturbance {
   text: string
 }
 
-/** Finds gaps, restarts and reorganisations in what is announced one after another. */
+/** Finds gaps, restarts and reorganisations in a sequence of announcements. */
 export class TimeLine {
   #head: Announced | undefined
   #flashblock: Announced | undefined
 
-  /** @returns what the announcement shows; undefined where it follows the one before */
+  /** @returns the disturbance that the announcement reveals; undefined if it follows the previous one */
   note(announced: Announced): Disturbance | undefined {
     return announced.flashblock === undefined ? this.#noteHead(announced) : this.#noteFlashblock(announced)
   }
 
-  /** The connection was lost: what came meanwhile was not seen. */
+  /** Call it when the connection is lost: later announcements may not follow the last one. */
   interrupt(): void {
     this.#head = undefined
     this.#flashblock = undefined

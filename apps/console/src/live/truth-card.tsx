@@ -3,10 +3,10 @@ import { Hash } from '../parts/address.js'
 import { Table } from '../parts/table.js'
 import { missText, type Truth, truthText, watchTruth } from './truth.js'
 
-/** Misses shown at most. */
+/** Most misses shown. */
 const MOST_SHOWN = 20
 
-/** How the gateway's predictions turned out. */
+/** Shows how the gateway's predictions turned out. */
 export function TruthCard() {
   const [truth, setTruth] = useState<Truth>()
   useEffect(() => watchTruth(setTruth), [])

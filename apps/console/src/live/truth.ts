@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { poll } from './poll.js'
 
-/** How today's predictions turned out: `GET /v1/truth`, as far as it is shown. */
+/** The part of `GET /v1/truth` that is shown: how today's predictions turned out. */
 export interface Truth {
   predicted: number
   judged: number
@@ -19,13 +19,13 @@ export interface Miss {
 
 const EVERY_MS = 5_000
 
-/** Asks every five seconds. @returns what ends it */
+/** Polls every five seconds. @returns a function that stops it */
 export function watchTruth(onTruth: (truth: Truth) => void): () => void {
   const read = (response: Response) => (response.ok ? (response.json() as Promise<Truth>) : undefined)
   return poll('/v1/truth', EVERY_MS, read, onTruth)
 }
 
-/** In a sentence. */
+/** The score in a sentence. */
 export function truthText({ predicted, judged, hits, explained }: Truth): string {
   if (judged === 0) return `${count(predicted, 'prediction')} today, none mined yet.`
   const misses = judged - hits
@@ -42,7 +42,7 @@ const REASONS: Record<Miss['why'], string> = {
   unknown: 'not known: it could not be run again',
 }
 
-/** Why a prediction was wrong, with the first fact that was another one. */
+/** Why a prediction was wrong, with the first fact that differed. */
 export function missText({ why, because: [first] }: Miss): string {
   if (first === undefined) return REASONS[why]
   const { fact, by } = first

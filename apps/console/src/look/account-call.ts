@@ -1,14 +1,14 @@
 import type { Address } from 'viem'
 import type { SimulatedCall } from './answer.js'
 
-/** Who acts: the account behind an entry point or a Safe, else the sender. */
+/** The acting account: that of a user operation or a Safe, otherwise the sender. */
 export function actorOf({ userOperation, safeTransaction, trace }: SimulatedCall): Address {
   return userOperation?.sender ?? safeTransaction?.safe ?? trace.from
 }
 
 /**
- * The call as what its account does: of a user operation the moves of its execution (its fees are told apart), and a failure of the account's own
- * that the entry point or the Safe lives on with.
+ * The call from its account's view: for a user operation, only the transfers of its execution (fees are shown separately); and the failure
+ * of the account's own call, which the entry point or the Safe may survive.
  */
 export function asAccountCall(call: SimulatedCall): SimulatedCall {
   const { userOperation, safeTransaction, assetChanges } = call
@@ -24,7 +24,7 @@ export function asAccountCall(call: SimulatedCall): SimulatedCall {
   }
 }
 
-/** Why what the account does fails, in the words of the gateway; undefined where it does not, and for any other call. */
+/** Why the account's own call fails, as the gateway puts it; undefined if it does not, or for other calls. */
 export function failureOf({ userOperation, safeTransaction }: SimulatedCall): string | undefined {
   const shown = userOperation ?? safeTransaction
   if (shown === undefined || shown.status !== '0x0') return undefined

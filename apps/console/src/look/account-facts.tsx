@@ -5,7 +5,7 @@ import { Notice } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
 import type { Operation, SafeTransaction, SimulatedCall } from './answer.js'
 
-/** What is to know of a user operation or a Safe's transaction beside what it does. */
+/** Details of a user operation or a Safe transaction in addition to its effect. */
 export function AccountFacts({ outcome: { userOperation, safeTransaction } }: { outcome: SimulatedCall }) {
   if (userOperation) return <OperationFacts operation={userOperation} />
   return safeTransaction ? <SafeFacts transaction={safeTransaction} /> : null

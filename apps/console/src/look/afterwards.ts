@@ -4,11 +4,11 @@ import type { Frame, SimulatedCall } from './answer.js'
 import type { Approval } from './assets.js'
 import type { TokenUnits } from './token-units.js'
 
-/** What is asked of tokens in the state that the request leaves. */
+/** Questions to tokens on the state after the request. */
 export interface TokenQuestions {
-  /** Tokens that arguments are amounts of, and of which the answer says no decimals. */
+  /** Tokens of amounts in arguments, if the answer does not give their decimals. */
   tokens: Address[]
-  /** Given by a call that others follow: they may have spent it. */
+  /** Approvals followed by other calls, which may have used them. */
   approvals: Approval[]
 }
 
@@ -16,7 +16,7 @@ const MOST_TOKENS = 8
 const MOST_APPROVALS = 16
 const MOST_FRAMES = 256
 
-/** @param calls all of a request's, in their order */
+/** @param calls all calls of a request, in order */
 export function questionsAfter(calls: readonly SimulatedCall[]): TokenQuestions {
   const known = new Set<string | undefined>()
   const named = new Set<Address>()
@@ -35,7 +35,7 @@ export function questionsAfter(calls: readonly SimulatedCall[]): TokenQuestions 
   }
 }
 
-/** Contracts called as ERC-20, and those that an argument such as `tokenIn` names beside its amount. */
+/** Contracts called as ERC-20, and tokens that an argument such as `tokenIn` names next to its amount. */
 function tokensIn(trace: Frame): Set<Address> {
   const tokens = new Set<Address>()
   const frames = [trace]
@@ -53,7 +53,7 @@ function tokensIn(trace: Frame): Set<Address> {
   return tokens
 }
 
-/** The request with the questions as calls at its end; undefined where there are none. */
+/** The request with the questions appended as calls; undefined if there are none. */
 export function askedAfter(
   payload: SimulatePayload,
   { tokens, approvals }: TokenQuestions,
@@ -79,11 +79,11 @@ export function askedAfter(
 
 export interface TokenAnswers {
   units: Map<string, TokenUnits>
-  /** What is left of an allowance. */
+  /** The remaining allowance. */
   left: Map<Approval, Hex>
 }
 
-/** @param answers the calls of the last block, of which the last ones answer the questions */
+/** @param answers the calls of the last block, which end with the answers */
 export function answersAfter(
   { tokens, approvals }: TokenQuestions,
   answers: readonly Pick<SimulatedCall, 'error' | 'returnData'>[],
@@ -95,7 +95,7 @@ export function answersAfter(
     try {
       return decode(answer.returnData)
     } catch {
-      // It is no token.
+      // Not a token.
       return undefined
     }
   }

@@ -2,10 +2,10 @@ import type { Address, Hex } from 'viem'
 import type { Named } from '../names/decode.js'
 import type { AssetChanges } from './assets.js'
 
-/** As the gateway's `upfront_simulate` answers, as far as it is shown. */
+/** The part of an `upfront_simulate` result that is shown. */
 export interface SimulatedBlock {
   number: Hex
-  /** Of the first: the request as a link, on the block that it stood on. */
+  /** Only on the first block: a link to the request on the same block. */
   link?: string
   calls: SimulatedCall[]
 }
@@ -24,14 +24,14 @@ export interface SimulatedCall {
   trace: Frame
   stateDiff: StateDiff
   assetChanges: AssetChanges
-  /** Logs are in the order of the call's; null: not known. */
+  /** Logs in the order of the call's logs; null if unknown. */
   decoded?: { call?: Named; error?: Named; logs: (Named | null)[] }
   outcome?: CallOutcome
   userOperation?: Operation
   safeTransaction?: SafeTransaction
 }
 
-/** What changes of each account, from and to. */
+/** The changes of each account, before and after. */
 export type StateDiff = Record<
   Address,
   {
@@ -63,7 +63,7 @@ export interface Frame {
   decoded?: { call?: Named; error?: Named }
 }
 
-/** A part of a user operation, as the gateway shows it. */
+/** One phase of a user operation. */
 interface Part {
   status: Hex
   gasUsed: Hex
@@ -77,7 +77,7 @@ interface Validation extends Part {
   validUntil?: Hex
 }
 
-/** A user operation beside the call of its entry point. */
+/** A user operation, shown next to its entry point's call. */
 export interface Operation {
   sender: Address
   entryPoint: Address
@@ -92,7 +92,7 @@ export interface Operation {
   actualGasCost?: Hex
 }
 
-/** A Safe's transaction beside the call of the Safe. */
+/** A Safe transaction, shown next to the Safe's call. */
 export interface SafeTransaction {
   safe: Address
   version: string
@@ -107,7 +107,7 @@ export interface SafeTransaction {
   error?: string
 }
 
-/** Whether a call would do the same under other circumstances, as the gateway answers `outcome`. */
+/** The gateway's `outcome`: whether a call would have the same effect under other circumstances. */
 export interface CallOutcome {
   verdict: 'holds' | 'changes' | 'watched'
   because: { fact?: { kind: string }; under: string; effect: string }[]

@@ -11,7 +11,7 @@ import { joinedChanges } from './sentence.js'
 import { callsOf, type Request } from './simulation.js'
 import { type AnsweredOutcome, summaryOf, totalGas } from './summary.js'
 
-/** The sentence, what is given and got, and what to beware of. @param children about the same on another state */
+/** The summary, the assets given and received, and warnings. @param children the same on another state */
 export function Answered({
   request,
   outcome,

@@ -5,7 +5,7 @@ export interface Asset {
   type: 'native' | 'erc20' | 'erc721' | 'erc1155'
   address?: Address
   tokenId?: Hex
-  /** This and the next are the token's own words. */
+  /** Symbol and decimals as the token itself returns them. */
   symbol?: string
   decimals?: number
 }
@@ -22,12 +22,12 @@ export interface Approval {
   tokenId?: Hex
   approved?: boolean
   permit2?: Address
-  /** What the contract says is left afterwards. */
+  /** The remaining allowance according to the contract. */
   after?: Hex
   confirmation: Confirmation
 }
 
-/** As `upfront_simulate` answers with `assetChanges`, as far as it is shown. */
+/** The part of `assetChanges` of `upfront_simulate` that is shown. */
 export interface AssetChanges {
   transfers: Transfer[]
   balances: (Asset & { account: Address; before?: Hex; after?: Hex; confirmation: Confirmation })[]
@@ -35,10 +35,10 @@ export interface AssetChanges {
   approvals: Approval[]
 }
 
-/** From here on an allowance is meant to have no end. */
+/** Allowances from here on are meant to be unlimited. */
 export const ENDLESS = 2n ** 159n
 
-/** An amount in the asset's units where it names its decimals. */
+/** An amount in the asset's units, if its decimals are known. */
 export function amountText(asset: Asset, amount: Hex): string {
   return textOf(
     asset,
@@ -48,7 +48,7 @@ export function amountText(asset: Asset, amount: Hex): string {
   )
 }
 
-/** The same, cut for a picture: a number that is not shown whole ends in `…`, or is rounded after `≈`. */
+/** Like {@link amountText}, shortened for a picture: cut numbers end in `…`, rounded ones follow `≈`. */
 export function shortAmountText(asset: Asset, amount: Hex): string {
   return textOf(asset, amount, shortNumber, shortNumber)
 }
@@ -75,7 +75,7 @@ function shortNumber(decimal: string): string {
   return part.length > MOST_DECIMALS ? `${whole}.${part.slice(0, MOST_DECIMALS)}…` : decimal
 }
 
-/** What an approval lets its spender do. @param amountIn how an amount is written */
+/** What an approval lets its spender do. @param amountIn formats an amount */
 export function approvalText(approval: Approval, amountIn = amountText): string {
   const { token, amount, tokenId } = approval
   const name = token.symbol ?? (token.address === undefined ? 'the token' : shortAddress(token.address))
@@ -85,13 +85,13 @@ export function approvalText(approval: Approval, amountIn = amountText): string 
   return `take ${amountIn(token, amount)}`
 }
 
-/** What of an allowance is left after the calls: they may have spent a part. */
+/** The remaining allowance after the calls, which may have used a part. */
 export function leftOf({ amount, after }: Approval): Hex | undefined {
   if (amount === undefined || after === undefined) return amount
   return hexToBigInt(after) < hexToBigInt(amount) ? after : amount
 }
 
-/** Whether it lets its spender take everything, for ever. */
+/** Whether it lets its spender take everything without a time limit. */
 export function isEndless(approval: Approval): boolean {
   const { tokenId, approved } = approval
   const left = leftOf(approval)
@@ -99,17 +99,17 @@ export function isEndless(approval: Approval): boolean {
   return left === undefined || hexToBigInt(left) >= ENDLESS
 }
 
-/** Whether it takes an allowance back. */
+/** Whether it revokes an allowance. */
 export function isRevocation({ amount, approved, spender }: Approval): boolean {
   return approved === false || (amount !== undefined && hexToBigInt(amount) === 0n) || hexToBigInt(spender) === 0n
 }
 
-/** Whether some contract's own view contradicts its logs. */
+/** Whether a contract's state contradicts its logs. */
 export function isDoubtful({ balances, owners, approvals }: AssetChanges): boolean {
   return [...balances, ...owners, ...approvals].some(({ confirmation }) => confirmation === 'disagrees')
 }
 
-/** The transfers that a balance or an owner, as the token itself tells it, contradicts. */
+/** Transfers that the token's own balances or owners contradict. */
 export function contradictedTransfers({ transfers, balances, owners }: AssetChanges): ReadonlySet<Transfer> {
   const key = ({ address, tokenId }: Asset, account = '') => [address, tokenId, account].join()
   const wrong = new Set([
@@ -121,7 +121,7 @@ export function contradictedTransfers({ transfers, balances, owners }: AssetChan
   return new Set(transfers.filter(isWrong))
 }
 
-/** Whether the contract says something else than its log did. */
+/** Whether the contract's state contradicts its log. */
 export function isContradicted({ confirmation }: { confirmation: Confirmation }): boolean {
   return confirmation === 'disagrees'
 }

@@ -7,26 +7,26 @@ import type { SimulatedCall } from './answer.js'
 import { type AssetChanges, isDoubtful, isEndless } from './assets.js'
 import { gainedApprovals } from './sentence.js'
 
-/** What a signer should know before signing. */
+/** A warning for the signer. */
 export interface Warning {
   level: 'danger' | 'caution'
   title: string
   text: string
-  /** What it is about. */
+  /** The addresses concerned. */
   addresses: Address[]
 }
 
 /** An EIP-7702 authorization of the request. */
 export interface Delegation {
-  /** Undefined where the signature is none. */
+  /** Undefined if the signature is invalid. */
   authority: Address | undefined
-  /** Whose code the authority runs from then on. */
+  /** The contract whose code the authority will run. */
   code: Address
 }
 
 const NOBODY = /^0x0{40}$/
 
-/** Who signed which authorization of the request. */
+/** The signers of the request's authorizations. */
 export function delegationsOf({ blockStateCalls }: SimulatePayload): Promise<Delegation[]> {
   const entries = blockStateCalls.flatMap(({ calls }) =>
     calls.flatMap(({ authorizationList, userOperation }) => [
@@ -37,7 +37,7 @@ export function delegationsOf({ blockStateCalls }: SimulatePayload): Promise<Del
   return Promise.all(entries.filter(isObject).map(delegationOf))
 }
 
-/** Of its sender, unless it is signed. */
+/** A user operation's authorization; unless signed, it counts as the sender's. */
 function ofOperation(operation: unknown): object[] {
   if (!isObject(operation) || !isObject(operation.eip7702Auth)) return []
   const { eip7702Auth, sender } = operation
@@ -47,7 +47,7 @@ function ofOperation(operation: unknown): object[] {
 async function delegationOf(entry: Record<string, unknown>): Promise<Delegation> {
   const { address, chainId, nonce, yParity, v, r, s } = entry as Record<string, Hex>
   const code = address as Address
-  // Nobody signed it yet: the gateway shows what it would do.
+  // Not signed yet: the gateway shows what it would do.
   if (entry.authority !== undefined) return { authority: entry.authority as Address, code }
   try {
     const number = (value: unknown) => (typeof value === 'number' ? value : hexToNumber(value as Hex))
@@ -67,7 +67,7 @@ async function delegationOf(entry: Record<string, unknown>): Promise<Delegation>
   }
 }
 
-/** Delegations as warnings: the first thing to know. */
+/** Delegations as warnings, which come first. */
 export function delegationWarnings(delegations: readonly Delegation[]): Warning[] {
   return delegations.map(({ authority, code }) => {
     const addresses = [authority, code].filter((address) => address !== undefined)
@@ -87,7 +87,7 @@ export function delegationWarnings(delegations: readonly Delegation[]): Warning[
   })
 }
 
-/** What the outcome itself warns of. @param signer whose allowances count */
+/** Warnings from the outcome. @param signer whose allowances count */
 export function warningsOf(calls: readonly SimulatedCall[], changes: AssetChanges, signer: Address): Warning[] {
   return [
     ...doubts(changes),
@@ -126,7 +126,7 @@ function allowanceWarnings(changes: AssetChanges, signer: Address): Warning[] {
     }))
 }
 
-/** Events by which somebody gains power over a contract. */
+/** Events by which an account gains power over a contract. */
 const POWERS: Record<string, (args: unknown[]) => { title: string; text: string; to: unknown } | undefined> = {
   OwnershipTransferred: ([before, after]) =>
     NOBODY.test(String(before))

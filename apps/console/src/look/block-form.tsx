@@ -27,7 +27,7 @@ const BLOCK_FIELDS = [
   { name: 'baseFee', label: 'Base fee (wei)' },
 ] as const
 
-/** One block of the request: its calls, what is overridden before them, and the block's own fields. */
+/** One block of the request: calls, state overrides and block fields. */
 export function BlockForm({ number, block, functions, onEdit, onRemove }: Props) {
   const { calls, accounts } = block
   const field = `blocks.${number - 1}`

@@ -18,11 +18,11 @@ import { TransferPicture } from './transfer-picture.js'
 interface Props {
   outcome: SimulatedCall
   nameOf: NameOf
-  /** Of tokens that nothing moves, by their addresses. */
+  /** Units of tokens that nothing transfers, by address. */
   units: ReadonlyMap<string, TokenUnits>
 }
 
-/** The picture of one call, then everything about it as tables; JSON one press away. */
+/** The picture of one call, followed by tables of all details and the JSON. */
 export function CallDetails({ outcome, nameOf, units }: Props) {
   const { trace, assetChanges, stateDiff, logs, gasUsed, error } = outcome
   const id = useId()
@@ -64,14 +64,14 @@ export function CallDetails({ outcome, nameOf, units }: Props) {
   )
 }
 
-/** `WETH.transfer`, as short as a bar needs it. */
+/** For example `WETH.transfer`, short enough for a bar. */
 function frameLabel({ type, to, input, decoded }: Frame, nameOf: NameOf): string {
   const contract = to === undefined ? type : (nameOf(to) ?? shortAddress(to))
   if (decoded?.call !== undefined) return `${contract}.${decoded.call.name}`
   return input !== undefined && input.length >= 10 ? `${contract} ${input.slice(0, 10)}` : contract
 }
 
-/** `Succeeds · 21,000 gas`, or why not and where. */
+/** For example `Succeeds · 21,000 gas`, or why and where it fails. */
 export function Verdict({ outcome, nameOf }: Omit<Props, 'units'>) {
   const reason = reasonOf(outcome)
   const gas = <span className="quiet">{hexToBigInt(outcome.gasUsed).toLocaleString('en')} gas</span>

@@ -8,15 +8,15 @@ import { Field, mark } from './field.js'
 
 interface Props {
   number: number
-  /** `blocks.0.calls.0` */
+  /** For example `blocks.0.calls.0`. */
   field: string
   call: CallDraft
-  /** Of the ABI, by signature. */
+  /** Functions of the ABI by signature. */
   functions?: ReadonlyMap<string, AbiFunction>
   onEdit(call: CallDraft): void
   /** Absent for the only call. */
   onRemove?: (() => void) | undefined
-  /** Whether nonce, fees and lists can be given too. */
+  /** Whether nonce, fees and lists can be edited too. */
   isWhole?: boolean
 }
 
@@ -99,7 +99,7 @@ export function CallForm({ number, field, call, functions, onEdit, onRemove, isW
   )
 }
 
-/** What 0x-hex calls, where the ABI or ERC-20 has it. */
+/** The function that 0x-hex calls, if the ABI or ERC-20 has it. */
 function meaningOf(data: string, functions: Iterable<AbiFunction>): string | undefined {
   if (!/^0x([0-9a-f]{2}){4,}$/i.test(data.trim())) return undefined
   try {
@@ -121,7 +121,7 @@ interface FunctionProps {
   onEdit(data: string): void
 }
 
-/** The data as a function of the ABI with a field for each argument. */
+/** A function of the ABI with a field per argument. */
 function FunctionForm({ functions, data, onEdit }: FunctionProps) {
   const { signature = '', args = '[]' } = callTextOf(data) ?? {}
   const inputs = functions.get(signature)?.inputs ?? []

@@ -9,7 +9,7 @@ import type { NameOf } from './name-of.js'
 import { errorText, hasFailure } from './outcome.js'
 import { amountArgument, type UnitsOf } from './token-units.js'
 
-/** Frames this deep and deeper stay closed until they are opened: a contract that calls itself opens hundreds. */
+/** Deeper frames stay collapsed at first: a recursive contract opens hundreds. */
 const MOST_OPEN = 16
 
 interface Props {
@@ -21,7 +21,7 @@ interface Props {
   depth?: number
 }
 
-/** A frame and those that it opened: functions by name, with their arguments. */
+/** A frame and its subcalls: functions by name, with arguments. */
 export function CallTree({ frame, depth = 0, ...rest }: Props) {
   const { calls = [] } = frame
   const [isOpen, setOpen] = useState(() => depth < 2 || (depth < MOST_OPEN && hasFailure(frame)))
@@ -84,7 +84,7 @@ function FrameLine({ frame, nameOf, unitsOf, failed }: Props) {
   )
 }
 
-/** A function or an event by name, with its arguments; whose it is, on a hover. */
+/** A function or an event by name, with arguments; its contract on hover. */
 export function Called({
   named,
   to,
@@ -92,7 +92,7 @@ export function Called({
   unitsOf,
 }: {
   named: Named
-  /** Whose function or event it is. */
+  /** The contract of the function or event. */
   to: string | undefined
   nameOf: NameOf
   unitsOf: UnitsOf
@@ -115,7 +115,7 @@ export function Called({
 
 const MOST_TEXT = 66
 
-/** A value of an argument: addresses with their marks. */
+/** An argument's value; addresses with their marks. */
 function Argument({ value, nameOf }: { value: unknown; nameOf: NameOf }) {
   const text = valueText(value)
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return <Address value={text} name={nameOf(text)} />

@@ -18,7 +18,7 @@ import type { NameOf } from './name-of.js'
 import { meaningOf, type SlotMeaning } from './slots.js'
 import type { UnitsOf } from './token-units.js'
 
-/** What changes hands, and who may take what from now on. */
+/** Transfers, and who may take what from now on. */
 export function AssetTables({ changes, nameOf, id }: { changes: AssetChanges; nameOf: NameOf; id: string }) {
   const { transfers, approvals } = changes
   const contradicted = contradictedTransfers(changes)
@@ -84,7 +84,7 @@ interface StateRow {
   to: string
 }
 
-/** What changes in the state, by contract and by what a slot means where that is known. */
+/** State changes by contract, with the meaning of slots if known. */
 export function StateTable({
   diff,
   nameOf,
@@ -144,7 +144,7 @@ function wordText(word: string): string {
   return value < 10n ** 24n ? value.toLocaleString('en') : `0x${value.toString(16).slice(0, 6)}…${word.slice(-6)}`
 }
 
-/** Logs by their events. @param named in the order of the logs */
+/** Logs with their events. @param named in the order of the logs */
 export function LogTable({
   logs,
   named,

@@ -2,22 +2,22 @@ import { Textarea, TextInput } from '@mantine/core'
 import { createContext, type ReactNode, useContext } from 'react'
 import type { DraftError } from '../request/draft-error.js'
 
-/** What is wrong in the form at the moment. */
+/** The current error of the form. */
 export const Fault = createContext<DraftError | undefined>(undefined)
 
 interface Props {
-  /** `blocks.0.calls.0.value`, as errors name it: the input's id. */
+  /** The path used in errors, such as `blocks.0.calls.0.value`; also the input's id. */
   field: string
   label: string
   value: string
   onEdit(value: string): void
   hint?: string
-  /** What the value means, below it. */
+  /** What the value means, shown below it. */
   meaning?: ReactNode
   rows?: number
 }
 
-/** One input of the form, with what is wrong with it beside it. */
+/** One input of the form, with its error. */
 export function Field({ field, label, value, onEdit, hint, meaning, rows }: Props) {
   const fault = useContext(Fault)
   const common = {
@@ -31,7 +31,7 @@ export function Field({ field, label, value, onEdit, hint, meaning, rows }: Prop
   return <TextInput {...common} onChange={({ target }) => onEdit(target.value)} />
 }
 
-/** Opens what hides the input, and puts the cursor there. */
+/** Expands everything that hides the input, and focuses it. */
 export function reveal(field: string | undefined): void {
   const input = field === undefined ? null : document.getElementById(field)
   if (input === null) return
@@ -44,7 +44,7 @@ export function reveal(field: string | undefined): void {
   input.focus()
 }
 
-/** Says of what is folded away that there is something in it. */
+/** Marks a collapsed section that is not empty. */
 export function mark(isSet: boolean): string {
   return isSet ? ' · set' : ''
 }

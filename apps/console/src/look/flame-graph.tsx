@@ -4,10 +4,10 @@ import type { Frame } from './answer.js'
 
 const WIDTH = 960
 const ROW = 22
-/** Narrower frames are left out: nothing could be read in them. */
+/** Narrower frames are omitted, because nothing in them would be readable. */
 const LEAST_WIDTH = 2
 const MOST_ROWS = 64
-/** Of the 0.75rem text, so that it stays inside its frame. */
+/** Width of a character of the 0.75rem text, to keep text inside its frame. */
 const CHARACTER_WIDTH = 7.5
 
 interface Bar {
@@ -17,7 +17,7 @@ interface Bar {
   depth: number
 }
 
-/** The frames as bars: as wide as their share of the gas, below the frame that called them. */
+/** The frames as bars: width is the share of gas, and each is below its caller. */
 function barsOf(root: Frame, width = WIDTH): Bar[] {
   const bars: Bar[] = []
   const place = (frame: Frame, x: number, own: number, depth: number) => {
@@ -36,7 +36,7 @@ function barsOf(root: Frame, width = WIDTH): Bar[] {
   return bars
 }
 
-/** Where the gas went. The call tree beside it holds the same numbers as text. */
+/** Shows where the gas went. The call tree next to it has the same numbers as text. */
 export function FlameGraph({ frame, labelOf }: { frame: Frame; labelOf(frame: Frame): string }) {
   const bars = barsOf(frame)
   const rows = Math.max(...bars.map(({ depth }) => depth)) + 1

@@ -4,7 +4,7 @@ import { type AssetChanges, amountText } from './assets.js'
 import type { NameOf } from './name-of.js'
 import { flowsOf } from './sentence.js'
 
-/** What the account gives and gets in all, one line for each asset: given first. */
+/** Net amounts that the account gives and receives, one line per asset, given ones first. */
 export function Flows({ changes, account, nameOf }: { changes: AssetChanges; account: Account; nameOf: NameOf }) {
   const flows = flowsOf(changes, account).filter(({ net }) => net !== 0n)
   if (flows.length === 0) return null

@@ -1,6 +1,6 @@
 import type { CallOutcome, SimulatedCall } from './answer.js'
 
-/** The line under the sentence. */
+/** The line below the sentence. */
 export interface Holding {
   level: 'good' | 'caution' | 'bad'
   text: string
@@ -23,7 +23,7 @@ const FACTS: Record<string, string> = {
   gasLeft: 'the gas left',
 }
 
-/** What the worst of the calls hangs on; undefined where none was asked. */
+/** What the outcome of the most fragile call depends on; undefined if no outcome was requested. */
 export function holdingOf(calls: readonly Pick<SimulatedCall, 'outcome'>[]): Holding | undefined {
   const outcomes = calls.flatMap(({ outcome }) => outcome ?? [])
   if (outcomes.length === 0) return undefined

@@ -18,7 +18,7 @@ import { Fault, Field, mark, reveal } from './field.js'
 import { Result } from './result.js'
 import { type Request, requestOf } from './simulation.js'
 
-/** Look before you sign: a request as a form, and beside it what it does. */
+/** Look before you sign: a request form, and its outcome. */
 export function LookPage() {
   const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT)
   const [text, setText] = useState('')
@@ -32,7 +32,7 @@ export function LookPage() {
   const fragment = useFragment()
   const isHere = useView().name === 'Look'
 
-  /** Takes the result away where the request is none. */
+  /** Clears the result if the request is invalid. */
   const attempt = async (work: () => void | Promise<void>) => {
     setFault(undefined)
     try {
@@ -51,7 +51,7 @@ export function LookPage() {
       setSent(made)
       const link = `/console/#${fragmentOf(request)}`
       if (`/console/${location.hash}` !== link) goTo(link, requestOfFragment(location.hash) !== undefined)
-      // Beside the form there is nothing to scroll to.
+      // With the result next to the form, no scrolling is needed.
       if (!window.matchMedia('(min-width: 64rem)').matches)
         setTimeout(() => panel.current?.scrollIntoView({ block: 'start' }))
     })
@@ -66,7 +66,7 @@ export function LookPage() {
     lastPaste.current += 1
     const own = lastPaste.current
     if (typed.trim() === '') return setFault(undefined)
-    // Known for what it is once the gateway has said which chain this is.
+    // The text can be recognised once the gateway has returned its chain.
     waitsForChain.current = chain === undefined
     if (chain === undefined) return
     return attempt(async () => {
@@ -94,7 +94,7 @@ export function LookPage() {
     if (waitsForChain.current) paste(text)
   }, [chain])
 
-  // A link shows its outcome at once, and so does Back.
+  // A link shows its outcome at once, and so does the Back button.
   useEffect(() => {
     const request = isHere ? requestOfFragment(fragment) : undefined
     if (request !== undefined) return void paste(request)
@@ -200,7 +200,7 @@ export function LookPage() {
   )
 }
 
-/** Calldata alone says not yet to whom it goes. */
+/** Calldata alone is not enough: it does not say which contract it calls. */
 function isEnough({ blocks }: Draft): boolean {
   return blocks.some(({ calls }) =>
     calls.some(

@@ -2,12 +2,12 @@ import { KNOWN_CONTRACTS } from '../names/known-contracts.js'
 import type { AssetChanges } from './assets.js'
 import type { TokenUnits } from './token-units.js'
 
-/** What a contract is called; undefined where nobody says. */
+/** A contract's name; undefined if unknown. */
 export type NameOf = (address: string) => string | undefined
 
 /**
- * Names by what all chains have, and by what tokens call themselves.
- * @param units of tokens that nothing moves
+ * Names contracts that all chains have, and tokens by their own symbols.
+ * @param units units of tokens that nothing transfers
  */
 export function nameOfFor({ transfers, approvals }: AssetChanges, units: ReadonlyMap<string, TokenUnits>): NameOf {
   const symbols = new Map<string, string>()

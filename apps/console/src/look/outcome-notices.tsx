@@ -25,7 +25,7 @@ export function WarningNotice({ warning: { level, title, text, addresses } }: { 
   )
 }
 
-/** What would make it succeed: tried before it is offered. */
+/** Offers a change that makes the request succeed. It was tried before. */
 export function Help({
   remedy,
   outcome,
@@ -47,7 +47,7 @@ export function Help({
   )
 }
 
-/** Said once, where the other state gives another outcome. */
+/** Shown once, if the other state gives another outcome. */
 export function Difference({
   request,
   shown,
@@ -69,7 +69,7 @@ export function Difference({
   )
 }
 
-/** What became of a mined transaction beside its replay. */
+/** The outcome of a mined transaction, next to its replay. */
 export function Happened({
   happened: { succeeded, gasUsed },
   outcome,
@@ -90,7 +90,7 @@ export function Happened({
   )
 }
 
-/** Data sent to an address that has no code does nothing, and succeeds. */
+/** Data sent to an address without code does nothing, and succeeds. */
 export function NoCode({
   asked: { to, input },
   outcome,

@@ -3,14 +3,14 @@ import { type Named, namedText, valueText } from '../names/decode.js'
 import { failureOf } from './account-call.js'
 import type { Frame, SimulatedCall } from './answer.js'
 
-/** Whether the frame, or one inside it, failed. */
+/** Whether the frame or a subcall failed. */
 export function hasFailure({ error, calls = [] }: Frame): boolean {
   return error !== undefined || calls.some(hasFailure)
 }
 
 /**
- * The frames from the call itself down to the one whose failure its callers passed on: the deepest that failed, each time in the last
- * frame that the one above called. Empty where the call succeeds.
+ * The frames from the call down to the one whose failure its callers passed on: the deepest failed
+ * one, each time in the last subcall. Empty if the call succeeds.
  */
 export function failedPath(frame: Frame): Frame[] {
   if (frame.error === undefined) return []
@@ -19,7 +19,7 @@ export function failedPath(frame: Frame): Frame[] {
   return passedOn ? [frame, ...failedPath(last)] : [frame]
 }
 
-/** What an error says, in words. */
+/** The error in words. */
 export function errorText(error: Named | undefined): string | undefined {
   if (error === undefined) return undefined
   if (error.name === 'Error') return String(error.args.message)
@@ -28,7 +28,7 @@ export function errorText(error: Named | undefined): string | undefined {
 
 const AMOUNTS = /^(?:ERC20)?Insufficient(Balance|Allowance)$/
 
-/** Whether it says how much of a token is there and how much is needed, as everybody's tokens do. */
+/** Whether the error states held and needed amounts of a token, as those of common tokens do. */
 function isOfAmounts(error: Named): boolean {
   return AMOUNTS.test(error.name) && Object.keys(error.args).length >= 3
 }
@@ -44,7 +44,7 @@ function inWords(error: Named): string | undefined {
     : `the allowance is too low: ${held} allowed, ${needed} needed`
 }
 
-/** Why a call failed, in words; undefined where it did not. */
+/** Why a call failed, in words; undefined if it did not. */
 export function reasonOf(call: SimulatedCall): string | undefined {
   const { error, returnData, trace, decoded } = call
   if (error === undefined) return undefined

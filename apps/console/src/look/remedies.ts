@@ -7,7 +7,7 @@ import { errorText, failedPath } from './outcome.js'
 import { type Failure, failureIn, type Outcome, outcomeOn, type Request, requestOf, simulate } from './simulation.js'
 import { tokenSteps } from './token-remedies.js'
 
-/** Of the simulation's errors, as execution-apis numbers them. */
+/** Error codes of execution-apis. */
 const CODES = {
   nonceTooLow: -38010,
   nonceTooHigh: -38011,
@@ -17,10 +17,10 @@ const CODES = {
 }
 /** A request may lack several things at once. */
 const MOST_STEPS = 4
-/** What an account is pretended to hold beyond what it sends: enough for fees. */
+/** Added to the balance that an account needs for its value: enough for fees. */
 const SPARE = parseEther('1')
 
-/** What makes the request succeed; undefined where nothing that is known here does. */
+/** A change that makes the request succeed; undefined if none is known. */
 export async function remedyFor(
   request: Request,
   outcome: Outcome,
@@ -69,7 +69,7 @@ async function nextStep(
   return steps.find(({ label }) => !done.includes(label))
 }
 
-/** What the plan itself was refused for. All calls are changed alike: the error names no call that could be relied on. */
+/** Fixes a rejected plan. Changes all calls alike, because the error names none reliably. */
 async function refusedStep(draft: Draft, code: number, state: string): Promise<Remedy | undefined> {
   const [block] = draft.blocks
   const sender = block?.calls[0]?.from

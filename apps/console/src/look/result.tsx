@@ -22,11 +22,11 @@ import { unitsOfFor } from './token-units.js'
 interface Props {
   request: Request
   pasted: Pasted | undefined
-  /** Takes a changed request, and simulates it. */
+  /** Replaces the request and simulates it. */
   onTry(draft: Draft): void
 }
 
-/** What the request does: delegations, one sentence, what to beware of, the picture, the details. */
+/** The effect of the request: delegations, a sentence, warnings, the picture, details. */
 export function Result({ request, pasted, onTry }: Props) {
   const [outcomes, setOutcomes] = useState<Record<string, Outcome>>({})
   const [warnings, setWarnings] = useState<Warning[]>([])
@@ -93,7 +93,7 @@ export function Result({ request, pasted, onTry }: Props) {
   )
 }
 
-/** A block under construction has no link: then it is the one of the newest block. */
+/** A block under construction has no link; that of the newest block is used instead. */
 function LinkButton({ outcomes }: { outcomes: (Outcome | undefined)[] }) {
   const links = outcomes.map((outcome) => (outcome?.kind === 'answered' ? outcome.link : undefined))
   const link = links.find((one) => one !== undefined)
@@ -111,7 +111,7 @@ function LinkButton({ outcomes }: { outcomes: (Outcome | undefined)[] }) {
   )
 }
 
-/** Each call with its picture and its tables. */
+/** Each call with its picture and tables. */
 function Calls({ request, outcome }: { request: Request; outcome: AnsweredOutcome }) {
   const calls = callsOf(request, outcome.blocks)
   const nameOf = useMemo(

@@ -10,22 +10,22 @@ import {
   leftOf,
 } from './assets.js'
 
-/** What an account gives or gets of one asset in all. */
+/** Net amount of one asset that an account gives or receives. */
 interface Flow {
   asset: Asset
-  /** Negative for what is given. */
+  /** Negative if given. */
   net: bigint
-  /** The token's balances say something else. */
+  /** Whether the token's balances contradict it. */
   isDoubtful: boolean
 }
 
-/** Who the sentence is about: `You`, or `The account`. */
+/** Subject of the sentence: `You`, or `The account`. */
 export interface Subject {
   address: Address
   isYou: boolean
 }
 
-/** Changes of several calls as one. */
+/** Merges the changes of several calls. */
 export function joinedChanges(changes: readonly AssetChanges[]): AssetChanges {
   return {
     transfers: changes.flatMap(({ transfers }) => transfers),
@@ -35,7 +35,7 @@ export function joinedChanges(changes: readonly AssetChanges[]): AssetChanges {
   }
 }
 
-/** `You send 1.5 WETH and receive 1.4955 TUSD. Nobody gains an allowance.` */
+/** For example `You send 1.5 WETH and receive 1.4955 TUSD. Nobody gains an allowance.` */
 export function sentenceOf(
   changes: AssetChanges,
   { address, isYou }: Subject,
@@ -59,7 +59,7 @@ export function sentenceOf(
   return `${hands} ${allowances(gainedApprovals(changes, address), isYou ? 'your' : 'its', nameOf)}`
 }
 
-/** What the account lets others take afterwards that they might not take before: the last approval of each spender. */
+/** New allowances of the account's assets: the last approval for each spender. */
 export function gainedApprovals({ approvals }: AssetChanges, owner: Address): Approval[] {
   const last = new Map<string, Approval>()
   for (const approval of approvals) {
@@ -69,7 +69,7 @@ export function gainedApprovals({ approvals }: AssetChanges, owner: Address): Ap
   return [...last.values()].filter((approval) => !isRevocation(approval) && !isSpent(approval))
 }
 
-/** Whether nothing of it is left: the calls took all that they were allowed to. */
+/** Whether nothing is left: the calls used the whole allowance. */
 function isSpent(approval: Approval): boolean {
   const left = leftOf(approval)
   return left !== undefined && hexToBigInt(left) === 0n
@@ -95,7 +95,7 @@ function flowText({ asset, net, isDoubtful }: Flow): string {
   return `${isDoubtful ? 'supposedly ' : ''}${amountText(asset, toHex(net < 0n ? -net : net))}`
 }
 
-/** What an account gives or gets of each asset in all. */
+/** Net amounts that an account gives or receives, by asset. */
 export function flowsOf(changes: AssetChanges, account: Address): Flow[] {
   const flows = new Map<string, Flow>()
   const contradicted = contradictedTransfers(changes)

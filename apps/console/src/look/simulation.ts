@@ -7,18 +7,18 @@ import { asAccountCall } from './account-call.js'
 import { answersAfter, askedAfter, questionsAfter, type TokenAnswers } from './afterwards.js'
 import type { SimulatedBlock, SimulatedCall } from './answer.js'
 
-/** A draft as it was sent. */
+/** A draft as sent. */
 export interface Request {
   draft: Draft
   payload: SimulatePayload
   abi: Abi
-  /** How many calls of each block are not shown. */
+  /** Number of leading calls of each block that are not shown. */
   before: number[]
-  /** The states asked for; the first is shown. */
+  /** The states to simulate on; the first is shown. */
   states: string[]
 }
 
-/** What became of it on one state. */
+/** The outcome on one state. */
 export type Outcome =
   | { kind: 'refused'; code: number; why: string }
   | {
@@ -26,11 +26,11 @@ export type Outcome =
       blocks: SimulatedBlock[]
       state: string | undefined
       link: string | undefined
-      /** Of tokens that arguments name and nothing moves, by their addresses. */
+      /** Units of tokens that arguments name but nothing transfers, by address. */
       units: TokenAnswers['units']
     }
 
-/** A call that fails, by its block and its place there. */
+/** A failing call, by its block and its index. */
 export interface Failure {
   block: number
   index: number
@@ -47,7 +47,7 @@ export function failureIn(outcome: Outcome): Failure | undefined {
   return undefined
 }
 
-/** Asked for beside the outcome of each call. */
+/** Requested for each call in addition to its outcome. */
 const SHOWN = { trace: true, stateDiff: true, assetChanges: true, decode: true, outcome: true, link: true }
 
 /** @throws DraftError */
@@ -57,12 +57,12 @@ export function requestOf(draft: Draft): Request {
     payload: payloadOf(draft),
     abi: abiOf(draft.abi),
     before: callsBefore(draft),
-    // `pending` is the newest; where it differs from `latest` the page says so.
+    // `pending` is the newest; the page says if `latest` differs.
     states: draft.state === '' ? ['pending', 'latest'] : [draft.state],
   }
 }
 
-/** Simulates a request on one state. Refusals are outcomes. */
+/** Simulates a request on one state. Rejections are outcomes too. */
 export async function outcomeOn(request: Request, state: string, signal?: AbortSignal): Promise<Outcome> {
   try {
     const { result, link, state: stoodOn } = await simulate(request, state, SHOWN, signal)
@@ -77,7 +77,7 @@ export async function outcomeOn(request: Request, state: string, signal?: AbortS
   }
 }
 
-/** The blocks of the request: those that fill gaps between their numbers have no calls, and are left out. @throws RpcFault */
+/** Simulates the request's blocks. Blocks that fill number gaps have no calls and are omitted. @throws RpcFault */
 export async function simulate(
   { payload, abi }: Pick<Request, 'payload' | 'abi'>,
   state: string,
@@ -90,7 +90,7 @@ export async function simulate(
   return { ...answer, link, result: answer.result.filter(({ calls }) => calls.length > 0) }
 }
 
-/** What tokens say afterwards, as far as something is to be asked. */
+/** Queries tokens on the resulting state, if there are questions. */
 async function tokensAfter(
   { payload, abi }: Request,
   blocks: readonly SimulatedBlock[],
@@ -104,7 +104,7 @@ async function tokensAfter(
     const { result } = await simulate({ payload: asked, abi }, state, {}, signal)
     return answersAfter(questions, result.at(-1)?.calls ?? [])
   } catch (error) {
-    // It only adds to an outcome that is known.
+    // It only adds detail to a known outcome.
     if (error instanceof RpcFault) return answersAfter(questions, [])
     throw error
   }
@@ -127,7 +127,7 @@ function shownOf(block: SimulatedBlock, before: number): SimulatedBlock {
   return { ...block, calls: block.calls.slice(before).map(asAccountCall) }
 }
 
-/** The calls of all blocks in their order, each with what was asked. */
+/** The calls of all blocks in order, each with its request. */
 export function callsOf(
   { payload, before }: Request,
   blocks: readonly SimulatedBlock[],

@@ -2,13 +2,13 @@ import { type Address, encodeAbiParameters, type Hex, hexToBigInt, keccak256 } f
 import type { AssetChanges } from './assets.js'
 import { type Asset, amountText, ENDLESS } from './assets.js'
 
-/** What a storage slot means, and how its words are written. */
+/** The meaning of a storage slot, and how to format its words. */
 export interface SlotMeaning {
   name: string
   text(word: Hex): string
 }
 
-/** Slots at which compilers put a token's mappings, counted from 0, and OpenZeppelin's own (ERC-7201). */
+/** Slots where compilers put a token's mappings, counted from 0, and OpenZeppelin's (ERC-7201). */
 const PLACES = [
   ...Array.from({ length: 12 }, (_, at) => BigInt(at)),
   0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00n,
@@ -21,8 +21,8 @@ const PROXY_SLOTS: Record<string, string> = {
 }
 
 /**
- * What slots of tokens mean: balances and allowances of those whom the changes name.
- * @returns by `token slot`, both lower case
+ * Meanings of token slots: balances and allowances of the accounts in the changes.
+ * @returns by `token slot`, both in lower case
  */
 export function slotMeanings(
   { transfers, approvals }: AssetChanges,
@@ -60,7 +60,7 @@ export function slotMeanings(
   return meanings
 }
 
-/** The meaning of one slot; undefined where it is not known. */
+/** The meaning of one slot; undefined if unknown. */
 export function meaningOf(
   contract: string,
   slot: string,
@@ -72,7 +72,7 @@ export function meaningOf(
     : { name: proxy, text: (word) => `0x${word.slice(-40)}` }
 }
 
-/** Where Solidity keeps the value of a mapping's key. */
+/** Solidity's slot for a key of a mapping. */
 function mapped(key: Address, place: bigint): Hex {
   return keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [key, place]))
 }

@@ -19,7 +19,7 @@ interface Summary {
   sentence: string
 }
 
-/** One line each of whether it succeeds and of what it does for whoever signs it. */
+/** One line about success, and one about the effect for the signer. */
 export function summaryOf(request: Request, { blocks, units }: AnsweredOutcome): Summary {
   const calls = callsOf(request, blocks)
   const changes = joinedChanges(calls.map(({ outcome }) => outcome.assetChanges))
@@ -43,7 +43,7 @@ export function summaryOf(request: Request, { blocks, units }: AnsweredOutcome):
   }
 }
 
-/** Who signs: the sender, the account of a user operation, a Safe; or behind an entry point the account that it calls. */
+/** The signer: the sender, the account of a user operation, a Safe; behind an entry point, the account that it calls. */
 function subjectOf({ from }: Call, outcome: SimulatedCall): Subject {
   const { trace, userOperation, safeTransaction } = outcome
   if (userOperation || safeTransaction) return { address: actorOf(outcome), isYou: false }
@@ -58,7 +58,7 @@ export function totalGas(calls: { outcome: SimulatedCall }[]): bigint {
   return calls.reduce((sum, { outcome }) => sum + hexToBigInt(outcome.gasUsed), 0n)
 }
 
-/** The outcome as one line. */
+/** The outcome in one line. */
 export function lineOf(request: Request, outcome: Outcome): string {
   if (outcome.kind === 'refused') return `refused: ${outcome.why}.`
   const { verdict, failed, sentence } = summaryOf(request, outcome)

@@ -13,14 +13,14 @@ const TRANSFERS = parseAbi([
 interface Taking {
   token: Address
   owner: Address
-  /** Undefined where the owner gives by itself. */
+  /** Undefined if the owner transfers directly. */
   spender: Address | undefined
   value: bigint
 }
 
 /**
- * What lets a token's failing transfer succeed, likeliest first: an allowance before the call where the signer's own tokens are taken,
- * a balance.
+ * Changes that may let a token's failing transfer succeed, likeliest first: an allowance, if the
+ * signer's own tokens are taken, then a balance.
  * @param reason of the failure, in words
  */
 export function tokenSteps(draft: Draft, failure: Failure, frame: Frame, reason: string | undefined): Remedy[] {
@@ -56,7 +56,7 @@ function allowing(draft: Draft, { block, index }: Failure, { token, owner, spend
   }
 }
 
-/** By the gateway's `erc20` overrides, which find the slot themselves. */
+/** Uses the gateway's `erc20` overrides, which find the slot. */
 function holding(draft: Draft, { block }: Failure, { token, owner, value }: Taking): Remedy[] {
   const given = overridesOf(draft.blocks[block]?.overrides ?? '')
   if (given === undefined) return []

@@ -4,18 +4,18 @@ import type { Frame } from './answer.js'
 import type { AssetChanges } from './assets.js'
 import { failedPath } from './outcome.js'
 
-/** What a token says of itself. */
+/** Decimals and symbol as the token returns them. */
 export interface TokenUnits {
   decimals: number
   symbol?: string
 }
 
-/** The units of a token; undefined where they are not known. */
+/** The units of a token; undefined if unknown. */
 export type UnitsOf = (address: string) => TokenUnits | undefined
 
 /**
- * @param trace of the call, where it failed: its error may name the decimals of the token that it is of
- * @param asked of tokens that said them when they were asked
+ * @param trace of a failed call: its error may give the decimals of its token
+ * @param asked units of tokens that were queried
  */
 export function unitsOfFor(
   { transfers, approvals }: AssetChanges,
@@ -31,7 +31,7 @@ export function unitsOfFor(
   return (address) => units.get(address.toLowerCase())
 }
 
-/** The contract whose error the call passes on, with its decimals; of a proxy, itself and not its implementation. */
+/** The contract whose error the call passes on, with its decimals. For a proxy, the proxy rather than its implementation. */
 function failedToken(trace: Frame): { address: string; decimals: number } | undefined {
   const path = failedPath(trace)
   const decimals = path.at(-1)?.decoded?.error?.decimals
@@ -40,9 +40,9 @@ function failedToken(trace: Frame): { address: string; decimals: number } | unde
 }
 
 /**
- * An argument that is an amount of a token whose units are known, as `1.5 WETH`: of the called token itself, by the standard that names it, or of
- * the token that another argument names, as `amountIn` is of `tokenIn`.
- * @param to the contract that is called
+ * Formats an argument that is an amount of a token with known units, such as `1.5 WETH`. The token is the called one, by its standard, or
+ * the one that another argument names, as `tokenIn` does for `amountIn`.
+ * @param to the called contract
  */
 export function amountArgument(
   { from, args }: Named,

@@ -10,21 +10,21 @@ import {
   type Transfer,
 } from './assets.js'
 
-/** An address of the picture. */
+/** A node of the picture: an address. */
 interface AddressBox extends Box {
   address: Address
-  /** What is written in it: the address, cut. */
+  /** Its text: the shortened address. */
   text: string
   isSigner: boolean
 }
 
-/** A transfer, or what somebody may take from now on. */
+/** A transfer, or a permission to take tokens from now on. */
 interface Arrow {
   kind: 'transfer' | 'approval'
   from: Address
   to: Address
   text: string
-  /** The contract's own view contradicts its log. */
+  /** The contract's state contradicts its log. */
   isContradicted: boolean
 }
 
@@ -33,7 +33,7 @@ interface Point {
   y: number
 }
 
-/** Around the point in its middle, in CSS pixels. */
+/** A box around its centre, in CSS pixels. */
 interface Box extends Point {
   width: number
   height: number
@@ -42,15 +42,15 @@ interface Box extends Point {
 export interface TransferGraph {
   places: AddressBox[]
   arrows: (Arrow & { points: Point[]; label: Point & { width: number } })[]
-  /** How many arrows there would be without the bound. */
+  /** Number of arrows without the bound. */
   total: number
   width: number
   height: number
 }
 
-/** More arrows can't be told apart. */
+/** With more arrows the picture is unreadable. */
 const MOST_ARROWS = 40
-/** Of the 12px monospace text. */
+/** Width of a character of the 12px monospace text. */
 const CHARACTER_WIDTH = 7.25
 const MOST_CHARACTERS = 40
 const PLACE_HEIGHT = 40
@@ -58,10 +58,10 @@ const LABEL_HEIGHT = 20
 const MARGIN = 8
 
 /**
- * Addresses from left to right along their transfers. Of more arrows than fit, contradicted ones come first, then the signer's own,
- * then approvals.
- * @param signer who signs the call: on the left
- * @param nameOf what a contract is called, where that is known
+ * Lays out addresses from left to right along their transfers. If there are too many arrows,
+ * contradicted ones are kept first, then the signer's own, then approvals.
+ * @param signer shown on the left
+ * @param nameOf names of contracts, if known
  */
 export function transferGraph(
   changes: AssetChanges,
@@ -82,7 +82,7 @@ export function transferGraph(
     .setGraph({ rankdir: 'LR', nodesep: 16, edgesep: 8, ranksep: 24, marginx: MARGIN, marginy: MARGIN })
     .setDefaultEdgeLabel(() => ({}))
   for (const [address, text] of texts) graph.setNode(address, { width: widthOf(text) + 16, height: PLACE_HEIGHT })
-  // What comes to the signer is laid out as if it left, so that the signer stands on the left of all.
+  // Transfers to the signer are laid out in reverse, so that the signer is leftmost.
   const endsOf = ({ from, to }: Arrow) => (to === signer ? ([to, from] as const) : ([from, to] as const))
   for (const [at, arrow] of arrows.entries())
     graph.setEdge(...endsOf(arrow), { width: widthOf(arrow.text) + 12, height: LABEL_HEIGHT, labelpos: 'c' }, `${at}`)
@@ -113,7 +113,7 @@ export function transferGraph(
   }
 }
 
-/** The points that dagre gives an arrow from a node to itself leave the picture; the room it keeps below the node is right. */
+/** dagre's points for a self-loop leave the picture, but the space that it reserves below the node is right. */
 function loopBelow({ x, y, width, height }: Box, bottom: number): Point[] {
   const [left, right, top] = [x - width / 4, x + width / 4, y + height / 2]
   return [
@@ -163,8 +163,8 @@ function widthOf(text: string): number {
 }
 
 /**
- * The addresses with their checksums, cut to as few digits at both ends as tell all of them apart, at least four: addresses made to look like another one
- * agree with it at both ends.
+ * Checksummed addresses, shortened to as few digits at both ends as distinguish all of them, at
+ * least four: look-alike addresses agree at both ends.
  */
 export function shortTexts(addresses: readonly Address[]): Map<Address, string> {
   const distinct = [...new Set(addresses)]

@@ -7,15 +7,15 @@ import { transferGraph } from './transfer-graph.js'
 interface Props {
   changes: AssetChanges
   signer: Address
-  /** Of the table that says the same. */
+  /** Id of the table with the same content. */
   tableId: string
   nameOf(address: Address): string | undefined
 }
 
-/** Of the picture's own units on the screen: what it has room for between these two; below, it scrolls. */
+/** Bounds on the scale of the picture on the screen; below `least` it scrolls. */
 const SCALE = { least: 0.75, most: 1.2 }
 
-/** What changes hands between addresses. */
+/** Draws transfers and approvals between addresses. */
 export function TransferPicture({ changes, signer, tableId, nameOf }: Props) {
   const id = useId()
   const { places, arrows, total, width, height } = useMemo(
@@ -96,7 +96,7 @@ function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : noun.endsWith('s') ? 'es' : 's'}`
 }
 
-/** A smooth line from the first point to the last: the points between bend it. */
+/** A smooth curve from the first point to the last; the points between bend it. */
 function curveOf(points: { x: number; y: number }[]): string {
   const [first, ...rest] = points
   const bends = rest.slice(0, -1).map(({ x, y }, at) => {

@@ -1,18 +1,18 @@
-/** A function, an event or an error by name, as the gateway decodes it: with the request's ABI, or by what everybody uses. */
+/** A function, an event or an error, as decoded by the gateway with the request's ABI or the signatures of widely used contracts. */
 export interface Named {
   name: string
-  /** By name; by position where an argument has none. Integers are decimal texts, bytes hex. */
+  /** By name, or by position for unnamed ones. Integers are decimal strings, bytes hex. */
   args: Record<string, unknown>
-  /** Of an error, in words. */
+  /** An error in words. */
   meaning?: string
-  /** Of an error that speaks of a token's amounts: the token's. `args` are in the smallest unit. */
+  /** Decimals of the token, for an error about token amounts. `args` are in the smallest unit. */
   decimals?: number
   signature?: string
-  /** Whose it is: a standard, or a contract and its publisher. */
+  /** Origin: a standard, or a contract and its publisher. */
   from?: string
 }
 
-/** A value of an argument as text. */
+/** An argument's value as text. */
 export function valueText(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? String(value)
   return /^-?\d{5,78}$/.test(value) ? BigInt(value).toLocaleString('en') : value
@@ -20,7 +20,7 @@ export function valueText(value: unknown): string {
 
 const MOST_TEXT = 48
 
-/** `transfer(to: 0x12…34, value: 5)` */
+/** For example `transfer(to: 0x12…34, value: 5)`. */
 export function namedText({ name, args }: Pick<Named, 'name' | 'args'>): string {
   const short = (text: string) => (text.length > MOST_TEXT ? `${text.slice(0, 20)}…${text.slice(-8)}` : text)
   return `${name}(${Object.entries(args)

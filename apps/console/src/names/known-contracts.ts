@@ -1,4 +1,4 @@
-/** Contracts that have the same address on every chain, lower case. */
+/** Contracts with the same address on every chain, in lower case. */
 export const KNOWN_CONTRACTS: Record<string, string> = {
   '0x000000000022d473030f116ddee9f6b43ac78ba3': 'Permit2',
   '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002': 'x402 upto proxy',

@@ -2,7 +2,7 @@ import { CopyButton, UnstyledButton } from '@mantine/core'
 import { checksumAddress, type Hex, keccak256 } from 'viem'
 import { addressName } from '../address-text.js'
 
-/** A mark of an address's own: people know it again sooner than digits. Five columns, the right ones mirrored. */
+/** An icon derived from the address, recognised more quickly than digits. Five columns, of which the right ones mirror the left. */
 function Mark({ address }: { address: string }) {
   const digits = [...keccak256(address as Hex).slice(2)].map((digit) => Number.parseInt(digit, 16))
   const hue = (digits[0]! * 16 + digits[1]!) * (360 / 256)
@@ -25,14 +25,14 @@ function Mark({ address }: { address: string }) {
   )
 }
 
-/** An address: its mark, its name or its ends; a press copies all of it, with its checksum (EIP-55). */
+/** An address: its icon and its name or shortened form. A click copies all of it, checksummed (EIP-55). */
 export function Address({ value, name }: { value: string; name?: string | undefined }) {
   const whole = checksumAddress(value.toLowerCase() as Hex)
   const shown = name ?? addressName(value)
   return <Copied whole={whole} shown={shown} mark={<Mark address={value.toLowerCase()} />} />
 }
 
-/** A hash, cut; a press copies all of it. */
+/** A shortened hash; a click copies all of it. */
 export function Hash({ value }: { value: string }) {
   return <Copied whole={value} shown={value.length > 20 ? `${value.slice(0, 10)}…${value.slice(-6)}` : value} />
 }

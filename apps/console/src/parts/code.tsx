@@ -1,6 +1,6 @@
 import { Button, CopyButton } from '@mantine/core'
 
-/** Text as it is; what is wide scrolls, by keyboard too. */
+/** Preformatted text; wide content scrolls, by keyboard too. */
 export function Code({ children }: { children: string }) {
   return (
     <div className="code">
@@ -17,7 +17,7 @@ export function Code({ children }: { children: string }) {
   )
 }
 
-/** JSON, one press away. */
+/** Expandable JSON. */
 export function Json({ title = 'JSON', value }: { title?: string; value: unknown }) {
   return (
     <details className="json">

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 
-/** More of an outcome, opened by a press; what is inside is made only then. */
+/** Expandable details; content is rendered only when opened. */
 export function Details({ title, isOpen = false, children }: { title: string; isOpen?: boolean; children: ReactNode }) {
   const [open, setOpen] = useState(isOpen)
   return (

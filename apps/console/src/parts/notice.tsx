@@ -7,11 +7,11 @@ interface Props {
   level: keyof typeof COLOURS
   title?: ReactNode
   children?: ReactNode
-  /** `alert` for what follows from what somebody just did. */
+  /** Use `alert` for the result of a user's action. */
   role?: 'alert' | 'status' | 'note'
 }
 
-/** Something to know, coloured by how much it matters. */
+/** A notice, coloured by severity. */
 export function Notice({ level, title, children, role = 'note' }: Props) {
   return (
     <Alert

@@ -5,13 +5,13 @@ import { Wide } from './wide.js'
 interface Column<Row> {
   head: string
   cell(row: Row): ReactNode
-  /** Of numbers. */
+  /** Whether the column holds numbers. */
   isNumber?: boolean
 }
 
 interface Props<Row> {
   caption: string
-  /** What stands above says the same. */
+  /** Set if a heading above already says it. */
   isCaptionHidden?: boolean
   columns: Column<Row>[]
   rows: readonly Row[]
@@ -19,11 +19,11 @@ interface Props<Row> {
   id?: string
 }
 
-/** Rows shown at first, and how many each press of the button adds. */
+/** Rows shown at first, and rows added by each click. */
 const FIRST_ROWS = 100
 const MORE_ROWS = 1_000
 
-/** A table that scrolls by itself where it is wide, and shows long lists in parts. */
+/** A table that scrolls if it is wide, and shows long lists in pages. */
 export function Table<Row>({ caption, isCaptionHidden = false, columns, rows, rowKey, id }: Props<Row>) {
   const [most, setMost] = useState(FIRST_ROWS)
   return (

@@ -1,7 +1,7 @@
 import { Address, Hash } from './address.js'
 import { Time } from './time.js'
 
-/** A sentence whose addresses and hashes are cut, each with its mark: a press copies all of it. Times are the reader's. */
+/** A sentence with addresses and hashes shortened, each with its icon; a click copies all of it. Times are in the reader's zone. */
 export function Text({ children, nameOf }: { children: string; nameOf?(address: string): string | undefined }) {
   return children
     .split(/\b(0x(?:[0-9a-f]{64}|[0-9a-f]{40})|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)\b/i)

@@ -1,4 +1,4 @@
-/** A time where the reader is; the whole of it, as it was given, on a hover. */
+/** A time in the reader's zone; the original on hover. */
 export function Time({ at }: { at: string }) {
   const time = new Date(at)
   return (

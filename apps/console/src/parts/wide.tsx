@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** What may be wider than the screen: scrolls by itself, by keyboard too. A group, because a page with many regions has no overview. */
+/** Content that may be wider than the screen: scrolls, by keyboard too. A group, because many regions would clutter a page's outline. */
 export function Wide({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms.

@@ -21,12 +21,12 @@ interface Block {
   transactions: Transaction[]
 }
 
-/** More transactions before it are left out: each is simulated again. */
+/** With more transactions before it, they are omitted, because each is simulated again. */
 const MOST_BEFORE = 60
-/** An OP-stack deposit: minted and given to its target by the chain itself. */
+/** An OP-stack deposit, which the chain itself mints and executes. */
 const DEPOSIT = '0x7e'
 
-/** A transaction by its hash: replayed where it stood, after those before it in its block; one not yet mined on the newest state. */
+/** A transaction by its hash: replayed at its position, after those before it in its block; on the newest state if not mined yet. */
 export async function minedTransaction(hash: Hex, { ask }: PasteContext): Promise<Pasted> {
   const transaction = await ask<Transaction | null>('eth_getTransactionByHash', [hash])
   if (transaction === null) throw pasteError('32 bytes, but this chain has no transaction of this hash')

@@ -13,9 +13,9 @@ import { isUserOperation, userOperation } from './user-operation.js'
 const SELECTOR_LENGTH = 10
 
 /**
- * Knows a pasted text for what it is: a signed transaction, a transaction's hash, calldata, an address, a link to this page, a
- * wallet's or a node's JSON of a transaction, a JSON-RPC request, a user operation, a Safe's transaction.
- * @throws DraftError that says what is wrong with it
+ * Recognises pasted text: a signed transaction, a transaction hash, calldata, an address, a link to this page, a wallet's or node's JSON of
+ * a transaction, a JSON-RPC request, a user operation, a Safe transaction.
+ * @throws DraftError with the reason if it is invalid
  */
 export async function pastedDraft(pasted: string, context: PasteContext): Promise<Pasted> {
   const text = pasted.trim().replace(/^"(0x[0-9a-f]*)"$/i, '$1')
@@ -48,7 +48,7 @@ async function hexDraft(bytes: Hex, context: PasteContext): Promise<Pasted> {
   if (bytes.length === 66) return minedTransaction(bytes, context)
   const signed = await signedTransaction(bytes, context)
   if (signed !== undefined) return signed
-  // A selector, then words of 32 bytes.
+  // A selector, followed by 32-byte words.
   if (bytes.length >= SELECTOR_LENGTH && (bytes.length - SELECTOR_LENGTH) % 64 === 0)
     return { kind: 'Calldata', draft: inForm({ data: bytes }), notes: [] }
   throw pasteError('neither a signed transaction, nor a hash of 32 bytes, nor calldata (4 bytes, then words of 32)')

@@ -3,32 +3,32 @@ import { chainName } from '../chain/chain-names.js'
 import type { Draft } from '../request/draft.js'
 import { DraftError } from '../request/draft-error.js'
 
-/** What a pasted text was known for. */
+/** Recognised pasted text. */
 export interface Pasted {
-  /** `Signed transaction` */
+  /** For example `Signed transaction`. */
   kind: string
   draft: Draft
-  /** What it says that the form does not show, and what of it is not simulated. */
+  /** Content that the form does not show, and content that is not simulated. */
   notes: string[]
-  /** Of a mined transaction: what became of it. */
+  /** Outcome of a mined transaction. */
   happened?: { succeeded: boolean; gasUsed: bigint }
 }
 
-/** Where something is pasted. */
+/** Context of a paste. */
 export interface PasteContext {
   chainId: number
-  /** What is in the form: calldata alone is put into it. */
+  /** The current form, into which bare calldata is put. */
   draft: Draft
-  /** A call at the gateway. @throws Error where it is refused */
+  /** Calls the gateway. @throws Error if it rejects the call */
   ask<T>(method: string, params: unknown[]): Promise<T>
 }
 
-/** The name of what was pasted, in errors; and its input. */
+/** An error about the pasted text, for its input. */
 export function pasteError(reason: string): DraftError {
   return new DraftError('Pasted text', reason, 'paste')
 }
 
-/** @throws DraftError where it is for another chain, by name */
+/** @throws DraftError if it is for another chain, which the error names */
 export function demandChain(given: unknown, { chainId }: PasteContext): void {
   if (given === undefined || given === null || given === '') return
   const text = String(given).replace(/^eip155:/, '')
@@ -42,7 +42,7 @@ function named(id: number): string {
   return chainName(id) === `Chain ${id}` ? `chain ${id}` : `${chainName(id)} (${id})`
 }
 
-/** 0x-hex of whole bytes; undefined for anything else. */
+/** Whole bytes of 0x-hex; undefined for anything else. */
 export function hexOf(value: unknown): Hex | undefined {
   return typeof value === 'string' && /^0x([0-9a-f]{2})*$/i.test(value) ? (value as Hex) : undefined
 }

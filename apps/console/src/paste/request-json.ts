@@ -11,13 +11,13 @@ import { isObject } from '../request/json.js'
 import { callFromJson } from './call-json.js'
 import { demandChain, type PasteContext, type Pasted, pasteError } from './pasted.js'
 
-/** Fields of the payload that the page asks for itself. */
+/** Fields of the payload that the page sets itself. */
 const OWN_FIELDS = [
   ...['blockStateCalls', 'validation', 'traceTransfers', 'returnFullTransactions'],
   ...['trace', 'stateDiff', 'assetChanges', 'accessLists', 'gasLimits', 'decode', 'fees', 'link'],
 ]
 
-/** The parameters of `eth_simulateV1` or `upfront_simulate`. @param state the request's second parameter @throws DraftError */
+/** Decodes params of `eth_simulateV1` or `upfront_simulate`. @param state the second param @throws DraftError */
 export function simulateRequest(payload: Record<string, unknown>, state: unknown, context: PasteContext): Pasted {
   const { blockStateCalls, validation, abi } = payload
   if (!Array.isArray(blockStateCalls) || blockStateCalls.length === 0) throw pasteError('the request has no blocks')
@@ -33,7 +33,7 @@ export function simulateRequest(payload: Record<string, unknown>, state: unknown
   return { kind: 'Simulation request', draft, notes }
 }
 
-/** The parameters of `eth_call` and its like: a call, the state, overrides. @throws DraftError */
+/** Decodes params of `eth_call` and similar methods: a call, the state, overrides. @throws DraftError */
 export function callRequest(method: string, params: unknown[], context: PasteContext): Pasted {
   const [call, state, overrides] = params
   if (!isObject(call)) throw pasteError('the request has no call')
@@ -46,7 +46,7 @@ export function callRequest(method: string, params: unknown[], context: PasteCon
   return { kind: `Request of ${method}`, draft: { ...draft, blocks }, notes }
 }
 
-/** The parameters of `wallet_sendCalls` (EIP-5792). @throws DraftError */
+/** Decodes params of `wallet_sendCalls` (EIP-5792). @throws DraftError */
 export function sendCalls(given: Record<string, unknown>, context: PasteContext): Pasted {
   demandChain(given.chainId, context)
   const list = given.calls as unknown[]
@@ -61,7 +61,7 @@ export function sendCalls(given: Record<string, unknown>, context: PasteContext)
   return { kind: `Batch of ${calls.length} calls for a wallet`, draft: draftWith(calls), notes }
 }
 
-/** A call with its chain, which has to be this one. @throws DraftError */
+/** A call, whose chain must be this one. @throws DraftError */
 export function pastedCall(call: Record<string, unknown>, notes: string[], context: PasteContext): CallDraft {
   demandChain(call.chainId, context)
   return callFromJson(call, notes)
@@ -82,7 +82,7 @@ function pastedBlock(block: unknown, notes: string[], context: PasteContext): Bl
   }
 }
 
-/** `latest` and `pending` are shown beside each other anyway. */
+/** `latest` and `pending` are compared by default anyway. */
 function stateText(state: unknown): string {
   if (isObject(state)) return textOf(state.blockHash ?? state.blockNumber)
   const text = textOf(state)

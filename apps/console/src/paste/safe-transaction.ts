@@ -3,12 +3,12 @@ import { isObject } from '../request/json.js'
 import { callFromJson } from './call-json.js'
 import { demandChain, hexOf, type PasteContext, type Pasted, pasteError } from './pasted.js'
 
-/** What the owners sign. */
+/** The fields that owners sign. */
 const SIGNED = [
   ...['to', 'value', 'data', 'operation', 'safeTxGas', 'baseGas', 'gasPrice', 'gasToken', 'refundReceiver', 'nonce'],
 ]
 
-/** Whether it is a Safe's transaction: as its service, its typed data or its transaction builder writes it. */
+/** Whether it is a Safe transaction, as from its service, typed data or transaction builder. */
 export function isSafeTransaction(given: Record<string, unknown>): boolean {
   const { primaryType, operation, safe, meta, transactions } = given
   if (primaryType === 'SafeTx') return true
@@ -16,7 +16,7 @@ export function isSafeTransaction(given: Record<string, unknown>): boolean {
   return operation !== undefined && ('safeTxGas' in given || safe !== undefined || 'baseGas' in given)
 }
 
-/** What the Safe does when its owners agree. @throws DraftError */
+/** What the Safe executes once its owners agree. @throws DraftError */
 export function safeTransaction(given: Record<string, unknown>, context: PasteContext): Pasted {
   if (Array.isArray(given.transactions)) return builderBatch(given, context)
   const { domain, message } = given
@@ -38,7 +38,7 @@ export function safeTransaction(given: Record<string, unknown>, context: PasteCo
   }
 }
 
-/** A file of Safe's transaction builder. @throws DraftError */
+/** Decodes a file of Safe's transaction builder. @throws DraftError */
 function builderBatch({ chainId, meta, transactions }: Record<string, unknown>, context: PasteContext): Pasted {
   demandChain(chainId, context)
   const safe = textOf((meta as { createdFromSafeAddress?: unknown }).createdFromSafeAddress)

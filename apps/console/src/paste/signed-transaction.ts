@@ -3,7 +3,7 @@ import { draftWith } from '../request/draft.js'
 import { callFromJson } from './call-json.js'
 import { demandChain, type PasteContext, type Pasted } from './pasted.js'
 
-/** A signed transaction with all that it says. Undefined for bytes that are none. @throws DraftError for another chain's */
+/** Decodes a signed transaction with all its fields. Undefined for other bytes. @throws DraftError if it is for another chain */
 export async function signedTransaction(bytes: Hex, context: PasteContext): Promise<Pasted | undefined> {
   let transaction: ReturnType<typeof parseTransaction>
   let from: Hex
@@ -35,6 +35,6 @@ export async function signedTransaction(bytes: Hex, context: PasteContext): Prom
     },
     notes,
   )
-  // As it would be sent: nonce, fees and balance count.
+  // Simulated as if sent: nonce, fees and balance count.
   return { kind: `Signed transaction (${type})`, draft: draftWith([call], { validation: 'yes' }), notes }
 }

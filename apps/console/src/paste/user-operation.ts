@@ -2,23 +2,23 @@ import { type Hex, toHex } from 'viem'
 import { draftWith, EMPTY_CALL } from '../request/draft.js'
 import { demandChain, hexOf, type PasteContext, type Pasted, pasteError } from './pasted.js'
 
-/** Where entry points are on every chain (ERC-4337). */
+/** Addresses of entry points, the same on every chain (ERC-4337). */
 const ENTRY_POINTS: Record<string, Hex> = {
   '0.7': '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
   '0.8': '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108',
 }
-/** Beside the operation itself, and no part of it. */
+/** Given next to the operation but not part of it. */
 const NOT_PART = ['chainId', 'entryPoint', 'entryPointAddress', 'hash', 'userOpHash']
 const QUANTITIES = /^(nonce|.*Gas|.*GasLimit|max.*FeePerGas)$/
 
-/** Whether it looks like a user operation of any entry point. */
+/** Whether it looks like a user operation, of any entry point. */
 export function isUserOperation(given: Record<string, unknown>): boolean {
   return 'sender' in given && 'callData' in given
 }
 
 /**
- * A user operation, as the entry point itself carries it out.
- * @param entryPoint the request's, where it names one
+ * A user operation, as executed by the entry point.
+ * @param entryPoint that of the request, if given
  */
 export function userOperation(given: Record<string, unknown>, entryPoint: unknown, context: PasteContext): Pasted {
   demandChain(given.chainId, context)
@@ -38,7 +38,7 @@ export function userOperation(given: Record<string, unknown>, entryPoint: unknow
   }
 }
 
-/** Some libraries write numbers as decimals. */
+/** Some libraries write numbers in decimal. */
 function quantity(name: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isSafeInteger(value))
     throw pasteError(`${name}: too large for JSON: write it in quotes`)

@@ -20,7 +20,7 @@ import { type Bought, buy, minedIn, type Price, priceOf, sign } from './purchase
 
 const MINED_RETRY_MS = 1_000
 
-/** Buys one answer: the price before, the signed maximum, the charge after, the receipt. */
+/** Buys one answer: shows the price, the signed maximum, the charge, and the receipt. */
 export function PayPage() {
   const [draft, setDraft] = useState<CallDraft>(EMPTY_CALL)
   const [offered, setOffered] = useState<{ url: string; price: Price }>()
@@ -84,7 +84,7 @@ export function PayPage() {
             call={draft}
             onEdit={(call) => {
               setDraft(call)
-              // Another call has another price and another answer.
+              // Another call has another price and answer.
               forget()
             }}
           />
@@ -209,6 +209,6 @@ function queryOf(draft: CallDraft): string {
   const { from, to, value, input } = callOf(draft, new FieldLabel('Call 1', 'pay'))
   const fields = { from, to, value: value && toHex(BigInt(value)), data: input }
   const given = Object.entries(fields).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))
-  // With a witness the bill can be checked without asking anybody.
+  // With a witness the bill can be checked offline.
   return String(new URLSearchParams([...(given as [string, string][]), ['witness', '1']]))
 }

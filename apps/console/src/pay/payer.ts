@@ -3,16 +3,16 @@ import { type Chain, createWalletClient, custom, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { accountOf, type Wallet } from '../wallet.js'
 
-/** Of the local chain that `npm start` runs: its buyer, whose key the whole world knows. */
+/** The local chain of `npm start`, and its buyer, whose key is public. */
 export const LOCAL_CHAIN = 31_337
 const LOCAL_BUYER: Hex = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 
-/** Signs by the local chain's test key. */
+/** Signs with the local chain's test key. */
 export function testPayer(): ClientEvmSigner {
   return privateKeyToAccount(LOCAL_BUYER)
 }
 
-/** Signs by a wallet, on the chain on which is paid. @throws Error where the wallet refuses */
+/** Signs with a wallet, on the payment's chain. @throws Error if the wallet refuses */
 export async function walletPayer(wallet: Wallet, chainId: number): Promise<ClientEvmSigner> {
   const account = await accountOf(wallet)
   const { provider } = wallet

@@ -4,7 +4,7 @@ import { Address } from '../parts/address.js'
 import { Json } from '../parts/code.js'
 import { Table } from '../parts/table.js'
 
-/** What a preview answers, as far as it is shown: numbers are decimal texts. */
+/** The part of a preview that is shown; numbers are decimal strings. */
 interface Preview {
   status?: string
   gasUsed?: string
@@ -12,7 +12,7 @@ interface Preview {
   failedAt?: { reason?: string; to?: string } | null
   changes?: Change[]
   moreChanges?: number
-  /** `flashblock` is null on a sealed block. */
+  /** `flashblock` is null for a sealed block. */
   block?: { number?: string; state?: string; flashblock?: number | null }
   charge?: { usage?: Record<string, string | number>; priceList?: { version?: string } }
 }
@@ -22,14 +22,14 @@ interface Change {
   type: Asset['type']
   token?: `0x${string}`
   tokenId?: string
-  /** Signed. */
+  /** A signed number. */
   amount: string
   confirmation?: string
   symbol?: string
   decimals?: number
 }
 
-/** What was bought: as on Look, as far as a preview says it. */
+/** The purchased preview, shown as on Look. */
 export function PreviewAnswer({ answer }: { answer: Preview }) {
   const { status, gasUsed, revertReason, changes = [], block, charge, moreChanges = 0 } = answer
   const isGood = status === 'success'

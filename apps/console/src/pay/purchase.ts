@@ -7,7 +7,7 @@ import type { Hex } from 'viem'
 import { call } from '../rpc.js'
 import { type TokenTerms, tokenTerms } from './token-terms.js'
 
-/** What the gateway asks for an answer. */
+/** The gateway's offer for an answer. */
 export interface Price {
   required: PaymentRequired
   network: `${string}:${string}`
@@ -15,22 +15,22 @@ export interface Price {
   asset: Hex
   terms: TokenTerms
   payTo: string
-  /** The most that can be charged, in the token's smallest unit. */
+  /** Maximum charge, in the token's smallest unit. */
   maximum: bigint
 }
 
-/** What was bought. */
+/** A purchased answer. */
 export interface Bought {
   status: number
   answer: Record<string, unknown>
-  /** Smallest unit; undefined where nothing was settled. */
+  /** Smallest unit; undefined if nothing was settled. */
   charged: bigint | undefined
   transaction: Hex | undefined
-  /** All that the buyer holds of it: see `PaidExchange` of `@upfront/receipt`. */
+  /** The buyer's whole record: see `PaidExchange` of `@upfront/receipt`. */
   bill: object
 }
 
-/** Asks without paying. @throws Error where nothing is sold here, or the request is refused */
+/** Requests without payment. @throws Error if nothing is sold here, or the request is rejected */
 export async function priceOf(url: string): Promise<Price> {
   const answer = await fetch(url)
   const header = answer.headers.get('payment-required')
@@ -51,7 +51,7 @@ export async function priceOf(url: string): Promise<Price> {
   }
 }
 
-/** Signs the maximum of this price, and no more. @throws Error where the payer refuses */
+/** Signs the maximum of this price, and no more. @throws Error if the payer refuses */
 export function sign({ required, network, asset, maximum }: Price, signer: ClientEvmSigner): Promise<PaymentPayload> {
   const limit = { network, asset, maxAmountPerPayment: maximum.toString() }
   return new x402Client()
@@ -60,7 +60,7 @@ export function sign({ required, network, asset, maximum }: Price, signer: Clien
     .createPaymentPayload(required)
 }
 
-/** Asks again, with the signed payment. */
+/** Repeats the request with the signed payment. */
 export async function buy(url: string, payment: PaymentPayload, offer: PaymentRequired): Promise<Bought> {
   const headers = new x402HTTPClient(new x402Client()).encodePaymentSignatureHeader(payment)
   const response = await fetch(url, { headers })
@@ -75,7 +75,7 @@ export async function buy(url: string, payment: PaymentPayload, offer: PaymentRe
       request: { url: new URL(url, location.origin).href },
       ...{ answer, offer, payment, settlement: settled },
       seller: await documentOf(fetch('/.well-known/upfront.json').then((seller) => seller.json())),
-      // Of a chain that is not known by its id.
+      // For chains whose rules are not known by id.
       chain: await documentOf(call('eth_config', []).then(({ result }) => result)),
     },
     charged: settled?.amount === undefined ? undefined : BigInt(settled.amount),
@@ -83,12 +83,12 @@ export async function buy(url: string, payment: PaymentPayload, offer: PaymentRe
   }
 }
 
-/** Undefined where it can't be had: less of the bill can be checked then. */
+/** Undefined if unavailable: then less of the bill can be checked. */
 function documentOf<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch(() => undefined)
 }
 
-/** The block in which a transaction was mined; undefined where it is not yet. */
+/** The block in which a transaction was mined; undefined if it is not mined yet. */
 export async function minedIn(hash: Hex): Promise<bigint | undefined> {
   const { result } = await call<{ blockNumber: Hex } | null>('eth_getTransactionReceipt', [hash])
   return result === null ? undefined : BigInt(result.blockNumber)

@@ -1,15 +1,15 @@
 import { decodeFunctionResult, encodeFunctionData, erc20Abi, formatUnits, type Hex } from 'viem'
 import { call } from '../rpc.js'
 
-/** How amounts of a token are written. */
+/** How to format amounts of a token. */
 export interface TokenTerms {
   decimals: number
   symbol: string
-  /** An amount of its smallest unit: `0.01 USDC`. */
+  /** Formats an amount of the smallest unit, such as `0.01 USDC`. */
   inWords(amount: bigint): string
 }
 
-/** Asks the token. @throws Error where it does not answer as ERC-20 says */
+/** Queries the token. @throws Error if it does not answer as ERC-20 requires */
 export async function tokenTerms(token: Hex): Promise<TokenTerms> {
   const [decimals, symbol] = await Promise.all([read(token, 'decimals'), read(token, 'symbol')])
   return {

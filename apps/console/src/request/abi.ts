@@ -1,7 +1,7 @@
 import { type Abi, type AbiFunction, parseAbi, toFunctionSignature } from 'viem'
 import { FieldLabel } from './draft-error.js'
 
-/** An ABI as it was typed: JSON as compilers write it, or lines such as `function mint(uint256)`. @throws DraftError */
+/** Parses a typed ABI: JSON as compilers write it, or lines such as `function mint(uint256)`. @throws DraftError */
 export function abiOf(typed: string): Abi {
   const place = new FieldLabel('ABI', 'abi')
   const text = typed.trim()
@@ -18,7 +18,7 @@ export function abiOf(typed: string): Abi {
   throw place.error('neither a list of entries nor a compiler’s file that holds one')
 }
 
-/** The functions to choose from, by signature; none while the ABI can't be read. */
+/** Functions by signature; empty while the ABI is invalid. */
 export function functionsOf(typed: string): ReadonlyMap<string, AbiFunction> {
   try {
     const functions = abiOf(typed).filter((entry): entry is AbiFunction => entry.type === 'function')
@@ -28,7 +28,7 @@ export function functionsOf(typed: string): ReadonlyMap<string, AbiFunction> {
   }
 }
 
-/** A call as it is typed: a signature and its arguments. Undefined for anything else, 0x-hex included. */
+/** Parses a typed call: a signature and its arguments. Undefined for anything else, including 0x-hex. */
 export function callTextOf(data: string): { signature: string; args: string } | undefined {
   const text = data.trim()
   const opening = text.indexOf('(')
@@ -46,7 +46,7 @@ export function callTextOf(data: string): { signature: string; args: string } | 
   return undefined
 }
 
-/** The arguments in a call's text, each as it stands in its field. */
+/** The arguments in a call's text, each as its field shows it. */
 export function argumentsOf(args: string): string[] {
   try {
     const values = JSON.parse(args) as unknown[]
@@ -56,7 +56,7 @@ export function argumentsOf(args: string): string[] {
   }
 }
 
-/** A call's text, from the fields of its arguments: lists and tuples are JSON. */
+/** The text of a call from its argument fields; lists and tuples are JSON. */
 export function textOfCall(signature: string, types: readonly string[], fields: readonly string[]): string {
   const values = types.map((type, at) => {
     const field = fields[at] ?? ''

@@ -1,9 +1,9 @@
 import { isObject } from './json.js'
 
-/** The other forms of a call, by the field that the gateway knows them by. */
+/** Other forms of a call, by their field in the gateway's API. */
 const FORMS = { userOperation: 'User operation', safeTransaction: 'Safe transaction' } as const
 
-/** What a call is whose other fields are another form of one; undefined for any other. @param more of a `CallDraft` */
+/** The form of a call given as a user operation or Safe transaction; undefined otherwise. @param more of a `CallDraft` */
 export function accountForm(more: string): (typeof FORMS)[keyof typeof FORMS] | undefined {
   if (!/"(userOperation|safeTransaction)"/.test(more)) return undefined
   try {

@@ -1,9 +1,9 @@
-/** What was typed or pasted and can't be sent: names the field in words, and says which input it is. */
+/** Invalid typed or pasted input. Names the field in words and identifies its input. */
 export class DraftError extends Error {
   /**
    * @param label the field in words: `Call 1, value`
    * @param reason what is wrong with it
-   * @param field its input, as `blocks.0.calls.0.value`; absent where the form has none for it
+   * @param field its input, such as `blocks.0.calls.0.value`; absent if the form has no input for it
    */
   constructor(
     label: string,
@@ -14,14 +14,14 @@ export class DraftError extends Error {
   }
 }
 
-/** A field while it is read: what it is called, and which input it is. */
+/** A field being read: its label and its input. */
 export class FieldLabel {
   constructor(
     readonly label: string,
     readonly field: string,
   ) {}
 
-  /** A field of what is here. */
+  /** A field inside this one. */
   at(label: string, field: string): FieldLabel {
     return new FieldLabel(this.label === '' ? label : `${this.label}, ${label}`, `${this.field}.${field}`)
   }

@@ -2,24 +2,24 @@
 export interface CallDraft {
   from: string
   to: string
-  /** Ether as a decimal number, or wei as 0x-hex. */
+  /** Ether in decimal, or wei as 0x-hex. */
   value: string
-  /** 0x-hex; or a function's signature with its arguments as JSON: `transfer(address,uint256) ["0x…", "1"]`. */
+  /** 0x-hex, or a function's signature with its arguments as JSON: `transfer(address,uint256) ["0x…", "1"]`. */
   data: string
   gas: string
   nonce: string
-  /** This and the next two in wei. */
+  /** The fees are in wei. */
   maxFeePerGas: string
   maxPriorityFeePerGas: string
   gasPrice: string
-  /** Further fields of the call as JSON: access list, authorizations, blobs, chain id. */
+  /** Other fields of the call as JSON: access list, authorizations, blobs, chain id. */
   more: string
 }
 
-/** Overrides of one account before a block's calls. An empty field overrides nothing. */
+/** Overrides of one account before a block's calls. Empty fields override nothing. */
 export interface AccountDraft {
   address: string
-  /** As a call's value. */
+  /** Like a call's value. */
   balance: string
   nonce: string
   code: string
@@ -30,27 +30,27 @@ export interface AccountDraft {
 /** A block as typed. */
 export interface BlockDraft {
   calls: CallDraft[]
-  /** Calls before those, as a JSON list: what a mined transaction came after in its block. Their outcome is not shown. */
+  /** Preceding calls as a JSON list, such as those before a mined transaction in its block. Their outcome is not shown. */
   before: string
-  /** State overrides by form. Several of one account are merged. */
+  /** State overrides by form. Several for one account are merged. */
   accounts: AccountDraft[]
   /** State overrides as JSON. */
   overrides: string
   number: string
   time: string
   baseFee: string
-  /** Further overrides of the block as JSON. */
+  /** Other overrides of the block as JSON. */
   more: string
 }
 
 /** A request as typed. */
 export interface Draft {
   blocks: BlockDraft[]
-  /** To choose functions from, and to decode what comes back. */
+  /** For choosing functions and decoding results. */
   abi: string
-  /** Whether nonces, fees and balances are demanded as of a real transaction: `''` or `'yes'`. */
+  /** Whether nonces, fees and balances are checked as for a real transaction: `''` or `'yes'`. */
   validation: string
-  /** The state that it stands on; empty: the newest, `latest` beside `pending`. */
+  /** The state to simulate on. Empty: the newest, compared with `latest`. */
   state: string
 }
 
@@ -65,9 +65,9 @@ export const EMPTY_BLOCK: BlockDraft = {
 }
 export const EMPTY_DRAFT: Draft = { blocks: [EMPTY_BLOCK], abi: '', validation: '', state: '' }
 
-/** A change that may let a request succeed. */
+/** A change that may make a request succeed. */
 export interface Remedy {
-  /** `Use nonce 5, and give it 34,368 gas` */
+  /** For example `Use nonce 5, and give it 34,368 gas`. */
   label: string
   draft: Draft
 }
@@ -77,12 +77,12 @@ export function withBlock(draft: Draft, at: number, edit: (block: BlockDraft) =>
   return { ...draft, blocks: draft.blocks.with(at, edit(draft.blocks[at]!)) }
 }
 
-/** The text of a field for a value of pasted or linked JSON. */
+/** A field's text for a value of pasted or linked JSON. */
 export function textOf(given: unknown): string {
   return typeof given === 'string' || typeof given === 'number' || typeof given === 'bigint' ? String(given) : ''
 }
 
-/** The draft of these calls on the newest state. */
+/** A draft with these calls on the newest state. */
 export function draftWith(calls: CallDraft[], rest: Partial<Draft> = {}): Draft {
   return { ...EMPTY_DRAFT, ...rest, blocks: [{ ...EMPTY_BLOCK, calls }] }
 }

@@ -16,7 +16,7 @@ import { callTextOf } from './abi.js'
 import type { FieldLabel } from './draft-error.js'
 import { wholeNumbers } from './json.js'
 
-/** An address; undefined where nothing was typed. Mixed case is a checksum (EIP-55) that has to hold. @throws DraftError */
+/** An address; undefined if empty. Mixed case must be a valid checksum (EIP-55). @throws DraftError */
 export function address(text: string, place: FieldLabel): Address | undefined {
   const typed = text.trim()
   if (typed === '') return undefined
@@ -28,7 +28,7 @@ export function address(text: string, place: FieldLabel): Address | undefined {
   return typed
 }
 
-/** Wei of ether as a decimal, or of wei as hex. @throws DraftError */
+/** An amount in wei, from ether in decimal or wei in hex. @throws DraftError */
 export function amount(text: string, place: FieldLabel): Hex | undefined {
   const typed = text.trim()
   if (typed === '') return undefined
@@ -45,13 +45,13 @@ export function whole(text: string, place: FieldLabel): Hex | undefined {
   return toHex(BigInt(typed))
 }
 
-/** 32 bytes: a number, or hex padded with zeros. @throws DraftError */
+/** 32 bytes, from a number or hex; padded with zeros. @throws DraftError */
 export function word(text: string, place: FieldLabel): Hex | undefined {
   const number = whole(text, place)
   return number === undefined ? undefined : pad(number.length % 2 === 0 ? number : `0x0${number.slice(2)}`)
 }
 
-/** Calldata of 0x-hex, or of a function with its arguments. @throws DraftError */
+/** Calldata, from 0x-hex or a function with arguments. @throws DraftError */
 export function calldata(text: string, place: FieldLabel): Hex | undefined {
   const typed = text.trim()
   if (typed === '') return undefined

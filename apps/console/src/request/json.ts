@@ -20,7 +20,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** For `JSON.parse`: refuses numbers that lost digits as they were read. @throws Error */
+/** Reviver for `JSON.parse` that rejects numbers too large to be exact. @throws Error */
 export function wholeNumbers(_name: string, value: unknown): unknown {
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw new Error(`write ${value} in quotes: JSON's numbers hold 15 digits`)

@@ -1,11 +1,11 @@
 import { type BlockDraft, type Draft, EMPTY_ACCOUNT, EMPTY_BLOCK, EMPTY_CALL, textOf } from './draft.js'
 
-/** A draft for a link, behind its `#`: no server sees it. Empty fields are left out. */
+/** Encodes a draft for a link's fragment, which no server sees. Empty fields are omitted. */
 export function fragmentOf(draft: Draft): string {
   return encodeURIComponent(JSON.stringify(draft, (_, value) => (value === '' ? undefined : value)))
 }
 
-/** The text of a request, as a link of the gateway's has it: the parameters of `upfront_simulate`; undefined for any other. */
+/** The params of `upfront_simulate` in a gateway's link, as text; undefined for other fragments. */
 export function requestOfFragment(fragment: string): string | undefined {
   try {
     const text = decodeURIComponent(fragment.replace(/^#/, ''))
@@ -15,7 +15,7 @@ export function requestOfFragment(fragment: string): string | undefined {
   }
 }
 
-/** The draft of `fragmentOf`'s text, also from when a request was one block; undefined for any other text. */
+/** Decodes the text of {@link fragmentOf}, including the older form with a single block; undefined for other text. */
 export function draftOfFragment(fragment: string): Draft | undefined {
   try {
     const linked = JSON.parse(decodeURIComponent(fragment.replace(/^#/, ''))) as Partial<Draft & BlockDraft>
@@ -38,7 +38,7 @@ function linkedBlock({ calls, accounts = [], ...rest }: BlockDraft): BlockDraft 
   } as BlockDraft
 }
 
-/** The fields of a form, from what a link holds of them. @throws TypeError for what is no object */
+/** The fields of a form, completed from a link. @throws TypeError if it is not an object */
 function filled<Fields extends object>(empty: Fields, linked: object): Fields {
   if (linked === null) throw new TypeError('not a call')
   const texts = Object.keys(empty).map((name) => [name, textOf((linked as Record<string, unknown>)[name])])

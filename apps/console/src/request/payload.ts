@@ -4,7 +4,7 @@ import { FieldLabel } from './draft-error.js'
 import { address, amount, calldata, whole, word } from './fields.js'
 import { isObject, jsonObject, jsonValue } from './json.js'
 
-/** A call of `eth_simulateV1`, as far as the page looks into it. */
+/** The fields of an `eth_simulateV1` call that the page uses. */
 export interface Call {
   from?: Address
   to?: Address
@@ -26,7 +26,7 @@ export interface SimulatePayload {
   validation?: true
 }
 
-/** What is sent for a draft. @throws DraftError */
+/** The payload of a draft. @throws DraftError */
 export function payloadOf({ blocks, validation }: Draft): SimulatePayload {
   return {
     blockStateCalls: blocks.map((block, at) =>
@@ -37,7 +37,7 @@ export function payloadOf({ blocks, validation }: Draft): SimulatePayload {
   }
 }
 
-/** How many calls of each block stand before those that are shown. @throws DraftError */
+/** Number of calls in each block before those that are shown. @throws DraftError */
 export function callsBefore({ blocks }: Draft): number[] {
   return blocks.map(({ before }, at) => beforeOf(before, new FieldLabel('', `blocks.${at}`)).length)
 }

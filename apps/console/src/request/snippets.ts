@@ -1,12 +1,12 @@
 import type { SimulatePayload } from './payload.js'
 
-/** The request as code for one client. */
+/** The request as code for one client library. */
 export interface Snippet {
   client: string
   code: string
 }
 
-/** @param url of the gateway's `/ethereum` */
+/** @param url the gateway's `/ethereum` */
 export function snippetsOf(payload: SimulatePayload, block: string, url: string): Snippet[] {
   const params = JSON.stringify([payload, block])
   const isOfAccount = payload.blockStateCalls.some(({ calls }) =>

@@ -3,7 +3,7 @@ import { Notice } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
 import type { Reconciliation } from './ledger.js'
 
-/** Where the ledger and the chain disagree. */
+/** Differences between the ledger and the chain. */
 export function Differences({ settledPayments, openPayments, differences }: Reconciliation) {
   const isSame = differences.length === 0
   return (

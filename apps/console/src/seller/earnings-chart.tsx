@@ -8,7 +8,7 @@ const MOST_DAYS = 60
 /** Colours of routes are `--series-0` to `--series-5` of theme.css. */
 const COLOURS = 6
 
-/** What each route earned on each day, of one token: stacked columns. The table below it holds the same numbers exactly. */
+/** Daily earnings of each route in one token, as stacked columns. The table below has the exact numbers. */
 export function EarningsChart({ totals, terms }: { totals: Total[]; terms: TokenTerms }) {
   const days = [...new Set(totals.map(({ day }) => day))].sort().slice(-MOST_DAYS)
   const routes = [...new Set(totals.map(({ route }) => route))].sort()
@@ -39,7 +39,7 @@ export function EarningsChart({ totals, terms }: { totals: Total[]; terms: Token
   )
 }
 
-/** `24 Nov`: days are UTC's. */
+/** For example `24 Nov`; days are in UTC. */
 function dayText(day: string): string {
   return new Date(`${day.slice(0, 10)}T00:00:00Z`).toLocaleDateString(undefined, {
     ...{ day: 'numeric', month: 'short' },

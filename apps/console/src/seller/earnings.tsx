@@ -10,11 +10,11 @@ import { marginOf } from './margin.js'
 
 interface Props {
   totals: Total[]
-  /** By the token's address. */
+  /** By token address. */
   tokens: ReadonlyMap<string, TokenTerms>
 }
 
-/** What was earned in each token, and what gas took of it. */
+/** Earnings in each token, and their gas costs. */
 export function Earnings({ totals, tokens }: Props) {
   return [...tokens].map(([asset, terms]) => (
     <EarnedIn key={asset} terms={terms} totals={totals.filter((total) => total.asset === asset)} />

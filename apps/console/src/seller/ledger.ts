@@ -1,4 +1,4 @@
-/** A payment as billing shows it: amounts in the token's smallest unit, decimal; times in ISO 8601. */
+/** A payment as billing returns it: amounts in the token's smallest unit, decimal; times in ISO 8601. */
 export interface LedgerPayment {
   id: string
   state: string
@@ -28,7 +28,7 @@ export interface PaymentHistory {
   waitsFor: string | null
 }
 
-/** What a route took on a day. `feePaid` in wei. */
+/** A route's totals of a day. `feePaid` in wei. */
 export interface Total {
   day: string
   route: string
@@ -58,11 +58,11 @@ export interface Reconciliation {
   }[]
 }
 
-/** The states in which something still has to happen, and those in which something went wrong: shown first. */
+/** States that still need work; shown first. */
 export const STUCK_STATES = ['charging', 'submitted', 'authorized']
 const MOST_SHOWN = 50
 
-/** The seller's ledger at billing, through the gateway. Holds the token for as long as the page is open. */
+/** The seller's ledger at billing, through the gateway. Keeps the token only while the page is open. */
 export class Ledger {
   readonly #token: string
 
@@ -74,7 +74,7 @@ export class Ledger {
     return (await this.#get<{ totals: Total[] }>('payments/totals')).totals
   }
 
-  /** Those that are not final, the oldest first; then failed ones; then the newest of the rest. */
+  /** Open payments, oldest first; then failed ones; then the newest of the rest. */
   async payments(): Promise<LedgerPayment[]> {
     const list = async (states: string) =>
       (await this.#get<{ payments: LedgerPayment[] }>(`payments?state=${states}&limit=${MOST_SHOWN}`)).payments

@@ -1,18 +1,19 @@
 import { formatUnits, parseUnits } from 'viem'
 
 export interface Margin {
-  /** `12.3 %`, or `12.3 times` */
+  /** For example `12.3 %`, or `12.3 times`. */
   shareOfGas: string
-  /** In tokens, decimal; what is lost where it is a loss. */
+  /** In tokens, decimal. The amount lost if it is a loss. */
   left: string
   isLoss: boolean
 }
 
 /**
- * What gas leaves of what was earned.
+ * What remains of earnings after gas.
  * @param settled in the token's smallest unit
  * @param fees in wei
- * @param price of 1 ETH in the token, decimal; undefined comes back where it is none
+ * @param price of 1 ETH in the token, decimal
+ * @returns undefined if `price` is invalid
  */
 export function marginOf(settled: bigint, decimals: number, fees: bigint, price: string): Margin | undefined {
   if (!/^\d+(\.\d+)?$/.test(price.trim()) || settled === 0n) return undefined

@@ -8,14 +8,14 @@ import { Time } from '../parts/time.js'
 import type { TokenTerms } from '../pay/token-terms.js'
 import type { PaymentHistory } from './ledger.js'
 
-/** Everything that happened to one payment, in a drawer beside the table. */
+/** The history of one payment, in a drawer. */
 export function History({
   history,
   tokens,
   onClose,
 }: {
   history: PaymentHistory | undefined
-  /** By the token's address. */
+  /** By token address. */
   tokens: ReadonlyMap<string, TokenTerms>
   onClose(): void
 }) {
@@ -28,7 +28,7 @@ export function History({
       lockScroll={false}
       transitionProps={{ duration: 0 }}
       closeButtonProps={{ 'aria-label': 'Close' }}
-      // A banner is the page's alone.
+      // Only the page itself may have a banner role.
       attributes={{ header: { role: 'presentation' } }}
       title={history && `Payment ${history.payment.id}: ${history.payment.state}`}
     >

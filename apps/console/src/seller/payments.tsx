@@ -7,12 +7,12 @@ import { type LedgerPayment, STUCK_STATES } from './ledger.js'
 
 interface Props {
   payments: LedgerPayment[]
-  /** By the token's address. */
+  /** By token address. */
   tokens: ReadonlyMap<string, TokenTerms>
   onChosen(payment: LedgerPayment): void
 }
 
-/** The payments, each with a button for its history. */
+/** A table of payments, each with a button for its history. */
 export function Payments({ payments, tokens, onChosen }: Props) {
   const stuck = payments.filter(({ state }) => STUCK_STATES.includes(state)).length
   const inWords = ({ asset, charge }: LedgerPayment) =>

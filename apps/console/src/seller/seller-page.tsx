@@ -13,11 +13,11 @@ interface Opened {
   ledger: Ledger
   totals: Total[]
   payments: LedgerPayment[]
-  /** By the token's address. */
+  /** By token address. */
   tokens: ReadonlyMap<string, TokenTerms>
 }
 
-/** The ledger for whoever has one of billing's tokens. */
+/** The ledger, for holders of a billing token. */
 export function SellerPage() {
   const [token, setToken] = useState('')
   const [opened, setOpened] = useState<Opened>()

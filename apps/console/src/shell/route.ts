@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** The views, and where each is. */
+/** The views and their paths. */
 export const VIEWS = [
   { name: 'Look', path: '/console/', title: 'Look before you sign' },
   { name: 'Live', path: '/console/live', title: 'Live' },
@@ -16,7 +16,7 @@ window.addEventListener('popstate', () => {
   for (const listener of listeners) listener()
 })
 
-/** Goes to another address of this page; Back returns, save where it replaces the one that is shown. */
+/** Navigates within this page. Back returns, unless `replaces` is set. */
 export function goTo(url: string, replaces = false): void {
   if (replaces) history.replaceState(null, '', url)
   else history.pushState(null, '', url)
@@ -28,13 +28,13 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** The view that the address names. */
+/** The view of the current path. */
 export function useView(): View {
   const path = useSyncExternalStore(subscribe, () => location.pathname)
   return VIEWS.find((view) => view.path === path) ?? VIEWS[0]
 }
 
-/** What stands behind the address's `#`. */
+/** The fragment of the current URL. */
 export function useFragment(): string {
   return useSyncExternalStore(subscribe, () => location.hash)
 }

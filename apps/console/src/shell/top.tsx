@@ -4,7 +4,7 @@ import { useChain } from '../chain/chain.js'
 import { useFeed } from '../live/feed.js'
 import { goTo, VIEWS, type View } from './route.js'
 
-/** The name, the views, and the chain: its name, its head and its age, always in view. */
+/** The page's name, the views, and the chain with its head and age. */
 export function Top({ view }: { view: View }) {
   return (
     <header className="top">
@@ -39,7 +39,7 @@ export function Top({ view }: { view: View }) {
   )
 }
 
-/** Seconds without a head after which it is called late. */
+/** Seconds without a head before the chain counts as late. */
 const LATE_SECONDS = 30
 
 function ChainState() {
