@@ -17,7 +17,7 @@ async def main() -> None:
         os.environ[name] for name in ("GATEWAY_URL", "NETWORK", "ASSET", "BUYER_PRIVATE_KEY")
     )
     account = Account.from_key(key)
-    # It reads the chain through the gateway: where Permit2 is not approved, it signs a permit with each payment.
+    # The client reads the chain through the gateway. If Permit2 is not approved, it signs a permit with each payment.
     client = x402Client().register(network, UptoEvmScheme(EthAccountSignerWithRPC(account, gateway)))
     client.set_spend_controls(
         {"allowed_assets": [{"network": network, "asset": asset, "max_amount_per_payment": "100000"}]}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The purchase by curl and jq. A signature needs a program that holds the key: sign.ts.
+# The purchase with curl and jq. sign.ts holds the key and signs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 address=${BUYER_ADDRESS:?the address of BUYER_PRIVATE_KEY}

@@ -18,7 +18,7 @@ client.set_spend_controls(
 )
 call = {"from": account.address, "to": account.address}
 asked = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [{"blockStateCalls": [{"calls": [call]}]}]}
-# These offers have no extensions; for any other the client loads those of its own that it knows, and what they need.
+# These offers have no extensions. For offers that have any, the client loads all of its extensions and their dependencies.
 with x402_requests(client) as http:
     if sys.argv[1:] == ["simulate"]:
         response = http.post(f"{gateway}/v1/simulate/plain", json=asked)

@@ -1,4 +1,4 @@
-// A seller by x402's middleware for net/http: go mod tidy && go run .
+// A seller with x402's middleware for net/http: go mod tidy && go run .
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	mux.HandleFunc("GET /weather", func(w http.ResponseWriter, r *http.Request) { answer(w, map[string]int{"celsius": 21}) })
 	mux.HandleFunc("GET /words", func(w http.ResponseWriter, r *http.Request) {
 		words := len(strings.Fields(r.URL.Query().Get("text")))
-		// 0.1 cent a word.
+		// 0.1 cents per word.
 		nethttp.SetSettlementOverrides(w, &x402.SettlementOverrides{Amount: strconv.Itoa(min(words*1_000, 100_000))})
 		answer(w, map[string]int{"words": words})
 	})
@@ -43,7 +43,7 @@ func main() {
 			"GET /weather": {Accepts: x402http.PaymentOptions{option("exact", "2000", ""), option("exact", "2000", "permit2")}},
 			"GET /words":   {Accepts: x402http.PaymentOptions{option("upto", "100000", "permit2")}},
 		},
-		// With the token of a seller's account in its path: https://billing.example/s/<token>
+		// URL with the token of a seller's account in its path: https://billing.example/s/<token>
 		Facilitator: x402http.NewHTTPFacilitatorClient(&x402http.FacilitatorConfig{URL: os.Getenv("FACILITATOR_URL")}),
 		Schemes: []nethttp.SchemeConfig{
 			{Network: network, Server: exact.NewExactEvmScheme()},

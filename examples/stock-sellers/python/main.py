@@ -20,7 +20,7 @@ def option(scheme: str, amount: str, **method: str) -> dict:
     return {"scheme": scheme, "network": network, "payTo": os.environ["PAY_TO"], "price": price, "maxTimeoutSeconds": 60}
 
 
-# With the token of a seller's account in its path: https://billing.example/s/<token>
+# URL with the token of a seller's account in its path: https://billing.example/s/<token>
 server = x402ResourceServer(HTTPFacilitatorClient(FacilitatorConfig(url=os.environ["FACILITATOR_URL"])))
 server.register(network, ExactEvmServerScheme())
 server.register(network, UptoEvmServerScheme())
@@ -50,7 +50,7 @@ async def weather():
 @app.get("/words")
 async def words(response: Response, text: str = ""):
     count = len(text.split())
-    # 0.1 cent a word.
+    # 0.1 cents per word.
     set_settlement_overrides(response, {"amount": str(min(count * 1_000, 100_000))})
     return {"words": count}
 

@@ -1,14 +1,14 @@
-// What checking a bill takes of Node, for a page: a bundler puts this in place of Node's modules (see vite.mjs).
+// The parts of Node that checking a bill needs, for web pages: a bundler replaces Node's modules by this file (see vite.mjs).
 import { bytesToHex, hexToBytes, sha256 } from 'viem'
 
 const encoder = new TextEncoder()
 
-/** The part of Node's Buffer that is used. */
+/** The used part of Node's Buffer. */
 class PageBuffer extends Uint8Array {
   static from(value, encoding) {
     if (typeof value !== 'string') return new PageBuffer(value)
     if (encoding !== 'hex') return new PageBuffer(encoder.encode(value))
-    // As Node's: up to what is no pair of digits.
+    // Like Node, stops at the first pair that is not hex.
     const [digits] = /^([0-9a-f]{2})*/i.exec(value)
     return new PageBuffer(hexToBytes(`0x${digits}`))
   }
@@ -37,7 +37,7 @@ class PageBuffer extends Uint8Array {
 }
 globalThis.Buffer ??= PageBuffer
 
-/** Of SHA-256 alone. */
+/** Only SHA-256. */
 export function createHash(algorithm) {
   if (algorithm !== 'sha256') throw new Error(`no ${algorithm} on a page`)
   let text = ''
@@ -58,7 +58,7 @@ export function randomInt(least, most) {
   return least + (Number(BigInt(`0x${randomBytes(6).toString('hex')}`)) % (most - least))
 }
 
-/** As those of `node:timers/promises`. */
+/** Like those of `node:timers/promises`. */
 export const setImmediate = () => setTimeout(0)
 export const setTimeout = (ms) => new Promise((resolve) => globalThis.setTimeout(resolve, ms))
 
@@ -66,7 +66,7 @@ export function channel() {
   return { hasSubscribers: false, publish() {} }
 }
 
-/** Of a file that the bundler put beside the page or wrote into it, read as a worker may: before it answers. */
+/** Reads a file bundled with the page, synchronously: workers may do so. */
 export function readFileSync({ href }) {
   const request = new XMLHttpRequest()
   request.open('GET', href, false)
