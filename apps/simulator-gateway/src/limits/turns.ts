@@ -25,7 +25,7 @@ export interface TurnLimits {
 /**
  * Waits until a request that has a slot may record up to `answerBytes` of its calls.
  * @returns a function to call once the record is no longer needed
- * @throws Overloaded or ClientGone, as a rejection too
+ * @throws or rejects with Overloaded or ClientGone
  */
 export type RecordTurn = (answerBytes: number) => Promise<() => void>
 
@@ -84,7 +84,7 @@ export class Turns {
 
   /**
    * Runs a request's work once it has its turn, synchronously if there is room now. A batch takes one slot and one time-out, like a call.
-   * @throws Overloaded, ClientGone or what `work` throws, as a rejection too
+   * @throws or rejects with Overloaded, ClientGone or what `work` throws
    */
   take<T>(
     { client, response, timeoutMs, length }: TurnRequest,

@@ -122,7 +122,7 @@ export class McpController {
     throw refused(403, 'origin: not among CORS_ORIGINS')
   }
 
-  /** @throws RpcError with its HTTP status, as a rejection too */
+  /** @throws or rejects with RpcError, which has the HTTP status */
   private async decode(bytes: Buffer, context: RequestContext): Promise<unknown> {
     if (bytes.length > MAX_BODY_BYTES) throw refused(413, `the body is longer than ${MAX_BODY_BYTES} bytes`)
     const limits = envelopeLimits(this.environment)

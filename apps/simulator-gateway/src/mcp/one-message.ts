@@ -21,7 +21,7 @@ export class OneMessage implements Transport {
   /**
    * Passes the message to the connected server.
    * @returns its answer; undefined if the message needs none
-   * @throws RpcError -32600 (HTTP 400), or ClientGone once closed, as a rejection too
+   * @throws or rejects with RpcError -32600 (HTTP 400), or ClientGone once closed
    */
   async take(message: unknown): Promise<JSONRPCMessage | undefined> {
     const { success, data } = JSONRPCMessageSchema.safeParse(message)

@@ -28,7 +28,7 @@ export class PaidSimulator {
 
   /**
    * @param params of the method
-   * @throws RpcError or ClientGone, as a rejection too
+   * @throws or rejects with RpcError or ClientGone
    */
   simulate(
     method: SimulationMethod,
@@ -41,7 +41,7 @@ export class PaidSimulator {
     )
   }
 
-  /** The data for a simulation's bill. @throws what making the witness throws, as a rejection too */
+  /** The data for a simulation's bill. @throws or rejects with what making the witness throws */
   sold(
     { answer, simulation, inspection }: Omit<ShownSimulation, 'params'>,
     view: RequestView,

@@ -14,7 +14,7 @@ import { LRUCache } from 'lru-cache'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Environment } from '../environment/environment.js'
 
-/** Payments whose receipts are kept, newest first to stay. A receipt takes about a kilobyte. */
+/** Most payments whose receipts are kept, the newest. A receipt takes about a kilobyte. */
 const MOST_PAYMENTS = 10_000
 
 /** Recent receipts of this process, for buyers that lost the answer. */

@@ -48,7 +48,7 @@ export class WitnessMaker {
    * @param sold the outcome that the second run must reproduce
    * @param inspection requested in addition to the outcome
    * @returns the witness as JSON
-   * @throws what `recordReads` throws, as a rejection too; RpcError if the state has changed
+   * @throws or rejects with what `recordReads` throws; RpcError if the state has changed
    */
   async of(
     simulation: Simulation,

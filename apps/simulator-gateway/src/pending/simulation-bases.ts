@@ -121,7 +121,7 @@ export class SimulationBases {
   /**
    * The sealed block that the parameter names, if reads of it are answered here: a followed block, or the head for a batch. Undefined if
    * the node must answer.
-   * @throws UpstreamError or the signal's reason, as a rejection too
+   * @throws or rejects with UpstreamError or the signal's reason
    */
   held(block: BlockParameter, view: RequestView, limits: CallLimits): Awaitable<PinnedBlock | undefined> {
     if (!this.chain.answersReads) return undefined
@@ -137,7 +137,7 @@ export class SimulationBases {
 
   /**
    * The head that all calls of the request use.
-   * @throws UpstreamError or the signal's reason, as a rejection too
+   * @throws or rejects with UpstreamError or the signal's reason
    */
   head(view: RequestView, limits: CallLimits): Awaitable<PinnedBlock> {
     view.head ??= this.chain.resolver.resolve(LATEST, limits)

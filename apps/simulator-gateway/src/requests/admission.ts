@@ -28,7 +28,7 @@ export class Admission {
 
   /**
    * Runs the work once it is the request's turn, synchronously if there is room now. Paid requests are served before free ones.
-   * @throws Overloaded, RateLimited, ClientGone or what `work` throws, as a rejection too
+   * @throws or rejects with Overloaded, RateLimited, ClientGone or what `work` throws
    */
   admit<T>(request: Request, work: (context: RequestContext) => Awaitable<T>): Awaitable<T> {
     const { payer, caller, connection, length, budget } = request

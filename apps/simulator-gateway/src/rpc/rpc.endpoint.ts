@@ -19,7 +19,7 @@ export class RpcEndpoint {
   /**
    * Serves a body (UTF-8 if it is bytes) and passes the answer to `send`, synchronously if there is nothing to wait for.
    * @param begin receives the context before the first call is served
-   * @throws what refuses the request as a whole, or what `send` throws, as a rejection too
+   * @throws or rejects with what refuses the request as a whole, or what `send` throws
    */
   serve(
     request: Request,
@@ -40,7 +40,7 @@ export class RpcEndpoint {
   /**
    * Serves one call.
    * @returns the answer, a JSON-RPC response with id 1
-   * @throws what refuses the request as a whole, as a rejection too
+   * @throws or rejects with what refuses the request as a whole
    */
   async call(request: Request, method: string, params: unknown): Promise<{ answer: RpcAnswer; view: RequestView }> {
     return this.admission.admit(request, async (context) => {

@@ -20,7 +20,7 @@ const CALL_BYTES = 192
  * `simulate` with about as much memory reserved as the answer needs: an answer that exceeds the reservation is made again with more, up to
  * the request's limit.
  * @param turn for the records that the answer is made from
- * @throws what `simulate` throws, as a rejection too; Overloaded if there is no memory
+ * @throws or rejects with what `simulate` throws; Overloaded if there is no memory
  */
 export function simulateGrowing(
   simulation: Simulation,
@@ -39,7 +39,7 @@ export function simulateGrowing(
 /**
  * Runs `work` with a limit of its answer's length, reserving memory as in `simulateGrowing`.
  * @param expectedBytes of the answer; no memory is reserved for small ones
- * @throws what `work` throws, as a rejection too; Overloaded if there is no memory
+ * @throws or rejects with what `work` throws; Overloaded if there is no memory
  */
 export function growing<T>(
   limits: { answerBytes: number },

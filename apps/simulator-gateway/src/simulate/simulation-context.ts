@@ -56,7 +56,7 @@ export interface SimulationContext extends RequestCosts {
   readonly limits: RequestLimits
   /** Reserves memory, `bytes` in total, until the request is answered. @throws Overloaded if there is none */
   reserve?(bytes: number): void
-  /** See {@link RecordTurn}. */
+  /** See `RecordTurn`. */
   record?(answerBytes: number): Promise<() => void>
   /** Decoding the body takes several turns of the event loop. */
   isLarge?: boolean

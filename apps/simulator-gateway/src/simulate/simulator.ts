@@ -93,7 +93,7 @@ export class Simulator {
    * Simulates, then runs `work` on the answer; synchronously if no state is missing. `upfront_simulate` is `eth_simulateV1` with an
    * inspection.
    * @param params unchanged from the request
-   * @throws RpcError, the signal's reason or what `work` throws, as a rejection too
+   * @throws or rejects with RpcError, the signal's reason or what `work` throws
    */
   simulate<T>(
     method: SimulationMethod,
@@ -104,7 +104,7 @@ export class Simulator {
     return andThen(this.decode(method, params, context), (decoded) => this.run(decoded, context, work))
   }
 
-  /** Decodes the params. @throws RpcError -32602 with the place of the error, as a rejection too */
+  /** Decodes the params. @throws or rejects with RpcError -32602 with the place of the error */
   decode(method: SimulationMethod, params: unknown, context: SimulationContext): Awaitable<DecodedSimulation> {
     const asked = method === 'upfront_simulate' ? decodeInspection(params) : { params, inspection: undefined }
     const { inspection } = asked
@@ -119,7 +119,7 @@ export class Simulator {
   /**
    * `simulate` for decoded params.
    * @param probes that an inspection will probably ask for @param isTrial see `SimulationPlan`
-   * @throws what `simulate` throws, as a rejection too
+   * @throws or rejects with what `simulate` throws
    */
   run<T>(
     { request, inspection, isRecording, limits }: DecodedSimulation,
@@ -165,7 +165,7 @@ export class Simulator {
   /**
    * Runs `work` on the block that the parameter names, within the request's limits; again if that block is reorganised away while it runs.
    * The cost is counted when it is over.
-   * @throws RpcError, the signal's reason or what `work` throws, as a rejection too
+   * @throws or rejects with RpcError, the signal's reason or what `work` throws
    */
   execute<T>(
     block: StateParameter,
@@ -205,7 +205,7 @@ export class Simulator {
 
   /**
    * Simulates an empty call that no metric counts, so that the first request finds code that V8 has compiled.
-   * @throws what a request would fail with, as a rejection too
+   * @throws or rejects with what a request would fail with
    */
   rehearse(): Awaitable<unknown> {
     const { timeoutMs } = this.environment.LIMITS

@@ -13,7 +13,7 @@ export type ScoredDay = TruthCounts & { misses: Miss[] }
 export abstract class ScoredTruth {
   /**
    * A day's scores; undefined if nothing is kept of that day.
-   * @throws RpcError (HTTP 503) if the scoring process does not answer, as a rejection
+   * @throws RpcError (HTTP 503) if the scoring process does not answer
    */
   abstract of(day: string): Promise<ScoredDay | undefined>
 }

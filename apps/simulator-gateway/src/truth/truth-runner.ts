@@ -27,7 +27,7 @@ export class TruthRunner {
   /**
    * @param block parameter of `upfront_simulate`
    * @param found overrides of the block's own values
-   * @throws RpcError if the transaction is not valid there, or what a request would fail with, as a rejection
+   * @throws RpcError if the transaction is not valid there, or what a request would fail with
    */
   async run(call: NonNullable<SeenTransaction['call']>, block: unknown, found?: Found): Promise<ChangingRun> {
     const { LIMITS } = this.environment
@@ -61,7 +61,7 @@ export class TruthRunner {
 
   /**
    * Outcomes of a block's transactions, given their indices; undefined if the node has no receipts.
-   * @throws the signal's reason, as a rejection
+   * @throws the signal's reason
    */
   async mined(block: FollowedBlock, places: ReadonlyMap<Hash, number>): Promise<Map<Hash, Result> | undefined> {
     const receipts = await this.chain.receipts.of(block, this.limits())

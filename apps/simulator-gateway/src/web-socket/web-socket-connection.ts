@@ -53,7 +53,7 @@ export interface WebSocketServices {
   memory: Memory
   logger: Logger
   answerTimeoutMs: number
-  /** Waits for the state that the client requires for every message. @throws the error to answer with, as a rejection too */
+  /** Waits for the state that the client requires for every message. @throws or rejects with the error to answer with */
   waits?: (() => Promise<unknown>) | undefined
   /** Subscriptions over all connections, by client. */
   subscriptions: Tally

@@ -28,7 +28,7 @@ export class Recorder {
     this.#simulator = simulator
   }
 
-  /** @throws what `Simulator.simulate` throws, as a rejection too, with places of the original request */
+  /** @throws or rejects with what `Simulator.simulate` throws, with places of the original request */
   async record({ payload, block, places }: RecordingRequest, context: RpcContext): Promise<Recorded> {
     const params = [payload, block ?? 'latest']
     try {
