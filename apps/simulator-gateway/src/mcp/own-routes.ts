@@ -20,7 +20,7 @@ export interface ToolCaller {
 export interface OwnRequest {
   method: 'GET' | 'POST'
   path: string
-  /** JSON. */
+  /** Sent as JSON. */
   body?: unknown
   /** An x402 `PaymentPayload`, unchanged from the caller. */
   payment?: unknown

@@ -41,7 +41,8 @@ export class SimulateController {
   }
 
   /**
-   * Answers like `POST /`, with `charge` and `receipt` next to the `result` of each simulation, and `witness` if `witness=1` is set. A refused call has an `error` and costs nothing. Other methods are free, within the limits of `POST /`.
+   * Answers like `POST /`, with `charge` and `receipt` next to the `result` of each simulation, and `witness` if `witness=1` is set. A
+   * refused call has an `error` and costs nothing. Other methods are free, within the limits of `POST /`.
    */
   @Post()
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {

@@ -50,7 +50,7 @@ export interface RpcAnswer {
 /** A result as JSON; for a paid call, with the fields next to it. */
 export type RpcResult = Json | BilledResult
 
-/** In parts if it is long. */
+/** JSON, in parts if it is long. */
 type Json = JsonText | JsonText[]
 
 interface BilledResult {

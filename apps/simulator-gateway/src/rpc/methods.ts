@@ -24,7 +24,7 @@ import { subscriptionMethods } from './subscription-methods.js'
 import { sweepMethod } from './sweep-method.js'
 import { traceMethods } from './trace-methods.js'
 
-/** The dependencies of the methods. */
+/** Dependencies of the RPC methods. */
 @Injectable()
 export class MethodSources {
   constructor(

@@ -52,7 +52,7 @@ export interface SimulationContext extends RequestCosts {
   deadline: number
   /** The states behind this request's answers. */
   view: RequestView
-  /** What it may use. */
+  /** The request's limits. */
   readonly limits: RequestLimits
   /** Reserves memory, `bytes` in total, until the request is answered. @throws Overloaded if there is none */
   reserve?(bytes: number): void
