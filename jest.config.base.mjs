@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 /** Shared by every package: TypeScript through swc, as native ES modules (needs --experimental-vm-modules). */
 export default {
   testEnvironment: 'node',
-  // Tests assert no clock: this only ends one that hangs, on a machine that has much else to do.
+  // No test asserts a duration: this only ends tests that hang, even on a busy machine.
   testTimeout: 300_000,
   testMatch: ['<rootDir>/src/**/*.test.ts', '<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   extensionsToTreatAsEsm: ['.ts'],
-  // What `npm test` has bundled of packages, see scripts/bundle.mjs.
+  // Packages bundled by `npm test`: see scripts/bundle.mjs.
   ...(process.env.BUNDLED !== undefined && {
     resolver: fileURLToPath(new URL('scripts/jest-resolver.cjs', import.meta.url)),
   }),

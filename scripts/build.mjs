@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { install, withPnpm } from './install.mjs'
 import { endAll, onEnd } from './processes.mjs'
 
-/** Installs and builds; what didn't change comes from turbo's cache. */
+/** Installs and builds; unchanged packages come from turbo's cache. */
 export async function build() {
   await install()
   console.log('Building …')

@@ -5,14 +5,14 @@ import { dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 import { packageFolders, root } from './install.mjs'
 
-/** Stay files of their own: what tests change before the program starts, and what loads OpenTelemetry where spans are sent. */
+/** Modules kept as separate files: one that tests change before the program starts, and one that loads OpenTelemetry if spans are sent. */
 const APART = /\/(environment\/fixed|export-spans)\.js$/
-/** Packages too that look for files beside theirs. */
+/** Packages that look for files next to their own. */
 const WHOLE = /^(playwright-core|typescript)(\/|$)/
 
 /**
- * Makes one file, dist/bundle.js, of an app's dist/main.js and all that it imports: it starts on a third of the CPU time. Another one is
- * dist/gateway-host.js, of what starts gateways for tests. They work in this repository alone, for they find packages' files where they are now.
+ * Bundles an app's dist/main.js with all its imports into dist/bundle.js, which starts with a third of the CPU time, and the module that
+ * starts gateways for tests into dist/gateway-host.js. Bundles only work in this repository, because they contain paths of packages' files.
  */
 export function bundle(folder) {
   const dist = join(root, folder, 'dist')
@@ -22,10 +22,10 @@ export function bundle(folder) {
 }
 
 /**
- * Bundles what our packages and their tests import from packages, our own and others': jest links every file anew for each test file,
- * and viem alone has 800. What several import is there once. `jest-resolver.cjs` leads jest there.
- * @param out the folder to make, named `node_modules`, so that jest takes what is in it as it is. Its `places.json` has for a package's
- * file the one that takes its place
+ * Bundles the packages, our own and others', that our packages and their tests import: jest links every file again for each test file, and
+ * viem alone has 800. Shared modules are bundled once. `jest-resolver.cjs` redirects jest to the bundles.
+ * @param out folder to create, named `node_modules`, so that jest does not transform its content.
+ * Its `places.json` maps a package's file to the file that replaces it
  */
 export async function bundlePackages(out) {
   await mkdir(out)
@@ -48,15 +48,15 @@ function settings(out) {
       external: true,
     }))
     onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, ...from }) => {
-      // Of a CommonJS module that is imported late, split bundles have the default export alone.
+      // With splitting, a CommonJS module that is imported dynamically has only its default export.
       const isApart = WHOLE.test(path) || (initialOptions.splitting && from.kind === 'dynamic-import')
       if (pluginData === resolve || (from.kind === 'import-statement' && !isApart)) return
       const found = await resolve(path, { ...from, pluginData: resolve })
-      // What is not installed is optional: who imports it catches that.
+      // A package that is not installed is optional: its importer catches the error.
       if (found.errors.length > 0) return { path, external: true }
       if (isApart) return { path: found.path, external: true }
     })
-    // A module finds the files beside it by its own address.
+    // Modules locate files next to them by `import.meta.url`.
     onLoad({ filter: /\.m?js$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8')
       const ownUrl = `new URL(${JSON.stringify(fromBundle(path))}, import.meta.url).href`
@@ -77,7 +77,7 @@ function settings(out) {
   }
 }
 
-/** Paths of the files that packages' sources and tests get when they import packages, as jest finds them. */
+/** Paths of the files that packages' sources and tests get when they import packages, as jest resolves them. */
 async function findImported() {
   const imports = new Map()
   for (const folder of packageFolders())
@@ -104,7 +104,7 @@ async function findImported() {
   return [...paths]
 }
 
-/** A file with the exports of this one by their names. Of CommonJS modules esbuild knows none: it is written to `stub`. */
+/** A file that re-exports this one's exports by name. esbuild knows no names for CommonJS modules, so for these it writes `stub`. */
 function namedExports(path, stub) {
   if (!isCommonJs(path)) return path
   const names = Object.keys(createRequire(path)(path)).filter((name) => /^[\w$]+$/.test(name) && name !== 'default')
@@ -112,7 +112,7 @@ function namedExports(path, stub) {
   return stub
 }
 
-/** As Node has it: by the end of its name, else by the nearest package.json. */
+/** Like Node: by file extension, otherwise by the nearest package.json. */
 function isCommonJs(path) {
   if (/\.[cm]js$/.test(path)) return path.endsWith('.cjs')
   let folder = dirname(path)

@@ -1,6 +1,6 @@
-// `npm run test:compose`: infra/compose.yaml up, a purchase, down, and both once more, as it would be begun anew.
-//   npm run test:compose -- --no-build     with images that are there already
-// COMPOSE: another command than `docker compose`. An engine other than Docker's own: infra/README.md.
+// `npm run test:compose`: infra/compose.yaml up, a purchase, down, and the same again, as after a fresh start.
+//   npm run test:compose -- --no-build     with existing images
+// COMPOSE: another command than `docker compose`. For engines other than Docker see infra/README.md.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './install.mjs'
@@ -9,7 +9,7 @@ const [program, ...words] = (process.env.COMPOSE || 'docker compose').split(' ')
 const compose = (args, stdio) =>
   spawnSync(program, [...words, '-f', join(root, 'infra/compose.yaml'), ...args], { encoding: 'utf8', stdio })
 
-/** @throws Error where it fails */
+/** @throws Error if it fails */
 function run(...args) {
   if (compose(args, 'inherit').status !== 0) throw new Error(`${args.join(' ')} failed`)
 }
@@ -25,7 +25,7 @@ const [build = '--build'] = process.argv.slice(2)
 for (const time of ['first', 'second']) {
   try {
     run('up', '--detach', '--wait', time === 'first' ? build : '--no-build')
-    // Whom the gateway runs as has to be able to write where charges wait.
+    // The gateway's user must be able to write the charge journal.
     run('exec', '-T', 'gateway', 'sh', '-c', 'mkdir -p "$CHARGE_JOURNAL_DIR" && test -w "$CHARGE_JOURNAL_DIR"')
     const demo = spawnSync(process.execPath, [join(root, 'examples/paying-buyer/dist/main.js')], { encoding: 'utf8' })
     if (!demo.stdout.includes('The bill is right.')) throw new Error(`the demo failed: ${demo.stdout}${demo.stderr}`)

@@ -1,4 +1,4 @@
-// An empty ledger of billing's, for stands and tests to copy: making one takes PGlite four CPU-seconds, opening a copy one.
+// An empty billing ledger for stands and tests to copy: creating one takes PGlite four CPU-seconds, opening a copy takes one.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { root } from './install.mjs'
 import { run } from './processes.mjs'
 
-/** @returns its folder, in `.data`: made once for a version of PGlite and of the ledger's tables. Billing has to be built. */
+/** Created once per version of PGlite and of the ledger's schema. Billing must be built. @returns its folder, in `.data` */
 export async function emptyLedger() {
   const data = join(root, '.data')
   const kept = join(data, `empty-ledger-${fingerprint()}`)
   if (existsSync(kept)) return kept
   mkdirSync(data, { recursive: true })
   const folder = mkdtempSync(`${kept}-`)
-  // In a process of its own, which takes PGlite's memory with it.
+  // In a separate process, so that PGlite's memory is freed.
   await run(process.execPath, [fileURLToPath(import.meta.url), join(folder, 'ledger')])
   // Another start may have been faster.
   if (!existsSync(kept)) renameSync(join(folder, 'ledger'), kept)

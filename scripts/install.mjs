@@ -1,4 +1,4 @@
-// Brings the dependencies that the lockfile names, through the pinned pnpm, and only when something changed.
+// Installs the dependencies of the lockfile with the pinned pnpm, only if something changed.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { run } from './processes.mjs'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const stamp = join(root, 'node_modules', '.upfront-installed')
-/** Names the folder in which npx keeps the pnpm that it fetched: asking npx again takes two CPU-seconds. */
+/** Caches the folder where npx keeps the fetched pnpm, because running npx again takes two CPU-seconds. */
 const fetched = join(root, '.data', 'pnpm-folder')
 const [, pnpmVersion] = /^pnpm@([\d.]+)/.exec(
   JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager,
@@ -23,7 +23,7 @@ export function packageFolders() {
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
 }
 
-/** Runs a shell line with the pinned pnpm on the PATH: the installed one where it is that version, else npx fetches it. */
+/** Runs a shell command with the pinned pnpm on the PATH: the installed one if its version matches, otherwise fetched by npx. */
 export async function withPnpm(line) {
   const { PATH } = process.env
   const use = () => {
@@ -44,7 +44,7 @@ export async function withPnpm(line) {
   return run('sh', ['-c', line], { cwd: root, env })
 }
 
-/** Installs unless node_modules already is what the lockfile and this Node ask for. */
+/** Installs unless node_modules already matches the lockfile and this version of Node. */
 export async function install() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 20 || (major === 20 && minor < 19))

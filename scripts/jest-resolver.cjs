@@ -1,4 +1,4 @@
-// jest's resolver in `npm test`: imports find what scripts/bundle.mjs has bundled in its bundle. `require` finds it where it was.
+// jest's resolver in `npm test`: redirects imports to the bundles of scripts/bundle.mjs. `require` resolves as usual.
 const places = require(`${process.env.BUNDLED}/places.json`)
 
 module.exports = (request, options) => {

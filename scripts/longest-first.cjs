@@ -1,6 +1,6 @@
 const { statSync } = require('node:fs')
 
-/** The order of `npm test`'s files: long ones take long, and a long one that begins last runs alone. (jest's own knows no size of `.mjs`.) */
+/** Orders the files of `npm test` by size: a long one started last would run alone. (jest's own sequencer ignores the size of `.mjs`.) */
 module.exports = class LongestFirst {
   sort(tests) {
     const sizes = new Map(tests.map((test) => [test, statSync(test.path).size]))

@@ -1,5 +1,5 @@
-// The ends of the range of Node that `engines` names, each as npm's package of its binary has it.
-// `npm run test:node` runs with each what hangs on Node itself: our HTTP front, sockets, addon, WebAssembly and worker threads.
+// The lowest and highest supported versions of Node (`engines`), from npm's packages of its binary. `npm run test:node` runs everything
+// that depends on Node itself with both: our HTTP front, sockets, the addon, WebAssembly and worker threads.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from './install.mjs'
 
-/** The oldest, and the newest that was tried. */
+/** The lowest supported version, and the newest tested. */
 export const NODE_ENDS = ['20.19.0', '26.10.0']
 
 const SUITES = [

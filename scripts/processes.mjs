@@ -1,15 +1,15 @@
-// Child processes that end with everything they started.
+// Child processes that are stopped together with their descendants.
 import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Milliseconds that processes get to end by themselves before they are killed. */
+/** Milliseconds that processes get to exit before they are killed. */
 const GRACE = 2_500
 
 const running = new Set()
 let ending
 
 /**
- * Starts a process in a group of its own, so that a terminal's Ctrl-C reaches this process alone, which then ends all.
+ * Starts a process in its own group, so that Ctrl-C in a terminal reaches only this process, which then stops all.
  * @returns {import('node:child_process').ChildProcess & {exited: Promise<{code: number | null, signal: string | null}>}}
  */
 export function start(command, args, options = {}) {
@@ -19,12 +19,12 @@ export function start(command, args, options = {}) {
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
   running.add(child)
-  // What it left behind in its group is swept by endAll; the leader itself is done.
+  // The leader has exited; endAll sweeps the rest of its group.
   child.exited.then(() => running.delete(child))
   return child
 }
 
-/** Runs a process to its end. @throws an `Error` that names the command, where it fails. */
+/** Runs a process to its end. @throws Error that names the command, if it fails */
 export async function run(command, args, options = {}) {
   const { code, signal, error } = await start(command, args, { stdio: 'inherit', ...options }).exited
   if (ending !== undefined) return await new Promise(() => {})
@@ -33,13 +33,13 @@ export async function run(command, args, options = {}) {
   throw new Error(`\`${[command, ...args].join(' ')}\` ${how}`)
 }
 
-/** Ends everything that `start` started and all their descendants: asks first, kills what is left after a while. */
+/** Stops everything that `start` started, with all descendants: terminates first, and kills the rest after a while. */
 export function endAll() {
   ending ??= endEverything()
   return ending
 }
 
-/** Kills everything at once: for a second Ctrl-C and for the way out. */
+/** Kills everything at once: for a second Ctrl-C and on exit. */
 function killAll() {
   for (const child of running) signalGroup(child.pid, 'SIGKILL')
   for (const { pid } of descendants(process.pid)) signalProcess(pid, 'SIGKILL')
@@ -50,7 +50,7 @@ export function killGroup(pid) {
   signalGroup(pid, 'SIGKILL')
 }
 
-/** Calls `handler(reason)` once when this process is told to end: by a signal, or as its terminal or `npm` goes away. */
+/** Calls `handler(reason)` once when this process should stop: on a signal, or when its terminal or `npm` is gone. */
 export function onEnd(handler) {
   let told = false
   const tell = (reason) => {
@@ -62,16 +62,16 @@ export function onEnd(handler) {
     handler(reason)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => tell(signal))
-  // A closed terminal or pipe: nobody reads any more. Without these handlers the write error would end us, not the rest.
+  // The terminal or pipe was closed. Without these handlers the write error would end only this process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => !told && tell('output closed'))
-  // npm (and the shell that it puts between) may be killed without passing that on; only then is a lost ancestor a reason to end.
+  // npm or its shell may be killed without passing on the signal. Only then is a lost ancestor a reason to stop.
   const ancestors = ancestry()
   if (process.env.npm_lifecycle_event !== undefined)
     setInterval(() => !told && ancestry() !== ancestors && tell('npm ended'), 500).unref()
   process.on('exit', killAll)
 }
 
-/** The pids of the parent and of its parent. */
+/** Pids of the parent and the grandparent. */
 function ancestry() {
   const parent = listProcesses().find(({ pid }) => pid === process.ppid)
   return `${process.ppid} ${parent?.parent}`
@@ -90,7 +90,7 @@ async function endEverything() {
   while (alive().length > 0 && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     for (const entry of descendants(process.pid)) left.set(entry.pid, entry.started)
-    // The leaders are gone and others are not: those were not told yet.
+    // The leaders have exited but other processes have not, which were not signalled yet.
     if (!swept && running.size === 0) {
       swept = true
       for (const pid of alive()) signalProcess(pid, 'SIGTERM')
@@ -112,7 +112,7 @@ function signalGroup(pid, signal) {
   if (pid !== undefined) signalProcess(-pid, signal)
 }
 
-/** Every process below the given one. */
+/** All descendants of a process. */
 function descendants(root) {
   const all = listProcesses()
   const found = []
@@ -124,7 +124,7 @@ function descendants(root) {
   return found
 }
 
-/** `{pid, parent, started}` of every process that isn't a zombie; `started` tells a reused pid. */
+/** `{pid, parent, started}` of every process except zombies; `started` detects a reused pid. */
 function listProcesses() {
   if (process.platform === 'linux')
     return readdirSync('/proc')
@@ -132,11 +132,11 @@ function listProcesses() {
       .flatMap((name) => {
         try {
           const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-          // The command's name in parentheses may hold anything: the fields follow the last one (proc(5): 3 state, 4 ppid, 22 starttime).
+          // The command name in parentheses may contain anything: the fields follow the last one (proc(5): 3 state, 4 ppid, 22 starttime).
           const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
           return fields[0] === 'Z' ? [] : [{ pid: Number(name), parent: Number(fields[1]), started: fields[19] }]
         } catch {
-          return [] // It ended meanwhile.
+          return [] // It has exited in the meantime.
         }
       })
   return spawnSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,lstart='], { encoding: 'utf8' })

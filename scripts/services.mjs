@@ -1,13 +1,13 @@
-// What `npm start` runs: each service's program, its port, and the environment that joins it to the others.
+// The services of `npm start`: their programs, their ports, and the environment that connects them.
 import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { emptyLedger } from './empty-ledger.mjs'
 import { root } from './install.mjs'
 
-/** What the gateway shows to billing; a new one for each start. */
+/** The gateway's token for billing; new for each start. */
 const token = process.env.BILLING_TOKEN || randomBytes(24).toString('hex')
-/** For the page at /console/seller: reads billing's ledger, and nothing else. */
+/** Read-only token for billing's ledger, for the page at /console/seller. */
 const readToken = process.env.BILLING_READ_TOKEN || randomBytes(24).toString('hex')
 const host = (name) => process.env[name] || '127.0.0.1'
 const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name)) ? '127.0.0.1' : host(name)}:${port}`
@@ -17,10 +17,10 @@ const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name))
  * @typedef {{name: string, title: string, program: string, flags?: string[], host: string,
  *   ports: {variable: string, port: number}[], url: string, problem: () => Promise<string | undefined>,
  *   environment: () => Promise<Record<string, string>>}} Service
- * `problem` resolves with why the service can't work yet, though it listens, and rejects while it doesn't listen.
+ * `problem` resolves with the reason why a listening service can't work yet, and rejects if it is not listening.
  */
 
-/** The services to start, in order; later ones need the earlier ones. @returns {Service[]} @throws an `Error` naming a bad port. */
+/** The services to start, in order; later ones need earlier ones. @returns {Service[]} @throws Error that names an invalid port */
 export function chooseServices() {
   const upstream = process.env.UPSTREAM_RPC_URL
   const flashblocks = portFrom('DEVNET_FLASHBLOCKS_PORT', 8546)
@@ -40,7 +40,7 @@ export function chooseServices() {
       ...(upstream ? {} : await localPayments(devnet.url)),
     }),
   }
-  // On a real node payments need a funded facilitator: billing starts where one is configured.
+  // On a real node, payments need a funded facilitator, so billing only starts if one is configured.
   const sells =
     existsSync(join(root, 'apps/billing/src/main.ts')) && (!upstream || Boolean(process.env.CHAINS && hasFacilitator()))
   const gateway = {
@@ -73,19 +73,19 @@ export function chooseServices() {
   return services
 }
 
-/** What a developer beside the local chain wants: any web page may ask, scripts may ask fast, blocks follow each other as the chain's do. */
+/** Settings for development on the local chain: CORS for all origins, high limits for scripts, and the chain's block time. */
 function localDevelopment() {
   const seconds = process.env.DEVNET_BLOCK_TIME_SECONDS || '2'
   return { CORS_ORIGINS: '*', LIMITS: '{"callsPerSecond": 1000}', BLOCK_TIME_SECONDS: seconds }
 }
 
-/** Of one stand: its ledger and its logs. Stands on other ports have folders of their own. */
+/** Folder for the ledger and the logs of one stand. Stands on other ports have their own folders. */
 export const dataFolder = () => join('.data', `stand-${portFrom('GATEWAY_PORT', 8080).port}`)
 
-/** What is built of an app; with `BUNDLED` set, as `npm test` does, its bundle, which starts sooner. */
+/** The built program of an app. With `BUNDLED` set, as in `npm test`, its bundle, which starts faster. */
 const built = (folder) => join(folder, 'dist', process.env.BUNDLED === undefined ? 'main.js' : 'bundle.js')
 
-/** Node's own, as `npm run start:gateway` has them. */
+/** Node.js flags of `npm run start:gateway`. */
 function gatewayFlags() {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return scripts['start:gateway'].split(' ').filter((word) => word.startsWith('--'))
@@ -110,7 +110,7 @@ const hasFacilitator = () => process.env.FACILITATOR_PRIVATE_KEYS || process.env
 async function localPayments(rpcUrl) {
   const { DEVNET_ROLES, USDC_ADDRESS } = await import('../testing/devnet/dist/index.js')
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
-  // The local chain begins anew at each start: a ledger of another one would have nothing to stand on.
+  // The local chain restarts from genesis each time, so a ledger of an earlier chain would not match.
   const ledger = join(root, dataFolder(), 'ledger')
   for (const folder of [ledger, join(root, dataFolder(), 'charges')]) rmSync(folder, { recursive: true, force: true })
   const isPlaced = process.env.DATABASE_URL || process.env.BILLING_DATA_DIR
@@ -118,14 +118,14 @@ async function localPayments(rpcUrl) {
   return {
     ...(isPlaced ? {} : { BILLING_DATA_DIR: ledger }),
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey).join(','),
-    // Blocks come with transactions only: a second confirmation might never come.
+    // Blocks are only made for transactions, so a second confirmation might never come.
     CHAINS: JSON.stringify({
       'eip155:31337': { rpcUrl, confirmations: 1, dailySponsoredGas: String(10n ** 17n), tokens },
     }),
   }
 }
 
-/** What the gateway needs to sell. On a real node NETWORK, ASSET and PAY_TO are the user's to set. */
+/** Settings for selling. On a real node the user sets NETWORK, ASSET and PAY_TO. */
 async function paidRoutes(billing, upstream) {
   const journal = { CHARGE_JOURNAL_DIR: join(root, dataFolder(), 'charges') }
   const common = { BILLING_URL: billing.url, BILLING_TOKEN: token, ...journal, ...receiptKey() }
@@ -139,7 +139,7 @@ async function paidRoutes(billing, upstream) {
   }
 }
 
-/** The stand's key for receipts: made at its first start, then kept, so that receipts stay good. */
+/** The stand's key for receipts. Created at the first start and kept, so that receipts stay valid. */
 function receiptKey() {
   if (process.env.RECEIPT_KEYS_FILE) return {}
   const file = join(root, dataFolder(), 'receipt-keys.json')
@@ -150,7 +150,7 @@ function receiptKey() {
   return { RECEIPT_KEYS_FILE: file }
 }
 
-/** What a second app needs to sell through the local stand's billing, and to be paid; nothing on a real node. */
+/** Settings with which another app can sell through the local stand's billing; empty on a real node. */
 export async function saleDetails(services) {
   const billing = services.find(({ name }) => name === 'billing')
   if (billing === undefined || process.env.UPSTREAM_RPC_URL) return []

@@ -20,9 +20,9 @@ const HELP = `npm start runs a local chain, the gateway and billing until Ctrl-C
 
 Every setting of the services counts too: npm run start:gateway -- --help, npm run start:billing -- --help.`
 
-/** A busy machine may take long: it is waited for as long as the process lives, and said how long that is. */
+/** A busy machine may take long, so start waits as long as the process lives, and reports at this interval. */
 const SAY_WAITING_EVERY = 30_000
-/** A service that listens and has a problem (its node does not answer, say) may still get over it. */
+/** How long a service that listens but has a problem, for example an unreachable node, may take to recover. */
 const READY_TIMEOUT = 10_000
 const NOT_LISTENING = 'it does not listen'
 const startedAt = Date.now()
@@ -51,7 +51,7 @@ try {
   await fail(error.message)
 }
 
-/** Prints why, ends everything and this process. */
+/** Prints the reason, stops everything and exits. */
 async function fail(message) {
   if (ending) return
   ending = true
@@ -60,7 +60,7 @@ async function fail(message) {
   process.exit(1)
 }
 
-/** @throws an `Error` that names the port and the variable that changes it. */
+/** @throws Error that names the port and the variable that changes it */
 async function demandFreePort({ host, title }, { port, variable }) {
   const probe = createServer()
   try {
@@ -74,12 +74,12 @@ async function demandFreePort({ host, title }, { port, variable }) {
   }
 }
 
-/** Resolves when the service answers; from then on its end ends everything. */
+/** Resolves when the service answers. From then on, its exit stops everything. */
 async function startService(service, logs) {
   const { name, title, program, flags = [], url } = service
   process.stdout.write(`Starting the ${title} … `)
   const log = openSync(join(root, logs, `${name}.log`), 'w')
-  // What the user set goes before what joins the services; an empty variable counts as unset.
+  // The user's variables take precedence over those that connect the services; an empty one counts as unset.
   const set = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''))
   const env = { ...(await service.environment()), ...set }
   const child = start(process.execPath, [...flags, program], { cwd: root, env, stdio: ['ignore', log, log] })
@@ -178,7 +178,7 @@ function farewell(services, logs, sale) {
   ].join('\n')
 }
 
-/** The command with the variables that this stand was given, so that it finds it. */
+/** The command, prefixed by the variables set for this stand, so that it finds the stand. */
 function withPorts(command, variables) {
   const set = variables.filter((name) => process.env[name]).map((name) => `${name}=${process.env[name]} `)
   return set.join('') + command

@@ -1,6 +1,6 @@
-// `npm test`: installs and builds, runs every test of every package, and sums them up in its last line.
-// `npm test -- packages/protocol apps/billing` runs the suites of these folders only.
-// A file with a failed test is run once more, alone: a test is failed that fails both times. What passes then is named.
+// `npm test`: installs and builds, runs every test of every package, and prints the totals last.
+// `npm test -- packages/protocol apps/billing` only runs the suites of these folders.
+// A file with a failed test is run again, alone. A test counts as failed if it fails both times; one that then passes is reported.
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,21 +12,21 @@ import { emptyLedger } from './empty-ledger.mjs'
 import { packageFolders, root } from './install.mjs'
 import { endAll, killGroup, onEnd, start } from './processes.mjs'
 
-/** Test files at a time: much of a file's time is waiting for services to start and for blocks. */
+/** Concurrent test files: they mostly wait for services to start and for blocks. */
 const AT_ONCE = 4
-/** Programs that tests start again and again. */
+/** Programs that tests start repeatedly. */
 const BUNDLED = ['apps/simulator-gateway', 'apps/billing', 'examples/metered-seller']
-/** More files with failures than this are no accident: none of them is run again. */
+/** With more failing files than this, the failures are systematic and none is run again. */
 const MOST_RUN_AGAIN = 5
-/** No package's suite takes this on two cores: one that gets here hangs. */
+/** No package's suite takes this long on two cores: it hangs. */
 const SUITE_TIMEOUT = 25 * 60_000
-/** What a suite may take to exit after its last test. */
+/** How long a suite may take to exit after its last test. */
 const LINGER_TIMEOUT = 15_000
-/** What the last lines of a suite that has ended may take to come. */
+/** How long to wait for the last output of a suite that has exited. */
 const LEFT_BEHIND = 2_000
 const JEST = join(root, 'node_modules', 'jest', 'bin', 'jest.js')
 const SEQUENCER = join(root, 'scripts', 'longest-first.cjs')
-/** In a package that has crates. */
+/** Test script of packages with crates. */
 const CARGO_SUITE = join('test', 'rust.mjs')
 
 onEnd(async () => {
@@ -43,13 +43,13 @@ if (process.argv.includes('--help')) {
 const chosen = process.argv.slice(2).map((folder) => folder.replace(/\/$/, ''))
 const total = { passed: 0, failed: 0, skipped: 0 }
 const broken = []
-/** Test files with a failed test: their path, names of what failed, and what jest said. */
+/** Test files with failed tests: path, names of failed tests, and jest's output. */
 const failedFiles = []
-/** Jest's reports, and the bundled packages. */
+/** Folder for jest's reports and the bundled packages. */
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
   await build()
-  // It imports what the build installs.
+  // Imported late, because it needs packages that the build installs.
   const { bundle, bundlePackages } = await import('./bundle.mjs')
   process.env.BUNDLED = join(reports, 'node_modules')
   const making = [emptyLedger(), bundlePackages(process.env.BUNDLED), ...BUNDLED.map(bundle)]
@@ -76,7 +76,7 @@ console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} s
 await endAll()
 process.exit(failed > 0 ? 1 : 0)
 
-/** Adds what `test` finds to the totals. */
+/** Adds the result of `test` to the totals. */
 async function count(name, test) {
   const began = Date.now()
   console.log(`── ${name} …`)
@@ -88,19 +88,19 @@ async function count(name, test) {
   console.log(`── ${name}: ${found.passed} passed, ${found.failed} failed, ${seconds} s`)
 }
 
-/** Shows a suite's output line by line, each under its suite's name. */
+/** Prints a suite's output, each line prefixed by the suite's name. */
 function show(stream, name) {
   createInterface({ input: stream }).on('line', (line) => console.error(`${name} | ${line}`))
 }
 
 /**
- * Runs the jest suites of packages as one, or some of their files: so no package's last file is waited for by the next. Progress goes to
- * the screen, counts come from jest's report.
+ * Runs the jest suites of packages, or some of their files, as a single jest run, so that packages don't wait for each
+ * other's last file. Progress is printed; counts come from jest's report.
  */
 async function testWithJest(folders, only = []) {
   const report = join(reports, `${['jest', ...only].join('-').replaceAll('/', '-')}.json`)
   const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning']
-  // A worker's memory grows with each file: it is started anew, between two.
+  // A worker's memory grows with each file, so it is restarted between files.
   const limits = [`--maxWorkers=${AT_ONCE}`, '--workerIdleMemoryLimit=1GB', `--testSequencer=${SEQUENCER}`]
   const options = ['--json', `--outputFile=${report}`, '--passWithNoTests', ...limits]
   const code = await runSuite(
@@ -122,13 +122,13 @@ async function testWithJest(folders, only = []) {
   }
 }
 
-/** @returns names of the failed tests of one file of jest's report; one that could not run has the file's own. */
+/** @returns names of the failed tests of a file in jest's report, or the file's name if it could not run */
 function failedOf({ assertionResults, status, name }) {
   const names = assertionResults.filter((test) => test.status === 'failed').map((test) => test.fullName)
   return status === 'failed' && names.length === 0 ? [name] : names
 }
 
-/** Runs a file with failed tests once more, when nothing else runs, and corrects the totals by those that fail again. */
+/** Runs a file with failed tests again, with nothing else running, and corrects the totals by the tests that fail again. */
 async function runAgain({ path, failed, said }) {
   console.log(`\n${path} failed:\n${said}\nRunning it again, alone …`)
   const folder = ['scripts', ...packageFolders()].find((folder) => path.startsWith(`${folder}/`))
@@ -141,7 +141,7 @@ async function runAgain({ path, failed, said }) {
   else console.log(`${path}: what failed passed when run alone`)
 }
 
-/** Formats, lints and tests a package's crates: counted are the tests that cargo reports. */
+/** Checks format, lints and tests a package's crates. Only cargo's tests are counted. */
 async function testWithCargo(folder) {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   const onOutput = (text) => {
@@ -154,7 +154,7 @@ async function testWithCargo(folder) {
   return counts
 }
 
-/** Resolves with the exit code. A suite that hangs is killed: `isDone` tells one that only left something open. */
+/** Resolves with the exit code. Kills a suite that hangs; `isDone` identifies one that only left something open. */
 async function runSuite(command, args, options, { name, onOutput, isDone = () => false }) {
   const child = start(command, args, options)
   let output = ''
@@ -178,7 +178,7 @@ async function runSuite(command, args, options, { name, onOutput, isDone = () =>
   }, 500)
   const { code } = await child.exited
   clearInterval(watch)
-  // A process that it left behind may hold the streams open for ever.
+  // A leftover child process may keep the streams open indefinitely.
   await Promise.race([closed, sleep(LEFT_BEHIND)])
   onOutput?.(output)
   return lingering ? 0 : (code ?? 1)

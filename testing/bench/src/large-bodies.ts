@@ -75,7 +75,7 @@ const rows: string[][] = []
 try {
   for (const [name, blocks] of Object.entries(BODIES)) {
     if (options.only !== undefined && !options.only.split(',').includes(name)) continue
-    // Enough for the longest calls, whatever the node's blocks may hold.
+    // Enough for the longest calls, whatever the gas limit of the node's blocks.
     const blockStateCalls = blocks().map((block) => ({ ...block, blockOverrides: { gasLimit: '0x77359400' } }))
     const params = [{ blockStateCalls }, 'latest']
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params })

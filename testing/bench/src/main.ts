@@ -10,10 +10,10 @@ import { compare } from './measure/warm.js'
 import { formatNumber, formatTable } from './table.js'
 import { WARM_WORKLOADS } from './workloads/warm.js'
 
-/** Of `outcome`, by issue 36 of the project: at most twice a simulation. */
+/** Target for `outcome` in issue 36: at most twice a simulation. */
 const MOST_OF_PLAIN = 2
 
-/** Of the portable build, by issue 31 of the project: at most four times the native one's. */
+/** Target for the portable build in issue 31: at most four times the native one. */
 const MOST_OF_NATIVE = 4
 
 const NAMES = [...WARM_WORKLOADS, ...COLD_WORKLOADS].map(({ name }) => name).concat('outcome', 'event-loop', 'memory')

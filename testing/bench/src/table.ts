@@ -1,4 +1,4 @@
-/** Lays rows out in columns, the first to the left and the others to the right, as a Markdown table. */
+/** Formats rows as a Markdown table, the first column left-aligned, the others right-aligned. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
   const line = (row: readonly string[]) =>

@@ -1,5 +1,5 @@
-// Compiles contracts/*.sol of this package, or of the folder that is given, into its artifacts/*.json. `--check` compares instead
-// of writing; `--evm=cancun` is for another fork than paris.
+// Compiles contracts/*.sol of this package, or of the given folder, into its artifacts/*.json. `--check` compares
+// instead of writing; `--evm=cancun` selects another fork than paris.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -21,7 +21,7 @@ const output = JSON.parse(
         names.map((name) => [name, { content: readFileSync(new URL(name, contracts), 'utf8') }]),
       ),
       settings: {
-        // The oldest fork that the tests run on: no PUSH0, no transient storage.
+        // The oldest fork that tests use: without PUSH0 and transient storage.
         evmVersion: fork ?? 'paris',
         optimizer: { enabled: true, runs: 1_000_000 },
         metadata: { bytecodeHash: 'none', appendCBOR: false },

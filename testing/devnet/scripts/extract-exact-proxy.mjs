@@ -1,5 +1,5 @@
-// Writes artifacts/ExactPermit2Proxy.json: the code that x402's exact proxy has on every chain. `node scripts/extract-exact-proxy.mjs X402`,
-// where X402 is a checkout of github.com/coinbase/x402 at that commit, with the init code of its deployment.
+// Writes artifacts/ExactPermit2Proxy.json: the code of x402's exact proxy on every chain. `node scripts/extract-exact-proxy.mjs X402`,
+// where X402 is a checkout of github.com/coinbase/x402 at that commit, which contains the init code of its deployment.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPublicClient, getCreate2Address, http } from 'viem'
@@ -10,7 +10,7 @@ const [checkout] = process.argv.slice(2)
 if (checkout === undefined) throw new Error('where is the checkout of x402?')
 const bytecode = readFileSync(join(checkout, path), 'utf8').trim()
 const commit = 'dd927a26cfefc98c24b3ec38b3a8f204dad0c60d'
-// Its CREATE2 deployer and salt, from contracts/evm/script/Deploy.s.sol: the address proves the code.
+// CREATE2 deployer and salt from contracts/evm/script/Deploy.s.sol: the resulting address proves the code.
 const from = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 const salt = '0x0000000000000000000000000000000000000000000000003000000007263b0e'
 const address = getCreate2Address({ from, salt, bytecode })

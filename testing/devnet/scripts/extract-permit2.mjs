@@ -1,4 +1,4 @@
-// Writes artifacts/Permit2.json: Permit2's runtime code as Uniswap publishes it for tests. Fetches the package it is in.
+// Writes artifacts/Permit2.json: Permit2's runtime code as Uniswap publishes it for tests. Downloads the npm package that contains it.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ try {
   execFileSync('tar', ['xzf', tarball, `package/${source.path}`], { cwd: folder })
   const [, code] = /hex"([0-9a-f]+)"/.exec(readFileSync(join(folder, 'package', source.path), 'utf8')) ?? []
   if (code === undefined) throw new Error(`no code in ${source.package} ${source.path}`)
-  // The two immutables of Permit2's EIP712 base, side by side: the chain id (31337 there), then the domain separator.
+  // The two adjacent immutables of Permit2's EIP712 base: the chain id (31337 in that build), then the domain separator.
   const chainId = `7f${(31337).toString(16).padStart(64, '0')}`
   const start = code.indexOf(chainId)
   if (start === -1 || code.indexOf(chainId, start + 1) !== -1) throw new Error('the cached chain id is not there once')

@@ -1,4 +1,4 @@
-// Writes artifacts/SystemContracts.json: the contracts that the protocol itself calls, as geth's development genesis has them.
+// Writes artifacts/SystemContracts.json: the protocol's system contracts, from geth's development genesis.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-/** An account whose key the whole world knows. Never give it anything of value. */
+/** An account whose key is public. Never send it anything of value. */
 export interface DevnetAccount {
   address: Address
   privateKey: Hex
@@ -9,7 +9,7 @@ export interface DevnetAccount {
 
 /**
  * The ten accounts of the mnemonic `test test test test test test test test test test test junk`, which anvil, Hardhat
- * and geth-based test chains fund alike (10,000 native units each on anvil).
+ * and geth-based test chains fund (10,000 native units each on anvil).
  */
 export const DEVNET_ACCOUNTS: readonly DevnetAccount[] = (
   [
@@ -28,7 +28,7 @@ export const DEVNET_ACCOUNTS: readonly DevnetAccount[] = (
 
 const account = (index: number) => DEVNET_ACCOUNTS[index] as DevnetAccount
 
-/** Who plays which part on the local chain. */
+/** Roles of the accounts on the local chain. */
 export const DEVNET_ROLES = {
   /** Sends the deployments. */
   deployer: account(0),

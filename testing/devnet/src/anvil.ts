@@ -3,23 +3,23 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** Milliseconds that anvil gets to end by itself, and to start listening. */
+/** Milliseconds that anvil gets to exit, and to start listening. */
 const STOP_TIMEOUT = 2_000
 const START_TIMEOUT = 30_000
 
-/** An anvil process that listens. */
+/** A running anvil process. */
 export interface Anvil {
   rpcUrl: string
   wsUrl: string
   port: number
   pid: number
-  /** Resolves when the process has ended, by `stop` or by itself. */
+  /** Resolves when the process has exited, for whatever reason. */
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-  /** Ends the process; safe to call twice. */
+  /** Stops the process; safe to call twice. */
   stop(): Promise<void>
 }
 
-/** The path of the anvil binary that npm installed for this platform. No install script needs to have run. */
+/** Path of the anvil binary that npm installed for this platform. Does not depend on install scripts. */
 export function anvilPath(): string {
   const { platform, arch } = process
   const platformPackage = `@foundry-rs/anvil-${platform}-${arch === 'x64' ? 'amd64' : arch}`
@@ -35,8 +35,8 @@ export function anvilPath(): string {
 }
 
 /**
- * Starts anvil with the given command-line arguments (`--port 0` takes a free port).
- * @throws an `Error` that holds what anvil said, where it ends before it listens (a port in use, say).
+ * Starts anvil with the given command-line arguments (`--port 0` uses a free port).
+ * @throws Error with anvil's output, if it exits before it listens, for example because the port is in use
  */
 export async function startAnvil(args: readonly string[]): Promise<Anvil> {
   const child = spawn(anvilPath(), args, { stdio: ['ignore', 'pipe', 'pipe'] })

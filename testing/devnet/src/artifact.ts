@@ -8,19 +8,19 @@ export interface Artifact {
   deployedBytecode: Hex
 }
 
-/** Permit2's runtime code, and where in it (in bytes) the immutables stand: see `scripts/extract-permit2.mjs`. */
+/** Permit2's runtime code, with the offsets of its immutables in bytes: see `scripts/extract-permit2.mjs`. */
 export interface Permit2Artifact {
   deployedBytecode: Hex
   immutables: { chainId: number; domainSeparator: number }
 }
 
-/** The runtime code of x402's exact proxy as it is deployed: see `scripts/extract-exact-proxy.mjs`. */
+/** The deployed runtime code of x402's exact proxy: see `scripts/extract-exact-proxy.mjs`. */
 export interface DeployedArtifact {
   source: { repository: string; commit: string; path: string; license: string }
   deployedBytecode: Hex
 }
 
-/** The contracts that the protocol itself calls around a block's transactions: see `scripts/extract-system-contracts.mjs`. */
+/** Contracts that the protocol calls before and after a block's transactions: see `scripts/extract-system-contracts.mjs`. */
 export interface SystemContractsArtifact {
   contracts: { eip: number; address: Address; code: Hex }[]
 }

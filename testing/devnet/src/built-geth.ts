@@ -9,20 +9,20 @@ import { rpc } from './rpc.js'
 
 const BUILDING_MS = 60
 
-/** What the consensus layer says of a block. Quantities in hex. */
+/** Block attributes from the consensus layer. Quantities in hex. */
 export interface BuiltBlock {
   feeRecipient: string
   withdrawals: readonly { index: string; validatorIndex: string; address: string; amount: string }[]
 }
 
-/** A geth whose consensus layer is the test: each block is made when it is asked for. */
+/** A geth whose consensus layer is the test: blocks are made on request. */
 export interface BuiltGeth {
   rpcUrl: string
   wsUrl: string
   rpc<T>(method: string, params: readonly unknown[]): Promise<T>
   /** Makes a block on the head. Resolves with its hash. */
   build(block: BuiltBlock): Promise<string>
-  /** What a block of Amsterdam that was made here accesses and changes (EIP-7928), RLP. */
+  /** The access list of an Amsterdam block made here (EIP-7928), in RLP. */
   accessList(block: string): Hex | undefined
   stop(): Promise<void>
 }
@@ -30,14 +30,14 @@ export interface BuiltGeth {
 interface Payload {
   blockHash: string
   transactions: Hex[]
-  /** From Amsterdam on. */
+  /** Since Amsterdam. */
   blockAccessList?: Hex
 }
 
 /**
- * Starts a geth with the state of every block, that makes blocks by the Engine API.
- * @param genesis under Cancun's rules, or later ones, from its first block on
- * @throws an `Error` where it does not start
+ * Starts an archive geth that makes blocks through the Engine API.
+ * @param genesis with Cancun's or later rules from its first block on
+ * @throws Error if it does not start
  */
 export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Promise<BuiltGeth> {
   const [http, ws, auth] = [await freePort(), await freePort(), await freePort()]
@@ -70,7 +70,7 @@ export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Prom
     accessList: (block) => accessLists.get(block),
     async build({ feeRecipient, withdrawals }) {
       const head = await ask<{ hash: string; timestamp: string }>('eth_getBlockByNumber', ['latest', false])
-      // Another each time: two blocks on one parent differ.
+      // Different each time, so that two blocks with the same parent differ.
       const word = `0x${(++made).toString(16).padStart(64, '0')}`
       const timestamp = Number(head.timestamp) + 1 + (made % 3)
       const isAmsterdam = isActive('amsterdamTime', genesis, timestamp)
@@ -102,7 +102,7 @@ function isActive(time: string, { config }: typeof GETH_GENESIS, timestamp: numb
   return config[time] !== undefined && timestamp >= Number(config[time])
 }
 
-/** The Engine API's for a block of this time: https://github.com/ethereum/execution-apis/tree/main/src/engine */
+/** The Engine API methods for a block with this timestamp: https://github.com/ethereum/execution-apis/tree/main/src/engine */
 function methodsAt(genesis: typeof GETH_GENESIS, timestamp: number) {
   if (isActive('amsterdamTime', genesis, timestamp))
     return ['engine_forkchoiceUpdatedV4', 'engine_getPayloadV6', 'engine_newPayloadV5'] as const
@@ -120,13 +120,13 @@ function blobHashes(transaction: Hex): readonly Hex[] {
   return parseTransaction(transaction as `0x03${string}`).blobVersionedHashes ?? []
 }
 
-/** geth builds an empty block first, then one with what the pool has: asked too soon, it gives the empty one. */
+/** geth first builds an empty block, then one with the pool's transactions. If asked too early, it returns the empty one. */
 async function built(get: () => Promise<{ executionPayload: Payload; executionRequests: string[] }>) {
   await sleep(BUILDING_MS)
   return get()
 }
 
-/** Of the Engine API, by the secret that geth has made in its folder. */
+/** The Engine API's bearer token, made with the secret in geth's folder. */
 function tokenOf(folder: string): string {
   const secret = Buffer.from(readFileSync(join(folder, 'geth/jwtsecret'), 'utf8').trim().slice(2), 'hex')
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -3,31 +3,31 @@ import { createTestClient, type Hex, http, numberToHex, publicActions } from 'vi
 import { L1_BLOCK } from './optimism.js'
 import { rawDeposit } from './sequencer/node-block.js'
 
-/** Base's BaseTime: holds the milliseconds of the block's time beyond its header's seconds. */
+/** Base's BaseTime: stores the milliseconds of the block's time that its header lacks. */
 export const BASE_TIME = '0x4200000000000000000000000000000000000030'
-/** `setTimestampMillisPart(uint16)` by its selector; anything else returns slot 0. */
+/** `setTimestampMillisPart(uint16)`; any other call returns slot 0. */
 const BASE_TIME_CODE = '0x5f3560e01c6386bdf394146016575f545f5260205ff35b6004355f5500'
 const SET_PART = '0x86bdf394'
 const BLOCK_MS = 200n
-/** More than the first deposit of a block uses, less than both. */
+/** More than a block's first deposit uses, less than both together. */
 const FIRST_DEPOSIT_GAS = 30_000n
 
-/** anvil's pool takes one transaction of a sender and nonce, and a deposit's is 0 to it: each kind has two senders, in turn. */
+/** anvil's pool accepts one transaction per sender and nonce, and treats a deposit's nonce as 0. So each kind alternates two senders. */
 const DEPOSITORS = {
   attributes: ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0002'],
   baseTime: ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0003', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0004'],
 } as const
 
 export interface DenimBlocks {
-  /** Of the genesis block, seconds: block n comes 200 n milliseconds later. */
+  /** Time of the genesis block, seconds. Block n is made 200 n milliseconds later. */
   genesisTime: bigint
-  /** Resolves when no block is made any more. */
+  /** Resolves when no more blocks are made. */
   stop(): Promise<void>
 }
 
 /**
- * Has an anvil in Optimism mode make blocks as Base does after Denim: five share a second, and each begins with two deposits, the second
- * of which stores the block's part of its second. The chain has to be at its genesis block, with `--no-mining --order fifo`.
+ * Makes an anvil in Optimism mode produce blocks like Base after Denim: five per second, each with two leading deposits, the second of
+ * which stores the block's milliseconds. The chain must be at its genesis block, with `--no-mining --order fifo`.
  */
 export async function startDenimBlocks(
   rpcUrl: string,
@@ -38,7 +38,7 @@ export async function startDenimBlocks(
   await client.setCode({ address: BASE_TIME, bytecode: BASE_TIME_CODE })
   const genesisMs = genesis.timestamp * 1_000n
 
-  /** Before the block ahead is sealed, and so large that they fit into none but as the first two. */
+  /** Sent before the previous block is sealed, with so much gas that they only fit as the first two. */
   async function leaveDeposits(number: bigint): Promise<void> {
     const turn = Number(number % 2n)
     const part = (genesisMs + BLOCK_MS * number) % 1_000n

@@ -9,27 +9,27 @@ import { deploySystemContracts } from './system-contracts.js'
 import { deployUniswap, type UniswapContracts } from './uniswap.js'
 
 export interface DevnetOptions {
-  /** 0, the default, takes a free port. */
+  /** 0, the default, uses a free port. */
   port?: number
-  /** Address to listen on; 127.0.0.1 unless given. */
+  /** Address to listen on; default 127.0.0.1. */
   host?: string
-  /** Seconds between blocks. Without it a block is made at once for each transaction. */
+  /** Seconds between blocks. By default each transaction is mined at once in a block of its own. */
   blockTimeSeconds?: number
-  /** anvil's name of a fork (`osaka`, `prague`, `cancun`, …); anvil's newest unless given. */
+  /** A fork by anvil's name (`osaka`, `prague`, `cancun`, …); default anvil's newest. */
   hardfork?: string
   chainId?: number
-  /** Whether the payment contracts are put there; true unless given. */
+  /** Whether to deploy the payment contracts; default true. */
   payments?: boolean
-  /** Whether Uniswap v2 and v3 are deployed; false unless given. */
+  /** Whether to deploy Uniswap v2 and v3; default false. */
   uniswap?: boolean
   /**
-   * Streams the block under construction as flashblocks, on this port (0 takes a free one): see `sequencer/`. Blocks then
-   * come every `blockTimeSeconds`, 2 unless given.
+   * Streams the block under construction as flashblocks on this port (0 uses a free one): see
+   * `sequencer/`. The default for `blockTimeSeconds` is then 2.
    */
   flashblocksPort?: number
-  /** OP-stack rules with L1 fees to pay, and a deposit first in each streamed block; its rules are in `OP_GENESIS_FILE`. */
+  /** OP-stack rules with L1 fees, and a leading deposit in each streamed block. The rules are in `OP_GENESIS_FILE`. */
   optimism?: boolean
-  /** Further arguments for anvil's command line, last. */
+  /** Further command-line arguments for anvil, appended last. */
   anvilArgs?: readonly string[]
 }
 
@@ -38,15 +38,15 @@ export interface Devnet extends Anvil {
   chainId: number
   accounts: typeof DEVNET_ROLES
   contracts: PaymentContracts
-  /** Present where `uniswap` was asked for. */
+  /** Present if `uniswap` is set. */
   uniswap?: UniswapContracts
-  /** Of the stream; present where `flashblocksPort` was given. */
+  /** URL of the stream; present if `flashblocksPort` is set. */
   flashblocksUrl?: string
 }
 
 /**
- * Starts a local chain (anvil) with the payment contracts on it and resolves when it can be used.
- * @throws an `Error` with anvil's own words where it can't start.
+ * Starts a local chain (anvil) with the payment contracts, and resolves when it is ready.
+ * @throws Error with anvil's output, if it can't start
  */
 export async function startDevnet({
   port = 0,
@@ -62,10 +62,10 @@ export async function startDevnet({
 }: DevnetOptions = {}): Promise<Devnet> {
   const anvil = await startAnvil([
     ...['--port', String(port), '--host', host, '--chain-id', String(chainId)],
-    // Blocks as large as Base's would be: 60M gas lets one block hold a few 16.7M-gas transactions.
+    // Large blocks as on Base: with 60M gas a block holds a few 16.7M-gas transactions.
     ...['--gas-limit', '60000000'],
     ...(hardfork === undefined ? [] : ['--hardfork', hardfork]),
-    // A flashblock only ever adds to the end of the block: transactions stand as they came.
+    // Flashblocks only append to the block, so transactions must stay in order of arrival.
     ...(flashblocksPort === undefined ? [] : ['--order', 'fifo']),
     ...(optimism ? ['--network', 'optimism'] : []),
     ...anvilArgs,
@@ -76,7 +76,7 @@ export async function startDevnet({
     await deployOutcomeGuard(anvil.rpcUrl)
     const contracts = payments ? await deployPayments(anvil.rpcUrl) : PAYMENT_CONTRACTS
     const deployed = uniswap ? { uniswap: await deployUniswap(anvil.rpcUrl) } : {}
-    // Only now: the deployments would wait for a block each.
+    // Started last, because each deployment would wait for a block.
     const sequencer =
       flashblocksPort === undefined
         ? undefined

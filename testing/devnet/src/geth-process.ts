@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Osaka's rules from its first block on. */
+/** Osaka's rules from the first block on. */
 export const GETH_GENESIS: { config: Record<string, unknown>; alloc: Record<string, object> } = JSON.parse(
   readFileSync(fileURLToPath(new URL('../geth-genesis.json', import.meta.url)), 'utf8'),
 )
 export const GETH_START_TIMEOUT_MS = 30_000
 
-/** A geth that was started and may not answer yet. */
+/** A started geth, which may not answer yet. */
 export interface GethProcess {
   child: ChildProcess
-  /** Its data. */
+  /** Its data folder. */
   folder: string
-  /** The end of what it said. */
+  /** The end of its output. */
   said(): string
   stop(): Promise<void>
 }
 
-/** Starts a geth with the state of every block, that finds no peers, on a chain of its own in a temporary folder. */
+/** Starts an archive geth without peers, on a new chain in a temporary folder. */
 export function runGeth(path: string, genesis: object, args: readonly string[]): GethProcess {
   const folder = mkdtempSync(join(tmpdir(), 'upfront-geth-'))
   const genesisFile = join(folder, 'genesis.json')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { DevnetAccount } from './accounts.js'
 import { GETH_GENESIS, GETH_START_TIMEOUT_MS, runGeth } from './geth-process.js'
 
-/** The account that geth's `--dev` funds; the whole world knows its key. */
+/** The account that geth's `--dev` funds; its key is public. */
 export const GETH_DEVELOPER: DevnetAccount = {
   address: '0x71562b71999873DB5b286dF957af199Ec94617F7',
   privateKey: '0xb71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291',
@@ -17,7 +17,7 @@ export interface Geth {
   stop(): Promise<void>
 }
 
-/** The path of a geth in `$GETH`, `PATH` or Go's usual folder; absent where none answers. */
+/** Path of a working geth in `$GETH`, `PATH` or Go's default folder; absent if there is none. */
 export function findGeth(): string | undefined {
   const inPath = (process.env.PATH ?? '').split(':').map((folder) => join(folder, 'geth'))
   return [process.env.GETH, ...inPath, join(homedir(), 'go/bin/geth')].find((path): path is string => {
@@ -31,11 +31,10 @@ export function findGeth(): string | undefined {
 }
 
 /**
- * Starts geth in development mode with the state of every block, on a chain of its own under Osaka's rules: what `--dev`
- * alone starts is a chain under rules of forks to come.
- * @param options.blockTimeSeconds between blocks; without it a block is made for each transaction
- * @param options.alloc accounts of the genesis beside its own: wei as a hex quantity, and code
- * @throws an `Error` with geth's own words where it can't start
+ * Starts an archive geth in development mode on a new chain with Osaka's rules. `--dev` alone would enable future forks.
+ * @param options.blockTimeSeconds between blocks; by default a block is made per transaction
+ * @param options.alloc further genesis accounts: wei as a hex quantity, and code
+ * @throws Error with geth's output, if it can't start
  */
 export async function startGeth(
   path: string,

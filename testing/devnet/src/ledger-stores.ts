@@ -1,13 +1,13 @@
 import { cpSync } from 'node:fs'
 import { type Postgres, postgresMissing, startPostgres } from './postgres.js'
 
-/** Where billing can keep its ledger, for tests that run on each. */
+/** A store for billing's ledger, for tests that run on each store. */
 export interface LedgerStore {
   name: 'PGlite' | 'Postgres'
   /** Why it can't be tested here, or `null`. */
   missing: string | null
   start(): Promise<void>
-  /** The environment variables that put a new, empty ledger on it. */
+  /** Environment variables that select a new, empty ledger on it. */
   variables(): Promise<Record<string, string>>
   stop(): Promise<void>
 }
@@ -15,15 +15,15 @@ export interface LedgerStore {
 let databases = 0
 
 /**
- * A folder for `BILLING_DATA_DIR`, with the empty ledger in it that `npm test` has made (`EMPTY_LEDGER`): making one takes PGlite four
- * CPU-seconds. Elsewhere it stays empty, and billing makes one there. @returns the folder
+ * A folder for `BILLING_DATA_DIR` with a copy of the empty ledger that `npm test` made (`EMPTY_LEDGER`), because creating one takes PGlite
+ * four CPU-seconds. Without it the folder stays empty, and billing creates the ledger. @returns the folder
  */
 export function emptyLedger(folder: string): string {
   if (process.env.EMPTY_LEDGER !== undefined) cpSync(process.env.EMPTY_LEDGER, folder, { recursive: true })
   return folder
 }
 
-/** The two stores that every behaviour of the ledger is tested on. PGlite's folder is the caller's to choose. */
+/** The two stores on which the ledger's behaviour is tested. The caller chooses PGlite's folder. */
 export function ledgerStores(): LedgerStore[] {
   let postgres: Postgres | null = null
   return [

@@ -2,7 +2,7 @@
 import { startDevnet } from './devnet.js'
 import { misspelt, SETTINGS } from './settings.js'
 
-/** Reads a whole number between `least` and `most` from the environment; ends the process with a clear line if it isn't one. */
+/** Reads an integer between `least` and `most` from the environment; otherwise prints an error and exits. */
 function readInteger(name: string, least: number, most: number): number | undefined {
   const text = process.env[name]
   if (text === undefined || text === '') return undefined

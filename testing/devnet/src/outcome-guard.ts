@@ -1,7 +1,7 @@
 import { createTestClient, getCreate2Address, http, pad } from 'viem'
 import { readArtifact } from './artifact.js'
 
-/** Puts the contract that holds accounts to previews where its deployment puts it: `packages/simulation/contracts/OutcomeGuard.sol`. */
+/** Deploys the outcome guard, which enforces previews, at its usual address: `packages/simulation/contracts/OutcomeGuard.sol`. */
 export async function deployOutcomeGuard(rpcUrl: string): Promise<void> {
   const { bytecode, deployedBytecode } = readArtifact('OutcomeGuard')
   const from = '0x4e59b44847b379578588920ca78fbf26c0b4956c'

@@ -13,14 +13,14 @@ import { DEVNET_ROLES, type DevnetAccount } from './accounts.js'
 import { readArtifact } from './artifact.js'
 import { PERMIT2_ADDRESS, permit2Code } from './permit2.js'
 
-/** The address at which @x402/evm expects the `upto` proxy, on every chain. */
+/** Address of the `upto` proxy on every chain, as in @x402/evm. */
 export const UPTO_PERMIT2_PROXY_ADDRESS = '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002'
-/** That of `exact` by Permit2. */
+/** Address of the Permit2 proxy for `exact`. */
 export const EXACT_PERMIT2_PROXY_ADDRESS = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
-/** The local chain's dollar token: 6 decimals, name `USDC`, version `2` (EIP-2612 and EIP-3009), anybody can mint. */
+/** The local chain's dollar token: 6 decimals, name `USDC`, version `2` (EIP-2612 and EIP-3009). Anyone can mint. */
 export const USDC_ADDRESS = '0x05Dc000000000000000000000000000000000001'
 
-/** The functions of the test USDC that tests and tools call. */
+/** Functions of the test USDC for tests and tools. */
 export const usdcAbi = parseAbi([
   'function mint(address to, uint256 value)',
   'function approve(address spender, uint256 value) returns (bool)',
@@ -46,10 +46,10 @@ export const PAYMENT_CONTRACTS: PaymentContracts = {
   usdc: USDC_ADDRESS,
 }
 
-/** What a buyer starts with: one million test USDC, in its smallest unit (10⁻⁶). */
+/** Initial balance of a buyer: one million test USDC, in its smallest unit (10⁻⁶). */
 export const BUYER_BALANCE = 1_000_000_000_000n
 
-/** The runtime code of each payment contract by address, for `anvil_setCode` or for a genesis file's `alloc`. */
+/** Runtime code of the payment contracts by address, for `anvil_setCode` or a genesis file's `alloc`. */
 export function paymentContractCodes(chainId: number): Record<Address, Hex> {
   return {
     [PERMIT2_ADDRESS]: permit2Code(chainId),
@@ -60,9 +60,9 @@ export function paymentContractCodes(chainId: number): Record<Address, Hex> {
 }
 
 /**
- * Puts Permit2, the proxies of `upto` and `exact`, and the test USDC at their addresses, and funds the buyers. Works on any node that
- * offers `anvil_setCode`; where the code is already there (by genesis, or a second call), only the funding is done.
- * @throws an `Error` naming the contract, where the code is missing and the node can't set it.
+ * Deploys Permit2, the `upto` and `exact` proxies and the test USDC at their addresses, and funds the buyers. Works on any node with
+ * `anvil_setCode`. If the code already exists (from genesis, or a previous call), only funds.
+ * @throws Error that names the contract, if code is missing and the node can't set it
  */
 export async function deployPayments(rpcUrl: string): Promise<PaymentContracts> {
   const client = createPublicClient({ transport: http(rpcUrl) })
@@ -84,8 +84,8 @@ export async function deployPayments(rpcUrl: string): Promise<PaymentContracts> 
 }
 
 /**
- * Mints test USDC to an account (`amount` in 10⁻⁶ USDC, one million USDC unless said) and lets it approve Permit2 for
- * everything. The account pays for its transactions itself.
+ * Mints test USDC for an account (`amount` in 10⁻⁶ USDC, default one million USDC) and approves
+ * Permit2 without limit. The account pays for its own transactions.
  */
 export async function fundBuyer(
   rpcUrl: string,

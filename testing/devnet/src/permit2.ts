@@ -4,7 +4,7 @@ import { readArtifact } from './artifact.js'
 /** Permit2's address on every chain. */
 export const PERMIT2_ADDRESS = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
-/** Permit2's EIP-712 domain separator at its canonical address on the given chain. */
+/** Permit2's EIP-712 domain separator at its canonical address on a chain. */
 export function permit2DomainSeparator(chainId: number): Hex {
   return keccak256(
     encodeAbiParameters(
@@ -20,8 +20,8 @@ export function permit2DomainSeparator(chainId: number): Hex {
 }
 
 /**
- * Permit2's runtime code as its constructor would leave it at the canonical address on the given chain: the cached
- * chain id and domain separator are immutables, so code taken from elsewhere answers another DOMAIN_SEPARATOR.
+ * Permit2's runtime code as its constructor creates it at the canonical address on a chain. The cached chain id and domain separator are
+ * immutables, so code copied from another chain would return a wrong DOMAIN_SEPARATOR.
  */
 export function permit2Code(chainId: number): Hex {
   const { deployedBytecode, immutables } = readArtifact('Permit2')

@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A running Postgres of our own. */
+/** A running Postgres server of our own. */
 export interface Postgres {
-  /** Of its first, empty database. */
+  /** URL of its first, empty database. */
   url: string
-  /** Makes a further empty database and answers its URL. */
+  /** Creates another empty database and returns its URL. */
   createDatabase(name: string): string
-  /** Ends it at once without writing anything more, as a crash does; `start` lets it recover. */
+  /** Kills it at once, like a crash; `start` lets it recover. */
   kill(): Promise<void>
-  /** After `kill`, with the same data and URLs. */
+  /** Restarts it after `kill`, with the same data and URLs. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Why there is no Postgres on this machine to start, or `null`. */
+/** Why Postgres can't be started on this machine, or `null`. */
 export function postgresMissing(): string | null {
   try {
     execFileSync('pg_config', ['--bindir'], { stdio: 'ignore' })
@@ -29,10 +29,10 @@ export function postgresMissing(): string | null {
 }
 
 /**
- * Starts a Postgres in a temporary directory on a free port, for tests and benchmarks. Under root it runs as the user
- * `postgres`, as it demands.
- * @param folder where its own directory is made
- * @throws an `Error` where it can't start
+ * Starts Postgres in a temporary directory on a free port, for tests and benchmarks. As root it
+ * runs as the user `postgres`, because it refuses to run as root.
+ * @param folder parent of its directory
+ * @throws Error if it can't start
  */
 export async function startPostgres(folder: string = tmpdir()): Promise<Postgres> {
   const binaries = execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim()
@@ -87,14 +87,14 @@ async function untilReady(server: ChildProcess, check: () => void): Promise<void
       check()
       return
     } catch {
-      // pg_isready says no by its exit code.
+      // Not ready yet: pg_isready exited with an error.
     }
   }
   server.kill('SIGKILL')
   throw new Error('postgres does not answer')
 }
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
+/** A TCP port of 127.0.0.1 that was just free. */
 export async function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

@@ -3,22 +3,22 @@ import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync } from 'node:zlib'
 import { fromRlp, type Hex, keccak256, numberToHex, pad } from 'viem'
 
-/** Folder of the recordings: testing/recordings/real-blocks/README.md. */
+/** Folder of the recordings: see testing/recordings/real-blocks/README.md. */
 export const RECORDED_BLOCKS = fileURLToPath(new URL('../../recordings/real-blocks/cases', import.meta.url))
 
-/** A block of a real chain, with as much of its parent's state as executing it reads. */
+/** A block of a real chain, with the parts of its parent's state that executing it reads. */
 export interface RecordedBlock {
   chainId: number
-  /** As `eth_getBlockByHash` answers them, with full transactions. */
+  /** As returned by `eth_getBlockByHash` with full transactions. */
   parent: Record<string, unknown>
   block: Record<string, unknown>
-  /** Hashes of ancestors by number, as far as they are recorded. */
+  /** Recorded hashes of ancestors, by number. */
   blockHashes: Readonly<Record<string, Hex>>
-  /** State after the parent. What is not recorded is zero. */
+  /** State after the parent. Values not recorded are zero. */
   state: RecordedState
 }
 
-/** Values as JSON-RPC has them. */
+/** Values as encoded in JSON-RPC. */
 export interface RecordedState {
   balance(address: string): Hex
   nonce(address: string): Hex
@@ -57,7 +57,7 @@ interface Witness {
 
 const NOTHING: Hex = '0x0'
 const NO_WORD = pad(NOTHING)
-/** A node of a trie, decoded. */
+/** A decoded trie node. */
 type TrieNode = Hex | TrieNode[]
 
 /** @param file name in `RECORDED_BLOCKS` */
@@ -96,7 +96,7 @@ function accountIn(witness: Witness, address: string): Account & { storageRoot?:
   return { nonce: quantity(nonce), balance: quantity(balance), storageRoot, codeHash }
 }
 
-/** Undefined where the trie has none, or the witness lacks a node on the way. */
+/** Undefined if the trie has no value, or the witness lacks a node on the path. */
 function valueAt({ nodes }: Witness, root: Hex, key: Hex): Hex | undefined {
   const nibbles = key.slice(2)
   let node: TrieNode = root

@@ -7,15 +7,15 @@ import { type Hex, numberToHex } from 'viem'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { RecordedBlock } from './recorded-block.js'
 
-/** A node of a recorded block, its parent and the block before that: of the last no state is served, nor of the block itself. */
+/** A node for a recorded block, its parent and its grandparent. Serves state of the parent only. */
 export interface RecordedNode {
   url: string
   webSocketUrl: string
-  /** HTTP requests so far. */
+  /** Number of HTTP requests so far. */
   requests(): number
-  /** Those who subscribed to new heads. */
+  /** Number of subscribers to new heads. */
   subscribers(): number
-  /** Makes the next of the blocks the head, and announces it. The first head is the one before the parent. */
+  /** Makes the next block the head and announces it. The first head is the grandparent. */
   advance(): void
   stop(): Promise<void>
 }
@@ -31,8 +31,8 @@ type Block = Record<string, unknown>
 const NO_METHOD = -32601
 
 /**
- * @param latencyMs that each HTTP request takes; announcements take none
- * @param hints what else it answers, by method
+ * @param latencyMs of each HTTP request; announcements are immediate
+ * @param hints further answers, by method
  */
 export async function startRecordedNode(
   recorded: RecordedBlock,

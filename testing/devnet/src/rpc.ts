@@ -1,4 +1,4 @@
-/** One call at a node. @throws Error with the node's words */
+/** Sends one call to a node. @throws Error with the node's message */
 export async function rpc<T>(
   rpcUrl: string,
   method: string,

@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein'
 
-/** Environment variables of the program, and what each is without being set. */
+/** Environment variables of the program, with their defaults. */
 export const SETTINGS = {
   DEVNET_PORT: '8545',
   DEVNET_HOST: '127.0.0.1',
@@ -9,10 +9,10 @@ export const SETTINGS = {
   DEVNET_OPTIMISM: '1: an OP-stack chain',
 }
 
-/** Two letters away from a setting's name, a variable is likely meant for it. */
+/** A variable this many letters from a setting's name is probably a typo. */
 const MOST_LETTERS = 2
 
-/** Says of each variable that is no setting, but written much like one, which it may be meant for. */
+/** A warning for each variable that looks like a misspelt setting. */
 export function misspelt(variables: NodeJS.ProcessEnv): string[] {
   const names = Object.keys(SETTINGS)
   return Object.keys(variables).flatMap((variable) => {

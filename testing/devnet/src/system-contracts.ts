@@ -2,8 +2,8 @@ import { createTestClient, http } from 'viem'
 import { readArtifact } from './artifact.js'
 
 /**
- * Puts the contracts of EIP-4788, 2935, 7002 and 7251 at their addresses. Real chains have them by their genesis or a
- * transaction, anvil leaves them out; without the last two no block of Prague or later is valid.
+ * Deploys the contracts of EIP-4788, 2935, 7002 and 7251 at their addresses. Real chains have them from genesis or by a transaction, but
+ * anvil omits them; without the last two, blocks since Prague are invalid.
  */
 export async function deploySystemContracts(rpcUrl: string): Promise<void> {
   const test = createTestClient({ mode: 'anvil', transport: http(rpcUrl) })

@@ -20,7 +20,7 @@ const RECEIPT_TIMEOUT_MS = 60_000
 
 const require = createRequire(import.meta.url)
 
-/** Functions of the deployed swap contracts that tests and benchmarks call. */
+/** Functions of the deployed swap contracts for tests and benchmarks. */
 export const swapRouterAbi = parseAbi([
   'function swapV2(address pair, address tokenIn, uint256 amountIn, uint256 amountOutMinimum, address recipient) returns (uint256 amountOut)',
   'function swapV3(address pool, address tokenIn, uint256 amountIn, uint256 amountOutMinimum, address recipient) returns (uint256 amountOut)',
@@ -47,16 +47,16 @@ const factoryV3Abi = parseAbi([
 ])
 const poolV3Abi = parseAbi(['function initialize(uint160 sqrtPriceX96)'])
 
-/** Uniswap's own v2 and v3 core contracts over two test tokens (18 decimals, storage layout of `contracts/TestToken.sol`). */
+/** Uniswap's v2 and v3 core contracts with two test tokens (18 decimals, storage layout of `contracts/TestToken.sol`). */
 export interface UniswapContracts {
-  /** token0 of both pools: its address is the lower one. */
+  /** token0 of both pools, because its address is lower. */
   token0: Address
   token1: Address
   router: Address
   factoryV2: Address
   pairV2: Address
   factoryV3: Address
-  /** Fee 0.3%, liquidity over the full range and concentrated round the price of 1. */
+  /** Fee 0.3%; liquidity over the full range and concentrated around the price 1. */
   poolV3: Address
 }
 
@@ -64,9 +64,9 @@ export interface UniswapContracts {
 export const TEST_TOKEN_SLOTS = { name: 0n, symbol: 1n, totalSupply: 2n, balanceOf: 3n, allowance: 4n } as const
 
 /**
- * Deploys Uniswap v2 and v3 with liquidity, by ordinary transactions, on any node where the key's account is funded.
- * That account holds both tokens and has approved the router.
- * @throws an `Error` naming the step whose transaction reverted.
+ * Deploys Uniswap v2 and v3 with liquidity by ordinary transactions, on any node where the key's account is
+ * funded. That account then holds both tokens and has approved the router.
+ * @throws Error that names the step whose transaction reverted
  */
 export async function deployUniswap(
   rpcUrl: string,
@@ -77,7 +77,7 @@ export async function deployUniswap(
   const wallet = createWalletClient({ account, transport: http(rpcUrl) })
   let nonce = await client.getTransactionCount({ address: account.address, blockTag: 'pending' })
 
-  /** Whatever the node says meanwhile: geth refuses receipts while it indexes a new block. */
+  /** Ignores errors in between: geth returns no receipts while it indexes a new block. */
   const receiptOf = async (step: string, hash: Hex) => {
     for (const until = Date.now() + RECEIPT_TIMEOUT_MS; Date.now() < until; await sleep(50)) {
       const receipt = await client.getTransactionReceipt({ hash }).catch(() => undefined)
@@ -97,7 +97,7 @@ export async function deployUniswap(
     return contractAddress
   }
   const send = async (step: string, to: Address, data: Hex) => {
-    // The pools write more where a block's time has moved on: an estimate alone can fall short.
+    // The pools write more once the block's time has advanced, so the estimate alone may be too low.
     const gas = ((await client.estimateGas({ account, to, data })) * 3n) / 2n
     return confirm(step, await wallet.sendTransaction({ chain: null, to, data, gas, nonce: nonce++ }))
   }

@@ -7,7 +7,7 @@ import { StateValues, valueOfAccounts } from './state-values.js'
 
 const { config, alloc, ...block } = JSON.parse(readFileSync(GENESIS_FILE, 'utf8'))
 
-/** EIP-8282: the code at the addresses of builders' deposits and exits. */
+/** EIP-8282: code of the contracts for builder deposits and exits. */
 const BUILDER_DEPOSITS: Hex =
   '0x3373fffffffffffffffffffffffffffffffffffffffe1461011c575f54807fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff146102705760015460088111605257506058565b60089003015b601190600182026001905f5b5f821115607f57810190830284830290049160010191906064565b90939004925050503660b814609f57366102705734610270575f5260205ff35b8034106102705760383567ffffffffffffffff1680633b9aca001161027057633b9aca00029034031061027057600154600101600155600354806006026004015f358155600101602035815560010160403581556001016060358155600101608035815560010160a035905560b85f5f3760b85fa0600101600355005b60035460025480820380604011610131575060405b5f5b8181146101d7578281016006026004018160b8028154815260200181600101548152602001816002015480825260401c67ffffffffffffffff16816010018160381c81600701538160301c81600601538160281c81600501538160201c81600401538160181c81600301538160101c81600201538160081c816001015353602001816003015481526020018160040154815260200190600501549052600101610133565b91018092146101e957906002556101f4565b90505f6002555f6003555b36610242575f54600154817fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff1461023057600882820111610238575b50505f610264565b0160089003610264565b7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff5b5f555f60015560b8025ff35b5f5ffd'
 const BUILDER_EXITS: Hex =
@@ -15,7 +15,7 @@ const BUILDER_EXITS: Hex =
 
 const EARLIER = ['shanghai', 'cancun', 'prague', 'osaka', 'bpo1', 'bpo2']
 
-/** A genesis with Amsterdam from this time on, seconds, and the contracts that it needs. */
+/** A genesis with Amsterdam from this timestamp on (seconds), and the contracts that it requires. */
 export function withAmsterdam<T extends { config: object; alloc?: object }>(genesis: T, amsterdamTime: number) {
   const { blobSchedule = {} } = genesis.config as { blobSchedule?: Record<string, unknown> }
   const amsterdam = Object.values(blobSchedule).at(-1)
@@ -30,7 +30,7 @@ export function withAmsterdam<T extends { config: object; alloc?: object }>(gene
   }
 }
 
-/** The development chain with all forks up to BPO 2 from its genesis on, and Amsterdam from this time on, seconds. */
+/** The development chain with all forks up to BPO 2 from genesis on, and Amsterdam from this timestamp on (seconds). */
 export function amsterdamChain(amsterdamTime: number): GethChain {
   const times = Object.fromEntries(EARLIER.map((fork) => [`${fork}Time`, 0]))
   const genesis = withAmsterdam({ ...block, config: { ...config, ...times }, alloc }, amsterdamTime)

@@ -17,20 +17,20 @@ import {
 } from '@upfront/simulation'
 import { drive, type ValueSource } from './drive.js'
 
-/** What answers `eth_simulateV1`, in geth's shapes. */
+/** An answer to `eth_simulateV1`, as geth encodes it. */
 export interface RpcAnswer {
   result?: unknown
   error?: { code: number; message: string }
 }
 
 export interface EngineAnswer extends RpcAnswer {
-  /** What metering counts. */
+  /** The counts used for metering. */
   touched?: Touched
-  /** One by one. */
+  /** The items that `touched` counts. */
   touchedList?: TouchedList | undefined
 }
 
-/** What requests are simulated on. */
+/** The base that requests are simulated on. */
 export interface BaseState {
   rules: ChainRules
   base: BlockHeader
@@ -39,7 +39,7 @@ export interface BaseState {
   daFootprintScalar?: bigint | undefined
 }
 
-/** What an engine makes of the params of `eth_simulateV1`. Errors come without the place in the request, which geth doesn't tell. */
+/** Runs the params of `eth_simulateV1` on an engine. Errors omit the place in the request, which geth does not report. */
 export async function answerOf(
   engine: Engine,
   params: unknown,

@@ -11,7 +11,7 @@ import { chainRulesFromGenesis, planSimulation, type SimulationPlan, type StateP
 import type { BaseState } from './answer.js'
 import { StateValues, valueOfAccounts } from './state-values.js'
 
-/** A chain with every fork from Paris to BPO 2, each a thousand seconds after the one before. */
+/** A chain with every fork from Paris to BPO 2, a thousand seconds apart. */
 export const GENESIS_FILE = fileURLToPath(new URL('../genesis.json', import.meta.url))
 
 const genesis = JSON.parse(readFileSync(GENESIS_FILE, 'utf8'))
@@ -23,12 +23,12 @@ export interface DevelopmentState extends BaseState {
   state: StateValues
 }
 
-/** The genesis block, and its state: a new one for each caller, so that each counts its own reads. */
+/** The genesis block and its state; a new one per caller, so that each counts its own reads. */
 export function developmentState(base: BlockHeader = blockHeaderFromRpc(genesisBlock)): DevelopmentState {
   return { rules: developmentRules, base, state: new StateValues(valueOfAccounts(genesis.alloc)) }
 }
 
-/** The block that plans of tests stand on: the genesis block as if it came in BPO 2's time. */
+/** The base block of test plans: the genesis block with a timestamp in BPO 2. */
 export const developmentBase: BlockHeader = {
   ...blockHeaderFromRpc(genesisBlock),
   hash: `0x${'11'.repeat(32)}`,
@@ -41,12 +41,12 @@ export const developmentBase: BlockHeader = {
 /** The state of `developmentBase`. */
 export const developmentPoint: StatePoint = { key: developmentBase.hash, layers: [] }
 
-/** Has ether. */
+/** An account with ether. */
 export const RICH: Address = `0xa${'0'.repeat(39)}`
 /** Counts its calls in slot 0. */
 export const COUNTER: Address = `0xc${'0'.repeat(39)}`
 export const NOBODY: Address = `0xe${'0'.repeat(39)}`
-/** `for (;;)` */
+/** The code of `for (;;)`. */
 export const ENDLESS_LOOP = '0x5b5f56'
 
 export function planOf(payload: object): SimulationPlan {
@@ -54,17 +54,17 @@ export function planOf(payload: object): SimulationPlan {
   return planSimulation(request, developmentBase, developmentRules, DEFAULT_SIMULATION_LIMITS)
 }
 
-/** One block with one call. */
+/** A plan of one block with one call. */
 export function callPlan(call: object, stateOverrides: object = {}, flags: object = {}): SimulationPlan {
   return planOf({ blockStateCalls: [{ stateOverrides, calls: [call] }], ...flags })
 }
 
-/** A call of `code`. */
+/** A plan with one call of `code`. */
 export function codePlan(code: string, flags: object = {}): SimulationPlan {
   return callPlan({ from: RICH, to: NOBODY }, { [NOBODY]: { code } }, flags)
 }
 
-/** The plan without any bound of gas. */
+/** The plan without gas limits. */
 export function withoutGasLimit(plan: SimulationPlan): SimulationPlan {
   const blocks = plan.blocks.map((block) => ({ ...block, gasLimit: 2n ** 62n }))
   return { ...plan, blocks, gasBudget: 2n ** 62n }

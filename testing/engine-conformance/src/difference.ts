@@ -2,7 +2,7 @@ import type { RpcAnswer } from './answer.js'
 
 const MAX_SHOWN = 200
 
-/** Where two answers differ, each place with both values. */
+/** The places where two answers differ, each with both values. */
 export function differences(expected: unknown, actual: unknown): string[] {
   const found: string[] = []
   compare(expected, actual, '', found)
@@ -10,8 +10,8 @@ export function differences(expected: unknown, actual: unknown): string[] {
 }
 
 /**
- * Where an engine's answer differs from a node's. State roots are zero in ours, and block hashes follow from them: neither is
- * compared, but each hash must be the same block's wherever it occurs.
+ * The differences between an engine's answer and a node's. State roots are zero in ours, which changes block hashes:
+ * neither is compared, but each hash must denote the same block everywhere.
  */
 export function differencesFromNode(node: RpcAnswer, { result, error }: RpcAnswer): string[] {
   return differences(
@@ -21,16 +21,16 @@ export function differencesFromNode(node: RpcAnswer, { result, error }: RpcAnswe
 }
 
 /**
- * Which words of ours stand for which of geth's: the list in `packages/simulation/README.md`, "Where this differs from geth". Where gas is
- * short geth adds why a price could not be computed, and ours do not.
+ * Error texts in which we differ from geth: see "Where this differs from geth" in `packages/simulation/README.md`. For lack of gas, geth
+ * adds why a price could not be computed, and ours does not.
  */
 const SHORTER: readonly (readonly [theirs: RegExp, ours: RegExp])[] = [
   [/^(gas uint64 overflow|out of gas: (out of gas|gas uint64 overflow|max initcode size exceeded.*))$/, /^out of gas$/],
-  // The least price of an instruction that writes is looked at after the frame, which may be static (Amsterdam).
+  // The base price of a state-changing instruction is checked after the frame, which may be static (Amsterdam).
   [/^out of gas$/, /^out of gas: write protection$/],
 ]
 
-/** geth's answer with our words where those may be others. Both are left as they are. */
+/** geth's answer with our error texts where the list allows them. Modifies neither argument. */
 export function inOurWords<T>(theirs: T, ours: unknown): T {
   if (typeof theirs === 'string')
     return SHORTER.some(([their, our]) => their.test(theirs) && our.test(String(ours))) ? (ours as T) : theirs
@@ -42,7 +42,7 @@ export function inOurWords<T>(theirs: T, ours: unknown): T {
   return (Array.isArray(theirs) ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as T
 }
 
-/** Without `data`. */
+/** The error without `data`. */
 function shown(error: RpcAnswer['error']): RpcAnswer['error'] {
   return error && { code: error.code, message: error.message }
 }
@@ -54,7 +54,7 @@ function withoutHashes(blocks: unknown): unknown {
   return JSON.parse(text, (key, value) => (key === 'stateRoot' ? undefined : value))
 }
 
-/** Whole blocks say no more than their beginning. */
+/** Shortened, because whole blocks are too long. */
 function excerpt(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text

@@ -1,13 +1,13 @@
 import type { Awaitable } from '@upfront/node'
 import type { StateRead, StateValue, Step } from '@upfront/simulation'
 
-/** Where values come from. */
+/** A source of state values. */
 export interface ValueSource {
-  /** In the order of `reads`. */
+  /** Results in the order of `reads`. */
   read(reads: readonly StateRead[]): Awaitable<readonly StateValue[]>
 }
 
-/** Goes through the steps of work until it is done, with values from `source`; abandons it where a read fails. */
+/** Drives the steps to the end with values from `source`; abandons them if a read fails. */
 export async function drive<T>(first: Awaitable<Step<T>>, source: ValueSource): Promise<T> {
   let step = await first
   while (step.kind === 'lacking') {

@@ -37,7 +37,7 @@ const count = callPlan({ from: RICH, to: COUNTER })
 const endless = withoutGasLimit(codePlan(ENDLESS_LOOP))
 const word = (value: number): Hash => `0x${value.toString(16).padStart(64, '0')}`
 
-/** Tests of what every engine promises at the seam, to be declared within a `describe`. */
+/** Tests of the contract of every engine at the seam. Call it within a `describe`. */
 export function itKeepsTheContract(create: (options?: ContractOptions) => Engine): void {
   let engine: Engine
   let state: StateValues
@@ -45,7 +45,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
   let states = 0
 
   const newPoint = (layers: StateLayer[] = []): StatePoint => ({ key: word(++states), layers })
-  /** Whatever is thrown comes as a rejection. */
+  /** Turns synchronous errors into rejections. */
   const begin = async (plan: SimulationPlan, point = at, cancellation: Cancellation = NEVER) =>
     engine.begin(plan, point, cancellation)
   const run = async (plan: SimulationPlan, point = at, source: ValueSource = state) => drive(begin(plan, point), source)
@@ -172,7 +172,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
 
   it('cuts the answer where errors belong', async () => {
     const calls = ['0x', '0x01', '0x'].map((input) => ({ from: RICH, to: NOBODY, input }))
-    // REVERT where there is input: CALLDATASIZE, PUSH1, JUMPI.
+    // REVERT if there is input: CALLDATASIZE, PUSH1, JUMPI.
     const code = '0x36600557005b5f5ffd'
     const plan = planOf({ blockStateCalls: [{ stateOverrides: { [NOBODY]: { code } }, calls }, { calls }] })
     const { pieces, failures } = await run(plan)

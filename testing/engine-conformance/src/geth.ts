@@ -7,11 +7,11 @@ import { type BlockHeader, blockHeaderFromRpc } from '@upfront/protocol'
 import type { BaseState, RpcAnswer } from './answer.js'
 import { developmentState, GENESIS_FILE } from './development-chain.js'
 
-/** What a geth begins with. */
+/** The initial chain of a geth. */
 export interface GethChain {
-  /** As a genesis file has it. */
+  /** In the format of a genesis file. */
   genesis: object
-  /** What an engine stands on where geth stands on this block. */
+  /** The engine's base state that corresponds to geth at this block. */
   baseStateOn(genesisBlock: BlockHeader): BaseState
 }
 
@@ -23,20 +23,20 @@ const DEVELOPMENT_CHAIN: GethChain = {
 /** A geth at the genesis block of a chain. */
 export interface Geth {
   call(method: string, params: unknown[]): Promise<RpcAnswer>
-  /** Several calls in one request. */
+  /** Sends several calls in one request. */
   batch(calls: readonly (readonly [method: string, params: readonly unknown[]])[]): Promise<RpcAnswer[]>
-  /** What an engine's simulations of the same requests stand on. */
+  /** The base state for an engine's simulation of the same requests. */
   baseState: BaseState
   stop(): Promise<void>
 }
 
-/** Where `go install` or the package manager put it; undefined where it is not. */
+/** Path of geth from `go install` or a package manager; undefined if not found. */
 export function findGeth(): string | undefined {
   const candidates = [...(process.env.PATH ?? '').split(path.delimiter), path.join(os.homedir(), 'go/bin')]
   return candidates.map((folder) => path.join(folder, 'geth')).find((file) => fs.existsSync(file))
 }
 
-/** Starts a geth that has no peers; of the development chain unless another one is given. */
+/** Starts a geth without peers, on the development chain by default. */
 export async function startGeth(binary: string, chain = DEVELOPMENT_CHAIN): Promise<Geth> {
   const datadir = fs.mkdtempSync(path.join(os.tmpdir(), 'geth-'))
   const genesisFile = path.join(datadir, 'genesis.json')
@@ -45,7 +45,7 @@ export async function startGeth(binary: string, chain = DEVELOPMENT_CHAIN): Prom
   if (init.status !== 0) throw new Error(`geth init failed: ${init.stderr}`)
   const [http, auth] = [await freePort(), await freePort()]
   const offline = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--ipcdisable', '--verbosity', '1']
-  // However slow the machine.
+  // No timeouts, however slow the machine is.
   const patient = ['--rpc.evmtimeout', '0', '--rpc.batch-response-max-size', '1000000000']
   const ports = ['--http', '--http.port', `${http}`, '--http.api', 'eth,debug', '--authrpc.port', `${auth}`]
   const child = spawn(binary, ['--datadir', datadir, '--networkid', '7357', ...offline, ...patient, ...ports], {
@@ -60,7 +60,7 @@ export async function startGeth(binary: string, chain = DEVELOPMENT_CHAIN): Prom
   const batch = async (calls: readonly (readonly [string, readonly unknown[]])[]): Promise<RpcAnswer[]> => {
     const requests = calls.map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params }))
     const answers = ((await post(requests)) as (RpcAnswer & { id: number })[]).sort((a, b) => a.id - b.id)
-    // geth gives a request 30 seconds, all of its calls together; the one under way then may say so itself.
+    // geth allows 30 seconds for all calls of a request; the call in progress may then report the timeout itself.
     const isLate = ({ error }: RpcAnswer) => /timed out|context canceled/.test(error?.message ?? '')
     return Promise.all(answers.map((answer, id) => (isLate(answer) ? post(requests[id]) : answer))) as Promise<
       RpcAnswer[]
@@ -87,7 +87,7 @@ async function answering(child: ChildProcess, ask: () => Promise<unknown>): Prom
       await ask()
       return
     } catch {
-      // It does not listen yet.
+      // Not listening yet.
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }

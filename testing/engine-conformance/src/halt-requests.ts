@@ -1,9 +1,9 @@
 const RICH = `0xa${'0'.repeat(39)}`
 const CALLS = 48
-/** Of genesis.json: calls and creations halt in other words before Prague. */
+/** Times in genesis.json. Before Prague, calls and creations halt with other texts. */
 const TIMES = { shanghai: 1_101, osaka: 4_101 }
 
-/** What geth words by their operands, with how many they take. */
+/** Instructions whose error text depends on their operands, with the number of operands. */
 const INSTRUCTIONS: Record<string, readonly [opcode: number, operands: number]> = {
   EXP: [0x0a, 2],
   KECCAK256: [0x20, 2],
@@ -44,12 +44,12 @@ const VALUES = [
   2n ** 256n - 1n,
 ]
 
-/** Gas left before the instruction: about what it costs at least, and much. */
+/** Gas left before the instruction: around its minimum cost, and a lot. */
 const GAS = [
   0, 1, 2, 3, 29, 30, 99, 100, 375, 2_299, 2_300, 2_301, 2_600, 5_000, 7_599, 9_100, 11_600, 31_999, 32_000, 999_999,
 ]
 
-/** Calls that halt at an instruction for want of gas, operands or memory: geth has many words for that. */
+/** Calls that halt at an instruction for lack of gas, operands or memory, for which geth has many texts. */
 export const HALT_REQUESTS: Readonly<Record<string, object>> = Object.fromEntries([
   ...Object.entries(TIMES).flatMap(([fork, time]) =>
     Object.entries(INSTRUCTIONS).map(([name, instruction]) => [
@@ -60,7 +60,7 @@ export const HALT_REQUESTS: Readonly<Record<string, object>> = Object.fromEntrie
   ['words by number', wordsByNumber()],
 ])
 
-/** DUPN, SWAPN and EXCHANGE (EIP-8024) on stacks of some heights: the byte after them is missing, none that they have, or names a word. */
+/** DUPN, SWAPN and EXCHANGE (EIP-8024) on stacks of different heights: the immediate byte is missing, invalid, or names a word. */
 function wordsByNumber(): object {
   const codes = ['e6', 'e7', 'e8'].flatMap((opcode) =>
     ['', '5b', '80', '8e', '50'].flatMap((byte) =>
@@ -82,7 +82,7 @@ function requestOf(time: number, opcode: number, operands: number): object {
   const stateOverrides: Record<string, object> = {}
   const calls = Array.from({ length: CALLS }, (_, index) => {
     const to = `0xe${index.toString(16).padStart(39, '0')}`
-    // Now and then one too few.
+    // Sometimes one operand is missing.
     const pushed = pick([0, 0, 0, 0, 0, 0, 0, 1]) === 1 ? operands - 1 : operands
     const pushes = Array.from({ length: pushed }, () => `7f${pick(VALUES).toString(16).padStart(64, '0')}`)
     stateOverrides[to] = { code: `0x${pushes.join('')}${opcode.toString(16).padStart(2, '0')}` }

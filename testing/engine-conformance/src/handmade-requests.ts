@@ -11,7 +11,7 @@ const BEACON_ROOTS = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
 const HISTORY = '0x0000f90827f1c53a10cb7a02335b175320002935'
 const DEPOSIT_TOPIC = '649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
 const OSAKA = { time: word(4_100n).replace(/^0x0+/, '0x') }
-/** Emits its calldata under the deposit event's topic. */
+/** Logs its calldata with the deposit event's topic. */
 const EMITTER = `0x365f5f377f${DEPOSIT_TOPIC}365fa100`
 
 const MOST = `0x${'ff'.repeat(32)}`
@@ -19,7 +19,7 @@ const TAKEN_BACK = (index: number) => `0xe5${index.toString(16).padStart(38, '0'
 const FULL = `0xe${'1'.repeat(39)}`
 const FULL_REVERTING = `0xe${'2'.repeat(39)}`
 const FULL_CALLING = `0xe${'3'.repeat(39)}`
-/** Fails on input of one byte. */
+/** Fails on one byte of input. */
 const PAIRING = `0x${'8'.padStart(40, '0')}`
 
 const BLAKE2F = `0x${'9'.padStart(40, '0')}`
@@ -27,7 +27,7 @@ const IDENTITY = `0x${'4'.padStart(40, '0')}`
 
 type Fields = Record<string, unknown>
 
-/** A precompiled contract where the protocol calls another one. */
+/** Moves a precompile to an address that the protocol calls. */
 function moved(precompile: string, to: string): Fields {
   const stateOverrides = { [precompile]: { movePrecompileToAddress: to } }
   return { blockStateCalls: [{ blockOverrides: OSAKA, stateOverrides, calls: [{ from, to: SPARE, value: '0x1' }] }] }
@@ -43,7 +43,7 @@ function request(call: Fields, code?: string, more: Fields = {}): Fields {
   }
 }
 
-/** Sends 1 wei and a byte of input to each, and returns the balances of all and its own. */
+/** Sends 1 wei and one byte of input to each, and returns all balances and its own. */
 function wrapping(targets: string[]): string {
   const calls = targets.map((target) => `5f5f60015f600173${target.slice(2)}5af150`)
   const balances = targets.map(
@@ -84,7 +84,7 @@ const deposit = (bytes: number) => ({
 
 const EMPTY_RECIPIENT = `0x${'f'.padStart(40, 'e')}`
 
-/** What random requests hardly ever contain. */
+/** Cases that random requests hardly ever contain. */
 export const HANDMADE_REQUESTS: Record<string, Fields> = {
   'a deposit (EIP-6110)': deposit(576),
   'a deposit of another length': deposit(577),
@@ -97,7 +97,7 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
   'a queue that reverts': {
     blockStateCalls: [{ blockOverrides: OSAKA, stateOverrides: { [WITHDRAWAL_QUEUE]: { code: '0x5f5ffd' } } }],
   },
-  // Of what it is asked, the first is ignored where it fails, the others refuse the block.
+  // Failure of the first system contract is ignored, that of the others makes the block invalid.
   ...Object.fromEntries(
     [BEACON_ROOTS, HISTORY, WITHDRAWAL_QUEUE, CONSOLIDATION_QUEUE].flatMap((contract) =>
       [BLAKE2F, IDENTITY].map((precompile) => [`precompile ${precompile} on ${contract}`, moved(precompile, contract)]),
@@ -154,7 +154,7 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
           [SPARE]: { code: wrapping([FULL, FULL_REVERTING, FULL_CALLING, PAIRING]) },
           [FULL]: { balance: MOST },
           [FULL_REVERTING]: { balance: MOST, code: '0x60016002555f5ffd' },
-          // Pays its caller 1.
+          // Pays its caller 1 wei.
           [FULL_CALLING]: { balance: MOST, code: '0x5f5f5f5f6001335af100' },
           [PAIRING]: { balance: MOST },
         },
@@ -169,7 +169,7 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
   },
   'blobs that nobody pays for': request({ blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }),
   'calldata at the floor (EIP-7623)': request({ input: `0x${'ff'.repeat(4_000)}` }),
-  // BLOCKHASH of the parent, and of what is five blocks below: the genesis block, which a traced call knows no hash of.
+  // BLOCKHASH of the parent, and of a block five below it: the genesis block, whose hash a traced call does not know.
   'hashes of blocks below a number that is overridden': {
     blockStateCalls: [
       {
@@ -179,7 +179,7 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
       },
     ],
   },
-  // COINBASE, EXTCODEHASH: of an account that is there in the first call, and gone in the second.
+  // COINBASE, EXTCODEHASH: the account exists in the first call, and is gone in the second.
   'a fee recipient that is empty but for its storage': {
     blockStateCalls: [
       {
@@ -209,7 +209,7 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
       },
     ],
   },
-  // Children that fill two slots and then revert, halt, or run out of gas; that create, or call the first, and then revert.
+  // Children that fill two slots and then revert, halt, or run out of gas; or that create or call the first kind, and then revert.
   'storage that is cleared for more gas than there is': {
     blockStateCalls: [
       {

@@ -6,7 +6,7 @@ const BLAKE2F = `0x${'9'.padStart(40, '0')}`
 const IDENTITY = `0x${'4'.padStart(40, '0')}`
 const BEACON_ROOTS = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
 const HISTORY_STORAGE = '0x0000f90827f1c53a10cb7a02335b175320002935'
-/** Osaka's time. */
+/** A timestamp in Osaka. */
 const blockOverrides = { time: '0x1004' }
 
 const LOG = '5f5fa0'
@@ -14,14 +14,14 @@ const REVERT = '5f5ffd'
 const MUCH = '61ffff'
 const LAST_NONCE = { nonce: '0xffffffffffffffff' }
 
-/** CALL of `address` with `value` and `gas`, which are instructions that push them. */
+/** CALL of `address`; `value` and `gas` are instructions that push them. */
 const call = (address: string, value = '5f', gas = '5a') => `5f5f5f5f${value}73${address.slice(2)}${gas}f150`
 const callCode = (address: string, value: string) => `5f5f5f5f${value}73${address.slice(2)}5af250`
 const staticCall = (address: string, gas = MUCH) => `5f5f5f5f73${address.slice(2)}${gas}fa50`
-/** CREATE of eleven bytes of init code. */
+/** CREATE with eleven bytes of init code. */
 const create = (code: string, value: string) => `6a${code.padEnd(22, '0')}5f52600b6015${value}f050`
 
-/** Two blocks in which SPARE runs `code` three times, between two logs of its own; beside it stand `accounts`. */
+/** Two blocks in which SPARE runs `code` three times, between two logs of its own. `accounts` are added to the state. */
 function between(code: string, accounts: object = {}, spare: object = {}): object {
   const calls = ['0x', '0x01', '0x'].map((input) => ({ from: RICH, to: SPARE, input }))
   const own = { code: `0x${LOG}${code}${LOG}00`, balance: '0x64', ...spare }
@@ -35,9 +35,9 @@ function request(stateOverrides: object, ...blocks: object[][]): object {
   return { traceTransfers: true, blockStateCalls }
 }
 
-/** How `logIndex` counts: every log and traced transfer, those of frames and calls that fail too. */
+/** How `logIndex` counts: all logs and traced transfers, including those of failed frames and calls. */
 export const LOG_REQUESTS: Readonly<Record<string, object>> = {
-  // Reverts where it is given input: CALLDATASIZE, PUSH1, JUMPI.
+  // Reverts if there is input: CALLDATASIZE, PUSH1, JUMPI.
   'a call that logs and reverts, between others': between(`36600b57${LOG}005b${REVERT}`),
   'a frame that logs and reverts': between(call(OTHER), { [OTHER]: { code: `0x${LOG}${LOG}${REVERT}` } }),
   'a frame that logs and halts': between(call(OTHER), { [OTHER]: { code: `0x${LOG}fe` } }),

@@ -1,4 +1,4 @@
-/** mulberry32: numbers from 0 to below 1, the same for the same seed. */
+/** mulberry32: seeded random numbers from 0 to below 1. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -14,10 +14,10 @@ const AUTHORITIES = KEYS.map((key): Address => bytesToHex(privateToAddress(key))
 const PRECOMPILES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 0x100].map((index) =>
   account('0', index),
 )
-/** Of genesis.json: paris, shanghai, cancun, prague, osaka, bpo1, bpo2. */
+/** Times in genesis.json: paris, shanghai, cancun, prague, osaka, bpo1, bpo2. */
 const FORK_TIMES = [100, 1_100, 2_100, 3_100, 4_100, 5_100, 6_100]
 
-/** Requests that look for trouble, the same for the same seed. */
+/** Seeded random requests that look for edge cases. */
 export class RandomRequest {
   private readonly next: () => number
 
@@ -47,12 +47,12 @@ export class RandomRequest {
     }
   }
 
-  /** `clock` goes on with the block. */
+  /** Advances `clock` to the block. */
   private blockOverride(clock: { time: number; number: number }, first: boolean): object {
     const { time } = clock
     const gap = this.chance(0.1) ? this.below(5) : 0
     clock.number += 1 + gap
-    // Blocks that fill a gap take their time too.
+    // Blocks that fill a gap take time too.
     clock.time += 12 * gap
     return {
       ...((first || gap > 0 || this.chance(0.7)) && { time: hex(clock.time) }),
@@ -213,7 +213,7 @@ export class RandomRequest {
     ])
   }
 
-  /** Code that deploys something, or means to. */
+  /** Init code that deploys something, or tries to. */
   private initCode(depth: number): Uint8Array {
     const runtime = this.chance(0.1) ? Uint8Array.of(0xef, 0x00) : this.program(depth - 1)
     const copy = [...push(runtime.length), 0x80, ...push2(0), 0x5f, 0x39, 0x5f, 0xf3].flat()

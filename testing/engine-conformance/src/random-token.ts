@@ -7,19 +7,19 @@ const SENDER: Address = `0xa${'0'.repeat(39)}`
 const NOBODY = 0n
 const PEOPLE = [0xb00100n, 0xb00200n, 0xb00300n]
 const IDS = [1n, 2n, 3n]
-/** By what the views of a rebasing token multiply. */
+/** Slot of the factor in the views of a rebasing token. */
 const FACTOR_SLOT = 0xffffn
 const WORD = (1n << 256n) - 1n
 
-/** How a token's views answer. Those that revert, burn gas, or answer too shortly or at length give no answer that counts. */
+/** Behaviour of a token's views. Reverting, gas-burning, too short and huge answers don't count. */
 const VIEWS = ['honest', 'honest', 'honest', 'rebasing', 'constant', 'reverting', 'short', 'huge', 'burning'] as const
 type View = (typeof VIEWS)[number]
 
-/** What one call of a token does: writes slots and emits logs, whatever they say. */
+/** One call of a token: writes slots and emits logs, which may contradict them. */
 export interface TokenCall {
-  /** By its logs, in order; empty where it fails. */
+  /** The transfers in its logs, in order; empty if it fails. */
   told: ToldTransfer[]
-  /** By the views, before and after; undefined where they give none. By account, by id, by account and id. */
+  /** Results of the views before and after; undefined if they don't count. Keyed by account, id, or both. */
   before: (key: bigint) => bigint | undefined
   after: (key: bigint) => bigint | undefined
   call: { from: Address; to: Address; gas: Hex; input?: Hex }
@@ -34,7 +34,7 @@ export interface ToldTransfer {
   amount: bigint
 }
 
-/** A token with random behaviour, and what its calls do; the same for the same seed. */
+/** A seeded random token, and the effects of its calls. */
 export class RandomToken {
   readonly address: Address
   readonly calls: TokenCall[] = []
@@ -73,7 +73,7 @@ export class RandomToken {
     }
   }
 
-  /** One call's code; it is told from the others by the length of its input. */
+  /** Code of one call, selected by the length of its input. */
   #body(at: number): number[] {
     const slots = new Map(this.#slots)
     const made: TokenCall = {
@@ -99,7 +99,7 @@ export class RandomToken {
   #step(code: number[], made: TokenCall): void {
     const [from, to] = [this.#pick([...PEOPLE, NOBODY]), this.#pick([...PEOPLE, NOBODY])]
     const [id, amount] = [this.#pick(IDS), BigInt(this.#below(50))]
-    // An honest token moves what it tells of; others tell of more, of less, or of nothing.
+    // An honest token moves what it logs; others log more, less, or nothing.
     const moved = this.#pick([amount, amount, amount, 0n, amount + 1n])
     const isTold = this.#chance(0.85)
     switch (this.#below(5)) {
@@ -150,7 +150,7 @@ export class RandomToken {
     code.push(...push(value & WORD), ...push(key), 0x55)
   }
 
-  /** Views take 36 or 68 bytes, what has no input or one byte more for each is a call; anything else reverts. */
+  /** Views take 36 or 68 bytes of input; a call takes one byte per index. Anything else reverts. */
   #program(bodies: number[][]): number[] {
     const views = [
       [0x60, 4, 0x35, ...this.#viewCode()],
@@ -172,7 +172,7 @@ export class RandomToken {
     return [...dispatch, 0x60, 0, 0x60, 0, 0xfd, ...all.flatMap(([, code]) => [0x5b, ...code])]
   }
 
-  /** Answers for the slot on the stack. */
+  /** Returns the value of the slot on the stack. */
   #viewCode(): number[] {
     const answer = (size: number[]) => [0x60, 0, 0x52, ...size, 0x60, 0, 0xf3]
     switch (this.#view) {

@@ -6,7 +6,7 @@ import { type ChainRules, chainRulesFromGenesis } from '@upfront/simulation'
 import type { BaseState, RpcAnswer } from './answer.js'
 import { type RecordedAccount, StateValues, valueOfAccounts } from './state-values.js'
 
-/** Ethereum through the Merge to BPO 2, or an OP-stack chain with every fork to Jovian from its genesis on. */
+/** Ethereum from the Merge to BPO 2, or an OP-stack chain with all forks to Jovian from genesis on. */
 export type RecordingName = 'conformance' | 'conformance-op'
 
 export interface RecordedExchange {
@@ -17,7 +17,7 @@ export interface RecordedExchange {
 
 const RECORDINGS = fileURLToPath(new URL('../../recordings', import.meta.url))
 
-/** A file of the recording's folder, parsed. */
+/** A parsed file of a recording. */
 export function recordedJson(recording: RecordingName, ...path: string[]) {
   return JSON.parse(readFileSync(join(RECORDINGS, recording, ...path), 'utf8'))
 }
@@ -27,7 +27,7 @@ export function recordedFiles(recording: RecordingName, folder: string): string[
   return readdirSync(join(RECORDINGS, recording, folder)).sort()
 }
 
-/** What eth_simulateV1 was asked and answered. */
+/** Recorded requests and answers of eth_simulateV1. */
 export function recordedExchanges(recording: RecordingName): RecordedExchange[] {
   const files = recordedFiles(recording, 'cases').filter((name) => name.endsWith('.io'))
   return files.map((name) => {
@@ -37,7 +37,7 @@ export function recordedExchanges(recording: RecordingName): RecordedExchange[] 
   })
 }
 
-/** A chain kept as files: its blocks, and the state at its head. */
+/** A chain stored in files: its blocks, and the state at its head. */
 export class RecordedChain {
   readonly headers: readonly BlockHeader[]
   readonly rules: ChainRules
@@ -59,15 +59,15 @@ export class RecordedChain {
     this.#state = new StateValues(valueOfAccounts(this.#accounts, (number) => this.headers[Number(number)]?.hash))
   }
 
-  /** What simulations on this block stand on, with the head's state. */
+  /** The base state for simulations on this block, with the head's state. */
   baseStateAt(block: BlockParameter): BaseState {
     const base = this.#header(block)
     return { rules: this.rules, base, state: this.#state, daFootprintScalar: this.#daFootprintScalar(base) }
   }
 
   /**
-   * A chain that begins with this one's head: its state, time, fees and forks. geth takes no first block with a number other than 0, so forks
-   * that came by number are there from the start, and there are no ancestors.
+   * A chain that starts with the state, time, fees and forks of this chain's head. geth's genesis must have number 0, so forks activated by
+   * number are active from the start, and there are no ancestors.
    */
   headAsGenesis(): { genesis: object; baseStateOn(genesisBlock: BlockHeader): BaseState } {
     const { timestamp, gasLimit, extraData, mixHash, miner, baseFeePerGas, blobGasUsed, excessBlobGas, nonce } =
@@ -96,7 +96,7 @@ export class RecordedChain {
     return found
   }
 
-  /** From the block's attributes deposit: `setL1BlockValuesJovian` ends with it. */
+  /** From the block's attributes deposit: the last value of `setL1BlockValuesJovian`. */
   #daFootprintScalar({ number }: BlockHeader): bigint | undefined {
     const deposit = this.#deposits[Number(number)]
     return deposit?.startsWith('0x3db6be2b') ? BigInt(`0x${deposit.slice(-4)}`) : undefined

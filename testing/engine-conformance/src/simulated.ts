@@ -17,10 +17,10 @@ export interface SimulatedOptions {
   cancellation?: Cancellation
 }
 
-/** A cancellation that never comes. */
+/** Never aborts. */
 export const NEVER: Cancellation = { signal: new AbortController().signal }
 
-/** What a plan comes to: on the development chain, where nothing else is said. */
+/** The result of a plan, by default on the development chain. */
 export async function simulated(
   engine: Engine,
   plan: SimulationPlan,
@@ -30,7 +30,7 @@ export async function simulated(
   return { ...answer, blocks: answerBlocks(answer, 'ethereum') }
 }
 
-/** `developmentPoint` under layers. */
+/** `developmentPoint` with layers on top. */
 export function underLayers(...layers: StateLayer[]): StatePoint {
   return { ...developmentPoint, layers }
 }

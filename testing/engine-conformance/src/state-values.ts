@@ -1,7 +1,7 @@
 import { type Address, type Hash, type Hex, ZERO_HASH } from '@upfront/protocol'
 import type { StateRead, StateValue } from '@upfront/simulation'
 
-/** As genesis files and recorded states have it; what is absent is zero or empty. */
+/** An account as in genesis files and recorded states; absent values are zero or empty. */
 export interface RecordedAccount {
   balance?: Hex
   nonce?: Hex
@@ -9,9 +9,9 @@ export interface RecordedAccount {
   storage?: Record<Hash, Hash>
 }
 
-/** A state in memory that notes what was read of it. */
+/** A state in memory that records reads. */
 export class StateValues {
-  /** One for each read of a step, in order. */
+  /** One entry per step, in order. */
   readonly batches: (readonly StateRead[])[] = []
   readonly #valueAt: (read: StateRead) => StateValue
 

@@ -24,9 +24,9 @@ import type { BaseState, RpcAnswer } from './answer.js'
 import { drive } from './drive.js'
 
 /**
- * What an engine makes of `debug_traceCall` on the block of `baseState`, with one config after the other; the call runs once, and once
- * more for each further set of options of the struct logger.
- * @param configs alike but for tracer and options
+ * Runs `debug_traceCall` on an engine, on the block of `baseState`, once per config. The call itself
+ * runs once, plus once for each further set of struct logger options.
+ * @param configs identical except for tracer and options
  */
 export async function tracesOf(
   engine: Engine,
@@ -55,7 +55,7 @@ export async function tracesOf(
   return answers
 }
 
-/** What an engine makes of the params of `eth_createAccessList` on the block of `baseState`. */
+/** Runs `eth_createAccessList` on an engine, on the block of `baseState`. */
 export function createdAccessListOf(engine: Engine, params: unknown, baseState: BaseState): Promise<RpcAnswer> {
   return answering(async () => {
     const request = decodeCallRequest(JSON.parse(JSON.stringify(params)))

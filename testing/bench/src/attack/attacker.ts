@@ -2,8 +2,8 @@ import { setPriority } from 'node:os'
 import { ATTACKS } from './attacks.js'
 
 /**
- * `attacker.js NAME URL NODE_URL`: attacks until it is killed, in a process of its own, so that it delays no bystander. Attackers have
- * machines of their own: here the service goes first where cores are few.
+ * `attacker.js NAME URL NODE_URL`: attacks until killed, in a separate process, so that it does not delay the bystander. Real attackers use
+ * their own machines, so here the service gets priority for the CPU.
  */
 const [, , name, url = '', nodeUrl = ''] = process.argv
 setPriority(10)

@@ -14,29 +14,29 @@ import {
 } from './clients.js'
 import * as requests from './requests.js'
 
-/** Something that a client may do to keep others from being served. */
+/** An attempt of a client to keep others from being served. */
 export interface Attack {
-  /** For `--only`. */
+  /** Name for `--only`. */
   name: string
   title: string
   /** The gateway follows the node's head. */
   isFollowing?: boolean
-  /** Has to be done on the node before. */
+  /** Prepares the node. */
   before?(nodeUrl: string): Promise<void>
-  /** Goes on until its process is killed. What becomes of its requests does not matter. */
+  /** Runs until its process is killed. Outcomes of its requests don't matter. */
   run(url: string, nodeUrl: string): Promise<void>
 }
 
-/** Requests that may come in by several entrances. */
+/** Requests that may arrive by several entrances. */
 interface Asked {
   name: string
   title: string
   clients: number
-  /** Of each client, each of which asks again as it is answered. Absent: 48 requests a second, whatever is answered. */
+  /** Connections per client, each of which repeats its request once answered. Absent: 48 requests a second, answered or not. */
   connections?: number
-  /** Has to be done on the node before. */
+  /** Prepares the node. */
   before?(nodeUrl: string): Promise<void>
-  /** What is asked by each entrance that reaches that work, which may need a contract on the node. */
+  /** The request for each entrance that reaches this work. It may need a contract on the node. */
   by: Partial<Record<Entrance, requests.Call | ((nodeUrl: string) => Promise<requests.Call>)>>
 }
 
@@ -50,11 +50,11 @@ const SWEEP = requests.inspection(requests.LOOP, { positions: 'all', assetChange
 const BLOCK_TRACE = { method: 'debug_traceBlockByNumber', params: ['latest', { disableStorage: false }] }
 const TOOLS = { method: 'tools/list', params: {} as never }
 
-/** One frame of text (RFC 6455, 5.2) of 1,000,000 bytes that is not the last of its message, masked with zeroes. */
+/** An unfinished text frame (RFC 6455, 5.2) of 1,000,000 bytes, masked with zeroes. */
 const HALF_A_MESSAGE = `\x01\xff\0\0\0\0\0\x0f\x42\x40\0\0\0\0${'x'.repeat(1_000_000)}`
-/** All but the last byte of such a request. */
+/** A request without its last byte. */
 const HALF_A_BODY = head('/', 1_000_001) + 'x'.repeat(1_000_000)
-/** Fragments of a message (RFC 6455, 5.4) with a byte each. */
+/** One-byte fragments of a message (RFC 6455, 5.4). */
 const A_FRAGMENT = '\x01\x81\0\0\0\0x'
 const NEXT_FRAGMENT = '\0\x81\0\0\0\0x'
 
@@ -168,7 +168,7 @@ const ASKED: Asked[] = [
   },
 ]
 
-/** What only connections do. */
+/** Attacks by connections alone. */
 const CONNECTED: Attack[] = [
   ...(['', 'mcp'] as const).flatMap((path): Attack[] => {
     const named = (name: string) => (path === '' ? name : `${path}-${name}`)
@@ -254,7 +254,7 @@ const CONNECTED: Attack[] = [
   },
 ]
 
-/** One attack for each entrance: `loops`, `ws-loops`, `mcp-loops`. */
+/** One attack per entrance: `loops`, `ws-loops`, `mcp-loops`. */
 export const ATTACKS: Attack[] = [...ASKED.flatMap(attacksOf), ...CONNECTED]
 
 function attacksOf({ name, title, clients, connections, before, by }: Asked): Attack[] {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 
-/** What became of the requests of a client that has nothing to do with an attack. */
+/** Results of a client that does not take part in the attack. */
 export interface Suffering {
-  /** Milliseconds, of those that were answered. */
+  /** Milliseconds, for answered requests. */
   latencies: number[]
-  /** Answers other than a result, by HTTP status and reason. */
+  /** Responses without a result, by HTTP status and reason. */
   refused: Map<string, number>
 }
 
@@ -18,7 +18,7 @@ const TRANSFER = JSON.stringify({
   params: [{ blockStateCalls: [{ calls: [{ to: `0x${'11'.repeat(20)}` }] }] }, 'latest'],
 })
 
-/** One transfer each 100 ms from an address of its own, whether or not the one before is answered. */
+/** Sends a transfer every 100 ms from an address of its own, whether or not the previous one was answered. */
 export async function standBy(url: string, until: AbortSignal): Promise<Suffering> {
   const dispatcher = new Agent({ localAddress: '127.0.0.2', connections: 200 })
   const suffering: Suffering = { latencies: [], refused: new Map() }

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request, WebSocket } from 'undici'
 import { bodyOf, type Call, range } from './requests.js'
 
-/** Ways into the gateway that do the same work. */
+/** Entrances of the gateway that do the same work. */
 export type Entrance = 'http' | 'ws' | 'mcp'
 
-/** Below the default limit of calls of one client. */
+/** Below the default rate limit of one client. */
 export const CALLS_PER_SECOND = 48
 const CONNECTIONS = 64
 
@@ -21,10 +21,10 @@ export const UPGRADE = [
   '\r\n',
 ].join('\r\n')
 
-/** Asks over one connection; resolves once it is answered, refused or cut off. */
+/** Sends a request over one connection; resolves once it is answered, rejected or disconnected. */
 type Ask = (call: Call) => Promise<void>
 
-/** A client on loopback with an address of its own. */
+/** A loopback client with an address of its own. */
 export function agentOf(client: number): Agent {
   return new Agent({
     localAddress: addressOf(client),
@@ -50,11 +50,11 @@ async function post(url: string, body: string, dispatcher: Agent): Promise<void>
     const response = await request(url, { method: 'POST', headers, body, dispatcher })
     for await (const _ of response.body);
   } catch {
-    // Refused or cut off.
+    // Rejected or disconnected.
   }
 }
 
-/** Connects again where it was cut off. */
+/** Reconnects if disconnected. */
 function overWebSocket(url: string, dispatcher: Agent): Ask {
   let socket: WebSocket | undefined
   return async (call) => {
@@ -75,7 +75,7 @@ function overWebSocket(url: string, dispatcher: Agent): Ask {
   }
 }
 
-/** Each client sends its calls without waiting for answers. */
+/** Each client sends its calls without waiting for responses. */
 export async function atPace(clients: number, url: string, call: Call, entrance: Entrance): Promise<void> {
   const connections = range(clients).map((client) => {
     const connect = connectionsOf(client, url, entrance)
@@ -87,7 +87,7 @@ export async function atPace(clients: number, url: string, call: Call, entrance:
   }
 }
 
-/** Each client asks over so many connections, on each again as it is answered. */
+/** Each client uses this many connections, and repeats its request on each once answered. */
 export async function again(
   { clients, connections }: { clients: number; connections: number },
   url: string,
@@ -105,7 +105,7 @@ export async function again(
   )
 }
 
-/** Keeps opening connections that ask and never read. */
+/** Keeps opening connections that send requests and never read. */
 export async function unread(url: string, path: string, call: Call): Promise<void> {
   const body = bodyOf(call)
   for (;;) {
@@ -117,7 +117,7 @@ export async function unread(url: string, path: string, call: Call): Promise<voi
   }
 }
 
-/** Sends one body after another byte by byte, as fast as it is read. */
+/** Sends bodies byte by byte, as fast as they are read. */
 export async function tinyChunks(url: string, path: string): Promise<void> {
   const start = `${firstLines(path)}transfer-encoding: chunked\r\n\r\n`
   const chunks = '1\r\nx\r\n'.repeat(10_000)
@@ -133,7 +133,7 @@ export async function tinyChunks(url: string, path: string): Promise<void> {
   }
 }
 
-/** Keeps asking over the same connections, whatever is answered. */
+/** Keeps sending over the same connections, whatever is answered. */
 export async function unreadMessages(url: string, call: Call): Promise<void> {
   const text = bodyOf(call)
   const length = Buffer.alloc(2)
@@ -149,7 +149,7 @@ export async function unreadMessages(url: string, call: Call): Promise<void> {
   }
 }
 
-/** Connections of ten clients with so many subscriptions each, which read all that they are told. */
+/** Ten clients with many connections and subscriptions, which read all notifications. */
 export async function subscribe(
   url: string,
   { connections, each }: { connections: number; each: number },
@@ -162,7 +162,7 @@ export async function subscribe(
   }
 }
 
-/** Connections that send the beginning of something. Ten clients, as one may have a thousand connections. */
+/** Connections that send an incomplete message. Ten clients, because each may have a thousand connections. */
 export async function waiting(url: string, count: number, beginning: string, atATime: number): Promise<void> {
   const bytes = Buffer.from(beginning, 'latin1')
   for (const index of range(count)) {
@@ -173,7 +173,7 @@ export async function waiting(url: string, count: number, beginning: string, atA
   }
 }
 
-/** Connections of ten clients that send the beginning of something in parts, again where they are closed. */
+/** Connections of ten clients that send an incomplete message in parts, and reconnect when closed. */
 export async function slowly(url: string, count: number, beginning: string): Promise<void> {
   const bytes = Buffer.from(beginning, 'latin1')
   const sending = range(count).map((index) => ({ socket: dial(url, 1 + (index % 10)).resume(), at: 0 }))

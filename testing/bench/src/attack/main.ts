@@ -34,11 +34,11 @@ const names = options.only?.split(',')
 const memory = Number(options.memory)
 
 interface Outcome extends Suffering {
-  /** The most that the gateway held, bytes. */
+  /** The gateway's peak resident memory, bytes. */
   resident: number
 }
 
-/** Beside each attack, on a gateway of its own with default limits. */
+/** Measures a bystander during each attack, on a new gateway with default limits. */
 async function withstand(attack: Attack, node: string): Promise<Outcome> {
   await attack.before?.(node)
   const gateway = await startGateway(node, {

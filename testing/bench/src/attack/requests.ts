@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
 
-/** A call of JSON-RPC. */
+/** A JSON-RPC call. */
 export interface Call {
   method: string
   params: readonly unknown[]
@@ -10,7 +10,7 @@ const TARGET = '0x00000000000000000000000000000000000c0de5'
 
 /** JUMPDEST, PUSH1 0, JUMP. */
 export const LOOP = '0x5b600056'
-/** JUMPDEST, five PUSH0, PUSH1 0x99, GAS, CALL, POP, PUSH0, JUMP: calls an empty account again and again. */
+/** JUMPDEST, five PUSH0, PUSH1 0x99, GAS, CALL, POP, PUSH0, JUMP: calls an empty account in a loop. */
 export const CALLS = '0x5b5f5f5f5f5f60995af1505f56'
 /** PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP */
 export const SLOTS = '0x5f5b8054506001016001560000'
@@ -18,12 +18,12 @@ export const SLOTS = '0x5f5b8054506001016001560000'
 export const RETURNS_A_MEBIBYTE = '0x621000005ff3'
 /** Returns 31 KiB of zeroes. */
 export const RETURNS_31_KIBIBYTES = '0x617c005ff3'
-/** Fills 128 KiB of memory and calls itself with all of its gas. */
+/** Fills 128 KiB of memory and calls itself with all its gas. */
 export const DEEP = '0x6001620200005260005f5f5f5f305af1'
-/** Of a contract's creation. PUSH2 2000, JUMPDEST PUSH0 PUSH0 LOG0, PUSH1 1 SWAP1 SUB DUP1 PUSH1 3 JUMPI, STOP */
+/** Init code. PUSH2 2000, JUMPDEST PUSH0 PUSH0 LOG0, PUSH1 1 SWAP1 SUB DUP1 PUSH1 3 JUMPI, STOP */
 const TWO_THOUSAND_LOGS = '0x6107d05b5f5fa06001900380600357005b00'
 
-/** Of `E(uint256[][][][][])`. */
+/** Topic of `E(uint256[][][][][])`. */
 const TOPIC = '0x09aae69664614ad1573e713fd5a3495df34b001ed179722ecda7c67e0573c04d'
 
 export function range(count: number): number[] {
@@ -49,7 +49,7 @@ export function accessList(): Call {
   return { method: 'eth_createAccessList', params: [{ to: TARGET }, 'latest', overrides] }
 }
 
-/** `upfront_simulate` of one call to the code. */
+/** An `upfront_simulate` of one call to the code. */
 export function inspection(code: string, fields: object, call: object = {}): Call {
   const blockStateCalls = [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET, ...call }] }]
   return { method: 'upfront_simulate', params: [{ blockStateCalls, ...fields }, 'latest'] }
@@ -59,7 +59,7 @@ export function longName(length: number): Call {
   return inspection('0x00', { abi: [{ type: 'event', name: 'x'.repeat(length), inputs: [] }] })
 }
 
-/** Each list has 20 places that hold the same next list. */
+/** ABI data in which each list has 20 pointers to the same next list. */
 export function sharedPointers(): Call {
   const word = (value: number) => value.toString(16).padStart(64, '0')
   const level = word(20) + word(20 * 32).repeat(20)
@@ -75,12 +75,12 @@ export function traceMany(count: number): Call {
   return { method: 'trace_callMany', params: [Array(count).fill(call), 'latest'] }
 }
 
-/** The same by the tool of `/mcp`. */
+/** The same call by the `simulate` tool of `/mcp`. */
 export function simulateTool({ params: [payload, block] }: Call): Call {
   return tool('simulate', { ...(payload as object), block })
 }
 
-/** A call of the contract by the tool that inspects it. */
+/** A call of the contract by the `preview` tool. */
 export function previewTool(contract: string): Call {
   return tool('preview', { to: contract })
 }
@@ -93,7 +93,7 @@ export function bodyOf({ method, params }: Call): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 }
 
-/** Has a contract with this code made by the node. Its address. */
+/** Deploys a contract with this code through the node. @returns its address */
 export async function deployed(nodeUrl: string, code: string): Promise<string> {
   const bytes = code.slice(2)
   const length = (bytes.length / 2).toString(16).padStart(4, '0')
@@ -105,17 +105,17 @@ export async function deployed(nodeUrl: string, code: string): Promise<string> {
   return ((await answerOf('eth_getTransactionReceipt', [hash])) as { contractAddress: string }).contractAddress
 }
 
-/** Seals so many blocks of 2,000 logs each. */
+/** Seals this many blocks of 2,000 logs each. */
 export async function sealLogs(nodeUrl: string, blocks: number): Promise<void> {
   const answerOf = asking(nodeUrl)
   const [from] = (await answerOf('eth_accounts', [])) as string[]
-  // It mines a block for each.
+  // The node mines a block for each.
   for (const _ of range(blocks)) {
     await answerOf('eth_sendTransaction', [{ from, data: TWO_THOUSAND_LOGS, gas: '0x1c9c380' }])
   }
 }
 
-/** Seals one block of so many transactions that loop through 100,000 gas each. */
+/** Seals one block with this many transactions, each of which loops through 100,000 gas. */
 export async function fillBlock(nodeUrl: string, transactions: number): Promise<void> {
   const answerOf = asking(nodeUrl)
   const [from] = (await answerOf('eth_accounts', [])) as string[]
@@ -125,7 +125,7 @@ export async function fillBlock(nodeUrl: string, transactions: number): Promise<
   await answerOf('evm_setAutomine', [true])
 }
 
-/** Sends so many transfers at once, each of which waits until it is sealed. */
+/** Sends this many transfers at once and waits until each is sealed. */
 export async function sealTransfers(nodeUrl: string, transfers: number): Promise<void> {
   const answerOf = asking(nodeUrl)
   const [from] = (await answerOf('eth_accounts', [])) as string[]

@@ -11,21 +11,21 @@ const BILLING = fileURLToPath(new URL('../../../../apps/billing/dist/main.js', i
 const REFERENCE = fileURLToPath(new URL('./reference-facilitator.js', import.meta.url))
 const TOKEN = 'bench'
 
-/** Who takes part: the same two steps, each through its own HTTP API. */
+/** A facilitator under test: two steps, each through its own HTTP API. */
 export interface Contestant {
   name: string
   facilitator: DevnetAccount
   pid: number
-  /** Whether a settlement that fails is counted; else it ends the benchmark. */
+  /** Whether to count failed settlements; otherwise they end the benchmark. */
   mayFail: boolean
-  /** Throws where the payment is refused. Answers what `settle` needs. */
+  /** @returns the input of `settle` @throws if the payment is refused */
   verify(payload: PaymentPayload): Promise<string>
-  /** Throws unless it is settled. `amount`: smallest unit. */
+  /** @param amount smallest unit @throws unless it is settled */
   settle(payload: PaymentPayload, verified: string, amount: string): Promise<void>
   stop(): Promise<void>
 }
 
-/** Billing: verify and reserve, then charge and wait for the receipt. */
+/** Billing: verifies and reserves, then charges and waits for the receipt. */
 export async function startBilling(
   name: string,
   rpcUrl: string,
@@ -70,7 +70,7 @@ export async function startBilling(
   }
 }
 
-/** @x402's own facilitator: verify (it reserves nothing), then settle. */
+/** @x402's own facilitator: verifies without reserving, then settles. */
 export async function startReference(rpcUrl: string, facilitator: DevnetAccount): Promise<Contestant> {
   const server = await startServer('x402', process.execPath, [REFERENCE], /(http:\/\/127\.0\.0\.1:\d+)/, {
     RPC_URL: rpcUrl,
@@ -82,7 +82,7 @@ export async function startReference(rpcUrl: string, facilitator: DevnetAccount)
     name: 'reference facilitator',
     facilitator,
     pid: server.pid,
-    // Even with viem's nonce manager it now and then uses a nonce twice.
+    // Even with viem's nonce manager it sometimes reuses a nonce.
     mayFail: true,
     verify: async (payload) => {
       const answer = await call('/verify', payload, payload.accepted.amount)

@@ -41,12 +41,12 @@ const CHARGE = '300'
 
 interface Figures {
   perSecond: number
-  /** Milliseconds of CPU per payment, of the process alone (a Postgres server's is not in it). */
+  /** CPU milliseconds per payment, of the process alone (without a Postgres server). */
   cpu: number
   failed: number
-  /** Of the facilitator's transactions, for each payment. */
+  /** Gas of the facilitator's transactions per payment. */
   gas: number
-  /** Payments that one of its transactions settles. */
+  /** Payments per settlement transaction. */
   size: number
 }
 
@@ -126,7 +126,7 @@ async function measure(
   return { perSecond: (payloads.length - failed) / seconds, cpu, failed, gas: gas / payloads.length, size }
 }
 
-/** What an account's transactions used in the blocks after `block`. */
+/** Gas and number of an account's transactions after `block`. */
 async function readGas(address: string, block: bigint): Promise<{ gas: number; transactions: number }> {
   let gas = 0n
   let transactions = 0
@@ -142,7 +142,7 @@ async function readGas(address: string, block: bigint): Promise<{ gas: number; t
   return { gas: Number(gas), transactions }
 }
 
-/** A day to the deadline: anvil's clock runs ahead by a second per block. */
+/** A day to the deadline, because anvil's clock advances by a second per block. */
 async function sign(facilitatorAddress: string): Promise<PaymentPayload> {
   const accepted = {
     scheme: 'upto',

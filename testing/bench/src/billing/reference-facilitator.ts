@@ -1,5 +1,5 @@
-// The facilitator that @x402/core and @x402/evm make, over HTTP, in a process of its own. With viem's nonce manager: with
-// plain nonces half of its concurrent settlements fail.
+// The facilitator of @x402/core and @x402/evm over HTTP, in a separate process. It uses viem's nonce
+// manager: with plain nonces, half of its concurrent settlements fail.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { x402Facilitator } from '@x402/core/facilitator'

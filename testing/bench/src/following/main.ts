@@ -4,9 +4,9 @@ import { startMovingChain } from '../moving/moving-chain.js'
 import { startGateway } from '../servers/gateway.js'
 import { formatTable } from '../table.js'
 
-/** The node's distance, there and back. */
+/** Round trip to the node. */
 const NODE_MS = 40
-/** Of a block. State that these read is carried: it is asked for in the first blocks. */
+/** Per block. The state that these read is carried, and fetched in the first blocks. */
 const TRANSACTIONS = 5
 const DAY_MS = 86_400_000
 const WARM_BLOCKS = 20
@@ -18,7 +18,7 @@ const INTERVALS_MS = [200, 2_000, 12_000]
 interface Followed {
   url: string
   wsUrl: string
-  /** Of a stream of Flashblocks. */
+  /** URL of a Flashblocks stream. */
   streamUrl?: string
   stop(): Promise<void>
 }
@@ -57,7 +57,7 @@ async function withStream(): Promise<Followed> {
   return { url: anvil.rpcUrl, wsUrl: anvil.wsUrl, streamUrl: sequencer.url, stop }
 }
 
-/** Both ways of following the same blocks, side by side. */
+/** Measures both ways of following the same blocks concurrently. */
 async function measure(chain: Followed, intervalMs: number, title: string): Promise<void> {
   const warmMs = Math.min(WARM_BLOCKS * intervalMs, MOST_WARM_MS)
   const measuredMs = Math.max(LEAST_MEASURED_MS, LEAST_BLOCKS * intervalMs)
@@ -86,7 +86,7 @@ async function measure(chain: Followed, intervalMs: number, title: string): Prom
     })
     await sleep(measuredMs)
     const blocks = both[0]!.heads.announced - announced[0]!
-    // By the chain's clock: on a busy machine its blocks come late.
+    // By the chain's clock, because its blocks are late on a busy machine.
     const days = (blocks * intervalMs) / DAY_MS
     for (const [at, { isSubscribed, node, heads }] of both.entries()) {
       const counts = {

@@ -9,18 +9,18 @@ import type { SimulationPayload, Stage } from '../workloads/workload.js'
 import { simulate } from './load.js'
 import type { Stand } from './stand.js'
 
-/** A round trip to a node that is hosted somewhere, in milliseconds. */
+/** Round trip to a hosted node, milliseconds. */
 const ROUND_TRIP = 40
-/** How a server learns which block is the head: not counted, since some do it before they are asked. */
+/** Methods by which a server finds the head. Not counted, because some servers call them before the request. */
 const BLOCK_RESOLUTION =
   /^eth_(blockNumber|chainId|getBlockByNumber|getBlockByHash|getHeaderByNumber|getHeaderByHash|subscribe)$/
 
-/** The first request of its kind on a server that has read nothing yet. */
+/** The first request of its kind, on a server that has read nothing yet. */
 export interface ColdFigures {
   milliseconds: number
-  /** HTTP requests to the node beyond those that only resolve a block. */
+  /** HTTP requests to the node, except those that only resolve a block. */
   requests: number
-  /** All of them, by their methods. */
+  /** The methods of all of them. */
   methods: string[]
 }
 
@@ -54,7 +54,7 @@ export const COLD_WORKLOADS: readonly ColdWorkload[] = [
   },
 ]
 
-/** Runs the workload once on a fresh gateway and a fresh anvil fork, each behind a node 40 ms away. */
+/** Runs the workload once on a fresh gateway and a fresh anvil fork, each with a node 40 ms away. */
 export async function measureCold(workload: ColdWorkload, stand: Stand): Promise<Record<string, ColdFigures>> {
   const figures: Record<string, ColdFigures> = {}
   const starts: ((upstream: string) => Promise<Server>)[] = [startGateway, startAnvilFork]
@@ -64,7 +64,7 @@ export async function measureCold(workload: ColdWorkload, stand: Stand): Promise
     const server = await start(proxy.url)
     const pool = new Pool(server.url, { headersTimeout: 300_000 })
     try {
-      // What it asks by itself at its start is over after this.
+      // By then its own requests at startup are done.
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       proxy.reset()
       const began = performance.now()
@@ -85,7 +85,7 @@ export async function measureCold(workload: ColdWorkload, stand: Stand): Promise
   return figures
 }
 
-/** `eth_getCode ×3, eth_getBalance` */
+/** For example `eth_getCode ×3, eth_getBalance`. */
 function countEach(methods: readonly string[]): string {
   const counts = new Map<string, number>()
   for (const method of methods) counts.set(method, (counts.get(method) ?? 0) + 1)

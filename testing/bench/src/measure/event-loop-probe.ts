@@ -1,9 +1,9 @@
-// Loaded into the gateway by `--import`: writes the event loop's delay since its last look to a file, on SIGUSR2.
+// Loaded into the gateway with `--import`: on SIGUSR2, writes the event loop's delay since the last signal to a file.
 import { renameSync, writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
 
-/** The histogram holds the distance between two looks, of which this much is wanted. */
+/** Sampling interval. The histogram contains it, so it is subtracted. */
 const RESOLUTION = 1
 const file = process.env.EVENT_LOOP_PROBE_FILE
 

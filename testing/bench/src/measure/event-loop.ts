@@ -7,13 +7,13 @@ import { WARM_WORKLOADS } from '../workloads/warm.js'
 import { simulate } from './load.js'
 import type { Stand } from './stand.js'
 
-/** Delay of the gateway's event loop, in milliseconds. */
+/** Event loop delay of the gateway, milliseconds. */
 export interface EventLoopDelay {
   p99: number
   max: number
 }
 
-/** Keeps two 45M-gas loops running on a gateway of its own for `seconds` and asks how late its event loop was. */
+/** Keeps two 45M-gas loops running on a separate gateway for `seconds` and reads its event loop delay. */
 export async function measureEventLoop(stand: Stand, seconds: number): Promise<EventLoopDelay> {
   const loops = WARM_WORKLOADS.filter(({ name }) => name.startsWith('loop-'))
   const folder = mkdtempSync(join(tmpdir(), 'upfront-bench-'))

@@ -3,7 +3,7 @@ import { cpuMilliseconds } from '../servers/process-usage.js'
 import type { Server } from '../servers/server.js'
 import type { SimulationPayload } from '../workloads/workload.js'
 
-/** What a run of requests took; times in milliseconds. */
+/** Results of a run; times in milliseconds. */
 export interface Run {
   requests: number
   seconds: number
@@ -11,7 +11,7 @@ export interface Run {
   latencies: number[]
 }
 
-/** Sends one simulation on `latest`. @throws an `Error` where not every call of the answer succeeded. */
+/** Sends one simulation on `latest`. @throws Error unless every call succeeded */
 export async function simulate(pool: Pool, payload: SimulationPayload, method = 'eth_simulateV1'): Promise<string> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [payload, 'latest'] })
   const headers = { 'content-type': 'application/json' }
@@ -22,7 +22,7 @@ export async function simulate(pool: Pool, payload: SimulationPayload, method = 
   return text
 }
 
-/** Asks for `payload(0)`, `payload(1)`, … as fast as answers come, for at least `seconds`. */
+/** Sends `payload(0)`, `payload(1)`, … as fast as responses come, for at least `seconds`. */
 export async function load(
   server: Server,
   payload: (index: number) => SimulationPayload,
@@ -54,7 +54,7 @@ export async function load(
   return { requests: latencies.length, seconds: elapsed, cpu, latencies }
 }
 
-/** The value that `fraction` of the sorted values don't exceed. */
+/** The quantile of the values. */
 export function quantile(values: readonly number[], fraction: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN

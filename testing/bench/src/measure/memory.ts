@@ -10,7 +10,7 @@ import { swapV3, tradingSlots, unseenAddress } from '../workloads/calls.js'
 import type { SimulationPayload, Stage } from '../workloads/workload.js'
 import { simulate } from './load.js'
 
-/** Resident memory of the gateway, in megabytes (10⁶), as work goes by. */
+/** Resident memory of the gateway over time, in megabytes (10⁶ bytes). */
 export interface MemoryFigures {
   /** After a tenth of the swaps. */
   early: number
@@ -20,8 +20,8 @@ export interface MemoryFigures {
 }
 
 /**
- * Simulates different swaps (each another sender and amount) on one block, then lets blocks pass with a simulation on
- * each, on a gateway and a node of its own: an anvil, as geth's development chain now and then stops making blocks.
+ * Simulates different swaps (new sender and amount each) on one block, then lets blocks pass with a simulation on each, on a gateway and a
+ * node of its own. The node is an anvil, because geth's development chain sometimes stops making blocks.
  */
 export async function measureMemory(work: { swaps: number; blocks: number }): Promise<MemoryFigures> {
   const node = await startAnvilNode()
@@ -79,7 +79,7 @@ async function measureOn(
   }
 }
 
-/** The node makes a block for each transaction. */
+/** The node makes a block per transaction. */
 async function blockMaker(url: string): Promise<() => Promise<void>> {
   const account = privateKeyToAccount(DEVNET_ROLES.deployer.privateKey)
   const client = createPublicClient({ transport: http(url) })
@@ -89,7 +89,7 @@ async function blockMaker(url: string): Promise<() => Promise<void>> {
   const chain = { chain: null, chainId: await client.getChainId() }
   return async () => {
     const hash = await wallet.sendTransaction({ ...gas, ...chain, to: account.address, value: 1n, nonce: nonce++ })
-    // viem's own wait looks again at a new block only, and anvil now and then names a block before it has its receipts.
+    // viem polls again only on a new block, and anvil sometimes returns a block before its receipts.
     while ((await client.getTransactionReceipt({ hash }).catch(noneYet)) === undefined) await sleep(5)
   }
 }

@@ -10,10 +10,10 @@ const CALLS: Record<string, (stage: Stage) => SimulatedCall> = {
 }
 const SHOWN = { plain: {}, depends: { depends: true }, outcome: { outcome: true } }
 
-/** CPU milliseconds of a request to our gateway, by what it shows. */
+/** CPU milliseconds per request of our gateway, by what it shows. */
 export type OutcomeFigures = Record<keyof typeof SHOWN, number>
 
-/** What following facts and trying other circumstances takes beside the same simulation alone, in turns; medians over the rounds. */
+/** Compares the cost of `depends` and `outcome` with the plain simulation, in turns; medians over the rounds. */
 export async function measureOutcome(
   { upfront, stage }: Stand,
   { seconds, rounds }: { seconds: number; rounds: number },

@@ -6,28 +6,28 @@ import { findGeth, startGeth } from '../servers/geth.js'
 import type { Server } from '../servers/server.js'
 import type { Stage } from '../workloads/workload.js'
 
-/** The servers under comparison, all on one state. */
+/** The compared servers, all on the same state. */
 export interface Stand {
-  /** Where the state is: geth, or anvil where geth can't be had. */
+  /** The node with the state: geth, or anvil if geth is not available. */
   node: Server
   upfront: Server
-  /** Our gateway with the portable engine, where that is asked for. */
+  /** Our gateway with the portable engine, if requested. */
   portable: Server | undefined
   anvil: Server
-  /** The node itself where it is geth. */
+  /** The node itself, if it is geth. */
   geth: Server | undefined
   stage: Stage
   stop(): Promise<void>
 }
 
-/** Seconds between the node's blocks where its head is followed. */
+/** Seconds between the node's blocks, if its head is followed. */
 const BLOCK_SECONDS = 1
 
 /**
- * Starts a node, deploys the contracts, and puts our gateway and an anvil fork on it.
- * @param profileFolder where the gateway leaves a CPU profile of its main thread when it stops
- * @param follows whether the node makes blocks all the time, and announces them to the gateway
- * @param withPortable whether a gateway with the portable engine takes part
+ * Starts a node, deploys the contracts, and starts our gateway and an anvil fork on it.
+ * @param profileFolder where the gateway writes a CPU profile of its main thread when it stops
+ * @param follows whether the node makes blocks continuously and announces them to the gateway
+ * @param withPortable whether to include a gateway with the portable engine
  */
 export async function startStand({
   profileFolder,
@@ -71,7 +71,7 @@ export async function startStand({
   }
 }
 
-/** geth's development account is unlocked: it lets the trader have 1,000 ETH. */
+/** Transfers 1,000 ETH to the trader from geth's development account, which is unlocked. */
 async function fund(url: string, to: `0x${string}`): Promise<void> {
   const client = createPublicClient({ transport: http(url), pollingInterval: 50 })
   const wallet = createWalletClient({ transport: http(url) })

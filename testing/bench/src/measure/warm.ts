@@ -3,7 +3,7 @@ import type { Workload } from '../workloads/workload.js'
 import { load, quantile, type Run } from './load.js'
 import type { Stand } from './stand.js'
 
-/** One server's figures on one workload; times in milliseconds. */
+/** One server's results for one workload; times in milliseconds. */
 export interface Figures {
   cpuPerRequest: number
   p50: number
@@ -12,18 +12,18 @@ export interface Figures {
   requests: number
 }
 
-/** The figures by server name (`upfront`, `portable`, `anvil`, `geth`). */
+/** Results by server name (`upfront`, `portable`, `anvil`, `geth`). */
 export type Comparison = Record<string, Figures>
 
 const WARM_UP_SECONDS = 3
-/** V8 goes on optimizing our gateway for ten thousand requests, until one takes half as long; anvil and geth are as fast at once. */
+/** V8 keeps optimizing our gateway for ten thousand requests, until each takes half as long. anvil and geth need no warm-up. */
 const OUR_WARM_UP_SECONDS = 12
 
 let nextIndex = 0
 
 /**
- * Measures a workload on each server in turns, so that what else the machine does falls on all of them. The figures
- * are medians over the rounds; the first round only warms up.
+ * Measures a workload on all servers in turns, so that other load on the machine affects them
+ * alike. Results are medians over the rounds; the first round is a warm-up.
  */
 export async function compare(
   workload: Workload,

@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 export interface Reply {
-  /** From when it was sent to the last byte of its answer. */
+  /** From sending to the last byte of the response. */
   milliseconds: number
-  /** Milliseconds since 1970, to the microsecond. */
+  /** Unix time in milliseconds, with microsecond precision. */
   answeredAt: number
   /** Status line and header fields. */
   head: string
@@ -15,14 +15,14 @@ export interface Reply {
 interface Asked {
   url: string
   bodies: readonly string[]
-  /** Requests a second, whether answers come or not; absent: each when the one before is answered. */
+  /** Requests per second, answered or not. Absent: each is sent once the previous one is answered. */
   rate?: number | undefined
 }
 
 /**
- * Posts the bodies from a thread of its own over sockets that stay open, and nothing else meanwhile: what an answer takes is measured beside
- * as little as can be of the one who asks.
- * @throws an Error where a connection fails, or an answer does not say how long it is
+ * Posts the bodies from a separate thread over keep-alive sockets, so that the client itself adds
+ * as little as possible to the measured latency.
+ * @throws Error if a connection fails, or a response has no length
  */
 export async function post(asked: Asked): Promise<Reply[]> {
   const worker = new Worker(new URL(import.meta.url), { workerData: asked })
@@ -30,7 +30,7 @@ export async function post(asked: Asked): Promise<Reply[]> {
   return replies
 }
 
-/** One connection, for one request after another. What goes wrong is thrown: it ends the thread, and the run. */
+/** One connection, for sequential requests. Errors end the thread and the run. */
 class Connection {
   readonly #socket: Socket
   #received = ''
@@ -41,7 +41,7 @@ class Connection {
     this.#socket = connect({ host: hostname, port: Number(port), noDelay: true }).setEncoding('latin1')
     this.#socket.on('data', (text: string) => this.#take(text))
     this.#socket.on('end', () => {
-      // A server closes what was idle for long.
+      // Servers close connections that were idle for long.
       if (this.#answered !== undefined) throw new Error('the connection was closed before the answer came')
     })
   }

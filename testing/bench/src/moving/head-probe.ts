@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 
-/** When asking the node over the same link first showed each head, milliseconds since 1970. */
+/** Records when polling the node over the same link first showed each head, Unix time in milliseconds. */
 export class HeadProbe {
   readonly #shownAt = new Map<number, number>()
   readonly #pool: Pool
@@ -11,13 +11,13 @@ export class HeadProbe {
     this.#timer = setInterval(() => void this.#ask(), everyMs)
   }
 
-  /** How long the head after `block` was there for who asked, when an answer that stands on `block` came. */
+  /** How long the head after `block` had been visible to the poll when a response on `block` arrived. */
   staleness(block: number, answeredAt: number): number {
     const next = this.#shownAt.get(block + 1)
     return next === undefined ? 0 : Math.max(0, answeredAt - next)
   }
 
-  /** Heads seen so far. */
+  /** Number of heads seen so far. */
   get heads(): number {
     return this.#shownAt.size
   }

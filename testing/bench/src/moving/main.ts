@@ -9,27 +9,27 @@ import { startMovingChain } from './moving-chain.js'
 import { countWrong, FLOOR, READ_METHODS, type Read, sendReads } from './reads.js'
 import { type Answer, RECIPIENTS, send } from './traffic.js'
 
-/** The node's distance, there and back. */
+/** Round trip to the node. */
 const NODE_MS = 40
 
 interface Scenario {
   name: string
   intervalMs: number
-  /** In each block. */
+  /** Per block. */
   transactions: number
-  /** Requests a second. */
+  /** Requests per second. */
   rate: number
   seconds: number
-  /** Most HTTP requests to the node for an answer, those that follow the head left out. */
+  /** Most HTTP requests to the node per response, except those that follow the head. */
   trips?: number
   /** Milliseconds. */
   median?: number
   p90?: number
-  /** The most of the answers that may be more than `STALENESS_MS` behind asking the node. */
+  /** Largest fraction of responses that may be more than `STALENESS_MS` behind polling the node. */
   late: number
 }
 
-/** The targets are those of the project's issue 29. */
+/** Targets from issue 29. */
 const SCENARIOS: readonly Scenario[] = [
   {
     ...{ name: '200ms-200', intervalMs: 200, transactions: 20, rate: 200, seconds: 20 },
@@ -43,9 +43,9 @@ const SCENARIOS: readonly Scenario[] = [
   { name: '12s-20', intervalMs: 12_000, transactions: 200, rate: 20, seconds: 48, late: 0.01 },
 ]
 const STALENESS_MS = 60
-/** What is learnt and read at first is not measured: `--quick` asks once for each recipient. */
+/** The initial phase of learning and reading is not measured. `--quick` sends one request per recipient. */
 const WARM_SECONDS = 60
-/** Of `eth_call` and `eth_getBalance` at `latest`: issue 29. */
+/** Target for `eth_call` and `eth_getBalance` at `latest`, from issue 29. */
 const READ_MEDIAN_MS = 1
 const IDLE_BLOCKS = 10
 const HEAD_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_blockNumber'])
@@ -120,7 +120,7 @@ async function run(scenario: Scenario): Promise<void> {
     const idle = await idleCpu(gateway.pid, intervalMs)
     const theirs = await send(direct.url, chain.stage, rate, seconds)
     const readCount = Math.round(rate * Math.min(seconds, 10))
-    // As many as a warm-up at this rate would bring.
+    // As many as a warm-up at this rate would send.
     const inTurn = await sendReads(gateway.url, chain.stage, Math.round(rate * warmSeconds))
     const ourReads = await sendReads(gateway.url, chain.stage, readCount, rate)
     const theirReads = await sendReads(direct.url, chain.stage, readCount, rate)
@@ -201,7 +201,7 @@ function report(scenario: Scenario, ours: Measured, theirs: Measured, more: Reco
   )
 }
 
-/** Reads at `latest` beside the same asked of the node, and one after the other. */
+/** Compares reads at `latest` with the same reads at the node, and with sequential ones. */
 function reportReads(ours: readonly Read[], theirs: readonly Read[], inTurn: readonly Read[], wrong: number): void {
   const rows = READ_METHODS.flatMap((method) => {
     const [all, direct, alone] = [ours, theirs, inTurn].map((reads) =>

@@ -12,7 +12,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { nativeTransfer, swapV2, swapV3, tokenTransfer } from '../workloads/calls.js'
 import type { SimulatedCall, Stage } from '../workloads/workload.js'
 
-/** A chain that makes a block of swaps and transfers every so often. */
+/** A chain that makes a block of swaps and transfers at a fixed interval. */
 export interface MovingChain {
   rpcUrl: string
   wsUrl: string
@@ -26,12 +26,12 @@ const FEE = 10n ** 11n
 const FEE_RECIPIENT = pad('0xfee', { size: 20 })
 const DEPLOYING_INTERVAL_MS = 100
 const HOLDERS = 8
-/** Of the time between blocks. */
+/** Fraction of the block interval. */
 const SENDING_PART = 0.8
 
 /**
- * Starts a geth that seals a block each `intervalMs`, with so many transactions: swaps in both pools, and transfers of tokens
- * and native currency between a few accounts. Its clock runs ahead: no two blocks have the same second.
+ * Starts a geth that seals a block every `intervalMs` with this many transactions: swaps in both pools, and transfers of tokens and native
+ * currency between a few accounts. Its clock runs ahead: no two blocks have the same timestamp.
  */
 export async function startMovingChain(intervalMs: number, transactions: number): Promise<MovingChain> {
   const path = findGeth()
@@ -65,7 +65,7 @@ export async function startMovingChain(intervalMs: number, transactions: number)
   }
 }
 
-/** The trader swaps; holders, who have approved the router too, swap and send to each other. */
+/** The trader swaps. Holders, who have approved the router too, swap and send to each other. */
 class Traffic {
   #sent = 0
   readonly #nonces = new Map<PrivateKeyAccount, number>()
@@ -80,7 +80,7 @@ class Traffic {
     this.#holders = holders
   }
 
-  /** Funds the holders: transactions for the next block. */
+  /** Funds the holders, by transactions for the next block. */
   static async begin(geth: BuiltGeth, stage: Stage, trader: PrivateKeyAccount): Promise<Traffic> {
     const holders = Array.from({ length: HOLDERS }, (_, n) =>
       privateKeyToAccount(pad(numberToHex(0xb0b0 + n), { size: 32 })),
@@ -107,7 +107,7 @@ class Traffic {
     return traffic
   }
 
-  /** Sends so many, evenly over so many milliseconds: signed at once they would hold up the answers that this process measures. */
+  /** Sends this many, spread over the time: signing all at once would delay the responses that this process measures. */
   async send(count: number, overMs: number): Promise<void> {
     const began = performance.now()
     for (let sent = 0; sent < count; sent += 1) {
@@ -136,7 +136,7 @@ class Traffic {
     }
   }
 
-  /** So that prices stay where they are. */
+  /** Sells back, to keep prices stable. */
   #sellBack(index: number, address: Hex, amount: bigint): SimulatedCall {
     const stage = this.#stage
     if (index % 2 === 0) return swapV2(stage)

@@ -2,7 +2,7 @@ import { balanceQuery } from '../workloads/calls.js'
 import type { Stage } from '../workloads/workload.js'
 import { post } from './client.js'
 
-/** What needs no state shows what the way there and back takes: client, HTTP, admission, and whoever has the processor meanwhile. */
+/** Needs no state, so it shows the cost of everything else: client, HTTP, admission, and waiting for the CPU. */
 export const FLOOR = 'eth_chainId'
 export const READ_METHODS = ['eth_call', 'eth_getBalance', FLOOR] as const
 type ReadMethod = (typeof READ_METHODS)[number]
@@ -12,7 +12,7 @@ export interface Read {
   method: ReadMethod
   milliseconds: number
   result: unknown
-  /** The block that it stands on, where the answer says so. */
+  /** The block it used, if the response says. */
   block: number | undefined
 }
 
@@ -23,7 +23,7 @@ function paramsOf(method: ReadMethod, stage: Stage, block: string): unknown[] {
   return [{ from, to, data }, block]
 }
 
-/** Asks each method at its block. @throws an Error where one was refused */
+/** Reads each method at its block. @throws Error if one was rejected */
 async function ask(
   url: string,
   stage: Stage,
@@ -43,9 +43,9 @@ async function ask(
 }
 
 /**
- * Sends so many reads at `latest`, of each method in turn.
- * @param rate of them a second; absent: each when the one before is answered
- * @throws an Error where one was refused
+ * Sends this many reads at `latest`, alternating between the methods.
+ * @param rate reads per second; absent: each is sent once the previous one is answered
+ * @throws Error if one was rejected
  */
 export function sendReads(url: string, stage: Stage, count: number, rate?: number): Promise<Read[]> {
   const questions = Array.from({ length: count }, (_, index) => ({
@@ -55,7 +55,7 @@ export function sendReads(url: string, stage: Stage, count: number, rate?: numbe
   return ask(url, stage, questions, rate)
 }
 
-/** How many of the answers are not what the node says at the block that they stand on. */
+/** Number of answers that differ from the node's at the same block. */
 export async function countWrong(reads: readonly Read[], nodeUrl: string, stage: Stage): Promise<number> {
   const keyOf = ({ method, block }: Pick<Read, 'method' | 'block'>) => `${method} ${block}`
   const distinct = new Map(reads.filter(({ block }) => block !== undefined).map((read) => [keyOf(read), read]))

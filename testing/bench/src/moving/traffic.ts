@@ -5,22 +5,22 @@ import type { SimulatedCall, SimulationPayload, Stage } from '../workloads/workl
 import { post } from './client.js'
 
 export interface Answer {
-  /** From when it was sent to its last byte. */
+  /** From sending to the last byte. */
   milliseconds: number
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   answeredAt: number
-  /** The sealed block that it stands on. */
+  /** The sealed block it used. */
   block: number
   calls: number
-  /** Calls that failed. On a consistent state none does. */
+  /** Failed calls. On a consistent state there are none. */
   failed: number
 }
 
 const BUNDLE = 20
-/** Accounts that tokens are sent to in the requests. */
+/** Recipients of tokens in the requests. */
 export const RECIPIENTS = 500
 
-/** The `index`-th request: swaps of many sizes, transfers to many accounts, and now and then a bundle of 20. */
+/** The `index`-th request: swaps of many sizes, transfers to many accounts, and every 20th a bundle of 20. */
 function requestOf(stage: Stage, index: number): SimulationPayload {
   if (index % 20 === 19)
     return {
@@ -53,7 +53,7 @@ function counted(calls: readonly { status: string }[]): { calls: number; failed:
   return { calls: calls.length, failed: calls.filter(({ status }) => status !== '0x1').length }
 }
 
-/** Sends `rate` requests a second for `seconds`, whether answers come or not. @throws an Error where a request was refused */
+/** Sends `rate` requests per second for `seconds`, answered or not. @throws Error if one was rejected */
 export async function send(url: string, stage: Stage, rate: number, seconds: number): Promise<Answer[]> {
   const bodies = Array.from({ length: Math.round(rate * seconds) }, (_, index) =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [requestOf(stage, index), 'latest'] }),

@@ -53,7 +53,7 @@ for (const { address } of senders)
   nonces.set(address, Number(await rpc<Hex>(devnet.rpcUrl, 'eth_getTransactionCount', [address, 'latest'])))
 const blocks: FlashblockMessage[][] = []
 for (let block = 0; block < COLD_BLOCKS; block++) {
-  // A tenth are swaps of one sender, the rest transfers to accounts that nobody has seen.
+  // A tenth are swaps of one sender, the rest transfers to new accounts.
   for (let i = 0; i < TRANSACTIONS; i++) {
     const sender = i % 10 === 0 ? deployer : senders[1 + (i % (senders.length - 1))]
     if (!sender) throw new Error('no sender')
@@ -127,7 +127,7 @@ try {
   await devnet.stop()
 }
 
-/** Sends a block's opening and waits for it, then its transactions: the time until `pending` shows those. */
+/** Sends a block's first flashblock and waits for it, then its transactions. @returns the time until `pending` shows them */
 async function untilVisible([opening, transactions]: FlashblockMessage[]): Promise<number> {
   if (!opening || !transactions) throw new Error('a block of two flashblocks is needed')
   stream.send(JSON.stringify(opening))
@@ -149,7 +149,7 @@ async function ask(method: string, params: unknown[]) {
   return { header: String(response.headers['upfront-state'] ?? ''), text: await response.body.text() }
 }
 
-/** What an empty simulation on `pending` stands on. */
+/** The state of an empty simulation on `pending`. */
 async function pendingHeader(): Promise<string> {
   return (await ask('eth_simulateV1', [{ blockStateCalls: [{}] }, 'pending'])).header
 }

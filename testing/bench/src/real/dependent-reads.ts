@@ -2,25 +2,25 @@ import type { RecordedState } from '@upfront/devnet'
 import { type Depth, type Depths, Memory, most, NONE } from './depths.js'
 import { STACK } from './stack.js'
 
-/** A step of geth's struct logger, with its stack, as `debug_traceTransaction` answers it. */
+/** A step of geth's struct logger with its stack, from `debug_traceTransaction`. */
 export interface Step {
   op: string
-  /** Of the frame, from 1. */
+  /** Depth of the frame, from 1. */
   depth: number
   stack?: string[]
   error?: unknown
 }
 
-/** What a transaction names by itself. */
+/** Addresses and slots that a transaction names. */
 export interface Named {
   from: string
-  /** None creates a contract. */
+  /** Null for contract creation. */
   to: string | null
   accessList?: { address: string; storageKeys: string[] }[]
 }
 
 interface Frame {
-  /** What everything that the frame does is known by. */
+  /** The depth at which the frame's input is known. */
   base: Depth
   address: string
   ofAddress: Depth
@@ -28,9 +28,9 @@ interface Frame {
   memory: Memory
   input: Depths
   returned: Depths
-  /** Writes when it began: those that follow are taken back if it fails. */
+  /** Number of writes when it began; later ones are reverted if it fails. */
   writes: number
-  /** Where its caller wants what it returns. */
+  /** Memory of its caller for the return data. */
   into: { at: number; size: number }
   creates: boolean
 }
@@ -41,29 +41,29 @@ interface Write {
   before: Depth | undefined
 }
 
-/** Bytes that a precompiled contract returns at most, as far as they are followed. */
+/** Most bytes of a precompile's output that are tracked. */
 const MOST_RETURNED = 1 << 16
 const ENDS = ['STOP', 'RETURN', 'REVERT', 'SELFDESTRUCT', 'INVALID']
 const DELEGATION = '0xef0100'
 
 /**
- * The longest chain of reads of which each is named by the value of one before: that many trips it takes to read them all, for who
- * guesses nothing. Transactions are followed step by step: values through stacks, memory, calls and storage. Offsets in memory are not
- * followed, nor what is added to a balance.
+ * Finds the longest chain of reads in which each is named by the value of an earlier one: the round trips needed to
+ * read all of them without guessing. Transactions are followed step by step: values through stack, memory, calls and
+ * storage. Memory offsets and additions to balances are not followed.
  */
 export class DependentReads {
   /** By name. */
   readonly #reads = new Map<string, Depth>()
   readonly #written = new Map<string, Depth>()
   readonly #madeCode = new Map<string, Depth>()
-  /** Whether all that was followed went to its end. */
+  /** Whether all traces were followed to the end. */
   isWhole = true
   #transient = new Map<string, Depth>()
   #writes: Write[] = []
 
   constructor(
     private readonly state: RecordedState,
-    /** Whether a read counts as named by the code that makes it, too; else by what it computes alone. */
+    /** Whether a read also depends on the code that makes it, rather than only on the values it computes with. */
     private readonly withCodes: boolean,
   ) {}
 
@@ -71,7 +71,7 @@ export class DependentReads {
     return Math.max(0, ...this.#reads.values())
   }
 
-  /** Reads that are known of before anything runs. */
+  /** Adds reads that are known before execution. */
   name({ from, to, accessList = [] }: Named): void {
     this.#read(`code ${lower(from)}`, 0)
     if (to !== null) this.#read(`code ${lower(to)}`, 0)
@@ -79,7 +79,7 @@ export class DependentReads {
       for (const key of storageKeys) this.#read(placeOf(lower(address), BigInt(key)), 0)
   }
 
-  /** @param steps of the transaction, from its first one on */
+  /** @param steps all steps of the transaction */
   follow(named: Named, steps: readonly Step[]): void {
     this.name(named)
     this.#transient = new Map()
@@ -110,7 +110,7 @@ export class DependentReads {
         if (step.op !== 'RETURN' && step.op !== 'REVERT') frame.returned = NONE
         this.#return(frames.at(-2)!, frames.pop()!, next)
       } else if (opened !== undefined) {
-        // A precompiled contract, an account without code, or a call that can't be made.
+        // A precompile, an account without code, or a call that can't be made.
         const size = Math.min(opened.into.size, MOST_RETURNED)
         opened.returned = new Uint16Array(size).fill(Math.max(frame.base, most(opened.input)))
         this.#return(frame, opened, next)
@@ -118,13 +118,13 @@ export class DependentReads {
     }
   }
 
-  /** A contract that is made: its address is what the creation leaves on the stack. */
+  /** A contract creation: the address is on the stack afterwards. */
   #place(made: Frame, after: Step | undefined): void {
     made.address = `0x${top(after).toString(16).padStart(40, '0')}`
     for (const kind of ['code', 'balance']) this.#read(`${kind} ${made.address}`, made.ofAddress)
   }
 
-  /** The frame that the step opens, if it does. */
+  /** The frame that the step opens, if any. */
   #step(frame: Frame, { op, stack: words = [] }: Step): Frame | undefined {
     const { stack, base } = frame
     const word = (fromTop: number) => BigInt(words[words.length - 1 - fromTop] ?? '0x0')
@@ -291,7 +291,7 @@ export class DependentReads {
     frame.stack.push(frame.base)
   }
 
-  /** Where it is a delegation (EIP-7702), that of the code that it names. */
+  /** For a delegation (EIP-7702), the delegate's code. */
   #codeOf(address: string, known: Depth): Depth {
     const made = this.#madeCode.get(address)
     if (made !== undefined) return made

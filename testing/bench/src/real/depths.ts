@@ -1,10 +1,10 @@
-/** How many reads, each of which names the next, led to a value: 0 where none did. */
+/** Number of dependent reads that led to a value; 0 if none did. */
 export type Depth = number
-/** One for each byte. */
+/** One per byte. */
 export type Depths = Uint16Array
 
 export const NONE: Depths = new Uint16Array(0)
-/** What reaches beyond it runs out of gas. */
+/** Access beyond it runs out of gas. */
 const MOST_BYTES = 1 << 24
 
 export function most(depths: Depths): Depth {
@@ -13,7 +13,7 @@ export function most(depths: Depths): Depth {
   return found
 }
 
-/** A frame's memory: of each byte, how deep it is. */
+/** A frame's memory: the depth of each byte. */
 export class Memory {
   #bytes: Depths = NONE
 
@@ -26,7 +26,7 @@ export class Memory {
     if (size > 0 && this.#reaches(at + size)) this.#bytes.fill(depth, at, at + size)
   }
 
-  /** What `from` is too short for is `least`, which nothing is below. */
+  /** If `from` is too short, the rest gets `least`, the lowest possible depth. */
   write(at: number, from: Depths, size: number, least: Depth): void {
     if (size === 0 || !this.#reaches(at + size)) return
     for (let index = 0; index < size; index += 1) this.#bytes[at + index] = Math.max(from[index] ?? 0, least)

@@ -33,13 +33,13 @@ if (options.help) {
 }
 const only = options.only?.split(',')
 const latency = Number(options.latency)
-/** Of issue 29, for carrying. */
+/** Targets of issue 29 for carrying. */
 const GOALS = {
   mainnet: { ms: 3_000, requests: 25 },
   optimism: { ms: 1_000, requests: 10 },
   hintedSwap: { requests: 3 },
 }
-/** A block that is not carried by then is late. */
+/** A block not carried by then is late. */
 const PATIENCE_MS = 16_000
 const LIMITS = JSON.stringify({
   callsPerSecond: 0,
@@ -50,7 +50,7 @@ const LIMITS = JSON.stringify({
 })
 const ENVIRONMENT = { HEAD_MAX_AGE_SECONDS: 'off', LIMITS }
 const PRESTATE = { tracer: 'prestateTracer', tracerConfig: { disableCode: true } }
-/** A longer trace is followed as far as it goes. */
+/** A longer trace is followed up to this limit. */
 const STACKS = { disableStorage: true, limit: 12_000_000 }
 const NOTHING: Payload = { blockStateCalls: [{ calls: [{ to: '0x0000000000000000000000000000000000000001' }] }] }
 
@@ -61,7 +61,7 @@ interface Cold {
 
 type Chain = [withCodes: DependentReads, byValues: DependentReads]
 
-/** What a node answers that says what a block or a call reads. */
+/** A node's answers about what a block or a call reads. */
 type Hints = Readonly<Record<string, (params: unknown[]) => unknown>>
 
 interface Health {
@@ -84,7 +84,7 @@ async function simulate(url: string, payload: Payload, at: unknown): Promise<Sim
   return block!.calls
 }
 
-/** A fresh gateway on a fresh node, which answers `hints` too, `work`, and the end of both. */
+/** Runs `work` with a fresh gateway on a fresh node that also answers `hints`, then stops both. */
 async function onFresh<T>(
   recorded: RecordedBlock,
   follows: boolean,
@@ -102,7 +102,7 @@ async function onFresh<T>(
   }
 }
 
-/** Follows the block's grandparent, its parent, where one call is simulated, and the block. Undefined where that was not carried. */
+/** Follows the block's grandparent, its parent, on which one call is simulated, and the block. Undefined if the block was not carried. */
 function carryCold(recorded: RecordedBlock, hints?: Hints): Promise<Cold | undefined> {
   return onFresh(
     recorded,
@@ -141,7 +141,7 @@ interface Told {
   /** Dependent reads of the whole block, and of a swap alone on its parent. */
   ofBlock: Chain
   ofSwap: Chain
-  /** What geth's prestate tracer says of both, and the access lists of the block's transactions. */
+  /** The result of geth's prestate tracer for both, and the access lists of the block's transactions. */
   hints: Hints
   lists: Hints
 }
@@ -151,7 +151,7 @@ function keyOf(call: unknown): string {
   return `${from}${input}`.toLowerCase()
 }
 
-/** What traces tell, those of a gateway that is near its node. */
+/** Results of the traces, from a gateway close to its node. */
 function trace(recorded: RecordedBlock, swap: Payload | undefined): Promise<Told> {
   return onFresh(recorded, false, async (gateway, node) => {
     node.advance()
@@ -185,7 +185,7 @@ function trace(recorded: RecordedBlock, swap: Payload | undefined): Promise<Told
   })
 }
 
-/** A swap, alone on the block's parent. */
+/** Simulates a swap alone on the block's parent. */
 async function swapCold(recorded: RecordedBlock, swap: Payload, hints?: Hints): Promise<Cold> {
   return onFresh(
     recorded,
@@ -201,7 +201,7 @@ async function swapCold(recorded: RecordedBlock, swap: Payload, hints?: Hints): 
   )
 }
 
-/** The block's halves as two simulations on its parent, one after the other: requests for each. */
+/** Simulates the block's halves one after the other on its parent. @returns requests for each */
 function halves(recorded: RecordedBlock): Promise<number[]> {
   const [{ calls, ...block }] = callsOf(recorded).blockStateCalls as [Payload['blockStateCalls'][number]]
   const middle = Math.ceil(calls.length / 2)
@@ -218,7 +218,7 @@ function halves(recorded: RecordedBlock): Promise<number[]> {
   })
 }
 
-/** One read, asked of the node directly. */
+/** Measures one read directly at the node. */
 function askNode(recorded: RecordedBlock): Promise<number> {
   return startRecordedNode(recorded, latency).then(async (node) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
@@ -232,7 +232,7 @@ function askNode(recorded: RecordedBlock): Promise<number> {
 
 const rows: string[][] = []
 let missed = 0
-/** `≥` where a trace was too long to be followed to its end. */
+/** `≥` if a trace was too long to follow to its end. */
 const shownChain = (chain: Chain) => chain.map(({ longest, isWhole }) => `${isWhole ? '' : '≥'}${longest}`).join(' / ')
 const shown = (cold: Cold | undefined) => (cold === undefined ? ['', ''] : [cold.ms.toFixed(0), String(cold.requests)])
 for (const file of readdirSync(RECORDED_BLOCKS)) {

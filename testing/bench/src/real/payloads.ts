@@ -12,12 +12,12 @@ export interface SimulatedCall {
   logs: unknown[]
 }
 
-/** A swap touches several tokens and pools, and is no batch of many. */
+/** A swap involves several tokens and pools, but is not a large batch. */
 const LEAST_LOGS = 4
 const MOST_GAS = 600_000
 const DEPOSIT = '0x7e'
 
-/** All transactions of the block as calls that pay nothing, in that block. */
+/** All transactions of the block as calls without a gas price, in that block. */
 export function callsOf({ block }: RecordedBlock): Payload {
   const { number, timestamp: time, gasLimit, miner: feeRecipient, mixHash: prevRandao, baseFeePerGas } = block
   const calls = (block.transactions as Call[]).map(({ from, to, gas, value, input }) => ({
@@ -29,7 +29,7 @@ export function callsOf({ block }: RecordedBlock): Payload {
   }
 }
 
-/** The call with the most gas among those that look like a swap, alone in the same block. */
+/** The call with the most gas that looks like a swap, alone in the same block. */
 export function busiestSwap(recorded: RecordedBlock, simulated: readonly SimulatedCall[]): Payload | undefined {
   const transactions = recorded.block.transactions as Call[]
   const {

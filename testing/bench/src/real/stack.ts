@@ -1,4 +1,4 @@
-/** Words that an instruction takes and leaves, where what it leaves is known by what it takes. */
+/** Words that an instruction pops and pushes, if its results depend only on its operands. */
 export const STACK: Record<string, [number, number]> = {
   ...each([1, 1], 'ISZERO NOT CLZ BLOBHASH'),
   ...each([2, 1], 'ADD MUL SUB DIV SDIV MOD SMOD EXP SIGNEXTEND LT GT SLT SGT EQ AND OR XOR BYTE SHL SHR SAR'),

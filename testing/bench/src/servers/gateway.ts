@@ -4,10 +4,10 @@ import { type Server, startServer } from './server.js'
 
 const PROGRAM = fileURLToPath(new URL('../../../../apps/simulator-gateway/dist/main.js', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
-/** Node's own, as `npm run start:gateway` has them. */
+/** Node.js flags of `npm run start:gateway`. */
 const FLAGS: string[] = scripts['start:gateway'].split(' ').filter((word: string) => word.startsWith('--'))
 
-/** Our gateway on the given upstream, with the limits out of the way. `env` comes on top. */
+/** Our gateway on the given upstream, with limits out of the way. `env` takes precedence. */
 export async function startGateway(
   upstream: string,
   env: Record<string, string> = {},

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The kernel counts CPU time in ticks of 1/100 s (USER_HZ) on every platform that has /proc. */
+/** The kernel counts CPU time in ticks of 1/100 s (USER_HZ) on all platforms with /proc. */
 const MILLISECONDS_PER_TICK = 10
 
-/** Milliseconds of CPU, user and system, that a process, its threads and its living children have used. Linux only. */
+/** CPU milliseconds, user and system, of a process with its threads and living children. Linux only. */
 export function cpuMilliseconds(pid: number): number {
   return sum(pid, (stat) => (Number(stat[11]) + Number(stat[12])) * MILLISECONDS_PER_TICK)
 }
 
-/** Resident memory of a process and its children, in bytes. Linux only. */
+/** Resident memory of a process and its children, bytes. Linux only. */
 export function residentBytes(pid: number): number {
   return sum(pid, (stat) => Number(stat[21]) * 4096)
 }
@@ -31,7 +31,7 @@ function sum(root: number, measure: (stat: string[]) => number): number {
   return below(root)
 }
 
-/** The fields of /proc/PID/stat from the third on (proc(5)): 0 state, 1 ppid, 11 utime, 12 stime, 21 rss in pages. */
+/** Fields of /proc/PID/stat from the third on (proc(5)): 0 state, 1 ppid, 11 utime, 12 stime, 21 rss in pages. */
 function readStat(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -11,8 +11,8 @@ export interface Server {
 const START_TIMEOUT = 60_000
 
 /**
- * Starts a process and waits until a line of its output tells the address that it listens on.
- * @throws an `Error` with the end of its output, where it ends or stays silent.
+ * Starts a process and waits until its output shows the address that it listens on.
+ * @throws Error with the end of its output, if it exits or stays silent
  */
 export async function startServer(
   name: string,

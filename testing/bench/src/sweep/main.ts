@@ -6,7 +6,7 @@ import { startGateway } from '../servers/gateway.js'
 import { cpuMilliseconds } from '../servers/process-usage.js'
 import { formatNumber, formatTable } from '../table.js'
 
-// `npm run bench:sweep`: one swap tried at each position of a block of 50 swaps, whose state is held. The target is issue 29's.
+// `npm run bench:sweep`: tries one swap at each position of a block of 50 swaps whose state is held. The target is from issue 29.
 const SWAPS = 50
 const ROUNDS = 60
 const WARM_UP = 20
@@ -38,7 +38,7 @@ for (let sent = 0; sent < SWAPS; sent += 1)
 const isEmpty = async (hash: string) =>
   (await geth.rpc<{ transactions: Hex[] }>('eth_getBlockByHash', [hash, false])).transactions.length === 0
 let block = await seal()
-// A busy geth may seal its block before it put the transactions into it.
+// A busy geth may seal its block before adding the transactions.
 while (await isEmpty(block)) block = await seal()
 const gateway = await startGateway(geth.rpcUrl)
 

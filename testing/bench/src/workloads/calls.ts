@@ -11,7 +11,7 @@ import {
 } from 'viem'
 import type { SimulatedCall, Stage } from './workload.js'
 
-/** An address that no chain has seen: `kind` keeps those of different workloads and runs apart. */
+/** An address unused on any chain; `kind` separates workloads and runs. */
 export function unseenAddress(kind: number, index: number): Address {
   return numberToHex((0xf1n << 152n) | (runId << 96n) | (BigInt(kind) << 64n) | BigInt(index), { size: 20 })
 }
@@ -46,7 +46,7 @@ export const balanceQuery = (stage: Stage): SimulatedCall => ({
   data: encodeFunctionData({ abi: testTokenAbi, functionName: 'balanceOf', args: [stage.trader] }),
 })
 
-/** Sells `amountIn` of token0 in the v3 pool. */
+/** Sells `amountIn` of token0 to the v3 pool. */
 export function swapV3(stage: Stage, from: Address = stage.trader, amountIn = parseEther('1')): SimulatedCall {
   const { router, poolV3, token0 } = stage.uniswap
   const args = [poolV3, token0, amountIn, 0n, from] as const
@@ -64,7 +64,7 @@ export function swapV2(stage: Stage): SimulatedCall {
   }
 }
 
-/** Storage of token0 that lets `owner` sell it through the router: a balance and an allowance, both huge. */
+/** Storage of token0 that lets `owner` sell it through the router: a huge balance and allowance. */
 export function tradingSlots(stage: Stage, owner: Address): Record<Hex, Hex> {
   const mapped = (key: Address, slot: Hex | bigint) =>
     keccak256(
@@ -80,9 +80,9 @@ export function tradingSlots(stage: Stage, owner: Address): Record<Hex, Hex> {
   }
 }
 
-// JUMPDEST, the body, and again while more than 10,000 gas are left: GAS PUSH2 10000 LT PUSH1 0 JUMPI STOP.
+// JUMPDEST, the body, repeated while more than 10,000 gas are left: GAS PUSH2 10000 LT PUSH1 0 JUMPI STOP.
 const loop = (body: string): Hex => `0x5b${body}5a6127101060005700`
-/** Ten times a turn: PUSH1 3, PUSH1 5, MUL, PUSH1 7, ADD, PUSH1 3, SWAP1, DIV, POP. */
+/** Ten times per iteration: PUSH1 3, PUSH1 5, MUL, PUSH1 7, ADD, PUSH1 3, SWAP1, DIV, POP. */
 export const arithmeticLoop = loop('60036005026007016003900450'.repeat(10))
-/** Ten times a turn: PUSH1 32, PUSH1 0, KECCAK256, PUSH1 0, MSTORE. */
+/** Ten times per iteration: PUSH1 32, PUSH1 0, KECCAK256, PUSH1 0, MSTORE. */
 export const keccakLoop = loop('6020600020600052'.repeat(10))

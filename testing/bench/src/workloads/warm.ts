@@ -33,7 +33,7 @@ const loopOf =
     ],
   })
 
-/** What is measured warm, with the ratios that issue 5 of the project asks for. */
+/** Warm workloads, with the target ratios of issue 5. */
 export const WARM_WORKLOADS: readonly Workload[] = [
   {
     name: 'transfer',
@@ -129,7 +129,7 @@ export const WARM_WORKLOADS: readonly Workload[] = [
   },
 ]
 
-/** One transfer beside 1,000 overridden accounts that nobody touches. */
+/** One transfer, with 1,000 overridden accounts that nothing touches. */
 export function unseenOverrides(stage: Stage, kind: number, index: number): SimulationPayload {
   const accounts = Array.from({ length: 1_000 }, (_, account) => unseenAddress(kind, index * 1_000 + account))
   return {

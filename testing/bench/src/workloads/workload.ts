@@ -1,7 +1,7 @@
 import type { UniswapContracts } from '@upfront/devnet'
 import type { Address, Hex } from 'viem'
 
-/** The contracts and the account that every workload finds on the node. */
+/** Contracts and account on the node for all workloads. */
 export interface Stage {
   uniswap: UniswapContracts
   /** Holds native currency and both tokens, and has approved the router for both. */
@@ -16,7 +16,7 @@ export interface SimulatedCall {
   gas?: Hex
 }
 
-/** The first element of `eth_simulateV1`'s params, in the subset that all three servers know. */
+/** The first param of `eth_simulateV1`, in the subset that all three servers support. */
 export interface SimulationPayload {
   blockStateCalls: {
     calls?: SimulatedCall[]
@@ -31,14 +31,14 @@ export interface Targets {
   geth?: number
 }
 
-/** One thing to measure, warm, side by side. */
+/** One workload, measured warm on all servers. */
 export interface Workload {
-  /** For `--only`. */
+  /** Name for `--only`. */
   name: string
   title: string
   targets: Targets
-  /** Requests in flight at a time; 4 unless given. */
+  /** Concurrent requests; default 4. */
   concurrency?: number
-  /** The `index`-th request: the same for every index, or a new one where the workload is about what was never seen. */
+  /** The `index`-th request: always the same, or a new one if the workload is about unseen state. */
   payload(stage: Stage, index: number): SimulationPayload
 }

@@ -7,38 +7,38 @@ import { rpc } from '../rpc.js'
 import type { NodeFault } from './fault.js'
 import { asIndexed, failure, type RpcAnswer, type RpcCall, spoilAnswers, stateMissing } from './spoil-answers.js'
 
-/** A proxy in front of a node that misbehaves as told, and counts what is asked. Everything may be changed at any time. */
+/** A proxy for a node that injects faults and counts requests. All settings may be changed at any time. */
 export interface FaultProxy {
   readonly url: string
-  /** Host and port, as errors name it. */
+  /** Host and port, as in error messages. */
   readonly host: string
   /** The node's URL. */
   target: string
-  /** What happens to requests; `undefined`: they are only passed on. */
+  /** The injected fault; `undefined` forwards requests unchanged. */
   fault: NodeFault | undefined
-  /** `fault` happens to one request in so many: 1 is every request, 5 every fifth. */
+  /** `fault` affects one request in this many: 1 is every request, 5 every fifth. */
   oneIn: number
-  /** Decides for each call, before `fault`: a request suffers the first fault that its calls get. */
+  /** Chooses a fault per call, before `fault` applies. A request gets the first fault of its calls. */
   faultOf: ((method: string) => NodeFault | undefined) | undefined
-  /** For the fault `slow`. */
+  /** Delay of the fault `slow`. */
   slowMs: number
-  /** Added to every answer, milliseconds: the node's distance. */
+  /** Latency added to every response, milliseconds. */
   latencyMs: number
-  /** The block that `latest` and `pending` are; `undefined`: the node's own. */
+  /** The block returned for `latest` and `pending`; `undefined`: the node's own. */
   cap: bigint | undefined
-  /** "Lag": the node has state and blocks, but receipts and logs only up to this block. `undefined`: of all blocks. */
+  /** Simulates a lagging index: the node has state and blocks, but receipts and logs only up to this block. `undefined`: no limit. */
   indexedUpTo: bigint | undefined
-  /** Methods that the proxy says the node does not have. */
+  /** Methods reported as not supported. */
   readonly lacks: Set<string>
-  /** Methods that the proxy answers with an internal error. */
+  /** Methods answered with an internal error. */
   readonly failing: Set<string>
-  /** Calls to which the proxy says that it lacks the state. */
+  /** Calls answered with "missing state". */
   lacksState: ((call: RpcCall) => boolean) | undefined
-  /** Gives results that are not the node's; `undefined` leaves a call the node's own. */
+  /** Returns a false result for a call, or `undefined` to forward it. */
   lies: ((call: RpcCall) => unknown) | undefined
-  /** Raw transactions passed on, in order. */
+  /** Raw transactions forwarded, in order. */
   readonly sent: string[]
-  /** Since the last `reset`. */
+  /** Counted since the last `reset`. */
   readonly stats: FaultProxyStats
   reset(): void
   stop(): Promise<void>
@@ -49,7 +49,7 @@ export interface FaultProxyStats {
   requests: number
   calls: number
   byMethod: Record<string, number>
-  /** The methods of each HTTP request, in order of arrival. */
+  /** Methods of each HTTP request, in order of arrival. */
   methods: string[][]
   bytesOut: number
 }
@@ -57,7 +57,7 @@ export interface FaultProxyStats {
 const SPACES = Buffer.alloc(1024 * 1024, ' ')
 const SPACES_MEGABYTES = 200
 
-/** Starts a proxy on a free port of 127.0.0.1 that passes JSON-RPC on to `target`. */
+/** Starts a proxy on a free port of 127.0.0.1 that forwards JSON-RPC to `target`. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let sequence = 0
   const server = createServer((request, response) => {
@@ -144,7 +144,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     return sequence % proxy.oneIn === 0 ? proxy.fault : undefined
   }
 
-  /** True where the fault leaves nothing to answer. */
+  /** @returns true if the fault leaves nothing to answer */
   async function spoilConnection(
     fault: NodeFault | undefined,
     response: ServerResponse,
@@ -193,7 +193,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     response.end()
   }
 
-  /** The node's answers, without what it is to lack. */
+  /** The node's answers, except for what it should lack. */
   function answersTo(calls: RpcCall[], text: string, head: bigint | undefined): RpcAnswer[] {
     const answers = [JSON.parse(text) as RpcAnswer | RpcAnswer[]].flat()
     for (const [index, call] of calls.entries()) {

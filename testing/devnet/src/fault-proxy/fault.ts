@@ -1,21 +1,21 @@
-/** What a `FaultProxy` can do to a request. Real nodes, load balancers and networks were seen to do each of these. */
+/** Faults that a `FaultProxy` can inject. Each was observed with real nodes, load balancers or networks. */
 export const NODE_FAULTS = [
   /** Answers after `slowMs`. */
   'slow',
-  /** Takes the request and never answers. */
+  /** Accepts the request and never answers. */
   'silent',
-  /** Resets the connection; the node does not see the request. */
+  /** Resets the connection before the node receives the request. */
   'reset',
-  /** Passes the request on, then resets the connection instead of answering. */
+  /** Forwards the request, then resets the connection instead of answering. */
   'reset-after',
-  /** HTTP 429, with and without Retry-After in turn. */
+  /** HTTP 429, alternately with and without Retry-After. */
   'http-429',
   'http-500',
-  /** HTTP 200 with a page of HTML. */
+  /** HTTP 200 with an HTML page. */
   'html',
-  /** The right answer, cut in the middle. */
+  /** The right answer, truncated. */
   'truncated',
-  /** HTTP 200 with no body. */
+  /** HTTP 200 without a body. */
   'empty',
   /** `{}`, or an empty batch. */
   'empty-json',
@@ -25,25 +25,25 @@ export const NODE_FAULTS = [
   'both',
   /** A JSON-RPC error for every call. */
   'rpc-error',
-  /** No state of a block that the node has: it did not get there yet, or is one of several behind the address. */
+  /** Lacks the state of a block that exists: not synced yet, or one of several nodes behind the address. */
   'missing-state',
-  /** A JSON-RPC error that quotes the whole request URL. */
+  /** A JSON-RPC error that quotes the full request URL. */
   'tells-url',
   /** `null` for every result. */
   'null-results',
   /** `null` for every block. */
   'null-blocks',
-  /** The right answers under ids that nobody asked for. */
+  /** The right answers with unknown ids. */
   'wrong-id',
   /** A batch's answers in another order. */
   'reordered',
   /** Only the first answers of a batch. */
   'cut-batches',
-  /** One error object for a whole batch, as nodes without batches answer. */
+  /** One error object for a whole batch, as from nodes without batch support. */
   'refused-batches',
   /** HTTP 400 for a batch. */
   'forbidden-batches',
-  /** Block parameters must be strings. */
+  /** Rejects block parameters that are not strings. */
   'no-eip-1898',
   /** Every other `latest` is the block before the head. */
   'head-goes-back',

@@ -2,21 +2,21 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { WebSocket, WebSocketServer } from 'ws'
 
-/** A proxy in front of a node's WebSocket. What it does may be changed at any time. */
+/** A proxy for a node's WebSocket. All settings may be changed at any time. */
 export interface SocketProxy {
   readonly url: string
-  /** Added to every message of the node, milliseconds. */
+  /** Delay added to every message of the node, milliseconds. */
   latencyMs: number
-  /** Whether announcements (`eth_subscription`) are swallowed: the connection stays open and silent. */
+  /** Whether to drop announcements (`eth_subscription`), leaving the connection open but silent. */
   muted: boolean
-  /** Announcements passed on so far. */
+  /** Announcements forwarded so far. */
   readonly announced: number
-  /** Ends all connections, as a node that restarts does. */
+  /** Closes all connections, like a restarting node. */
   disconnect(): void
   stop(): Promise<void>
 }
 
-/** Starts a proxy on a free port of 127.0.0.1 that passes WebSocket messages on to `target` and back. */
+/** Starts a proxy on a free port of 127.0.0.1 that forwards WebSocket messages to and from `target`. */
 export async function startSocketProxy(target: string): Promise<SocketProxy> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(server, 'listening')

@@ -16,7 +16,7 @@ const READS_OF_STATE = new Set([
 ])
 const BLOCK_METHODS = new Set(['eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getHeaderByNumber'])
 
-/** The text that the client gets instead of the node's answers, which are in the order of the calls. */
+/** The response text with the fault applied. The node's answers are given in the order of the calls. */
 export function spoilAnswers(
   fault: NodeFault | undefined,
   calls: RpcCall[],
@@ -74,12 +74,12 @@ export function spoilAnswers(
   }
 }
 
-/** geth's words for state that it does not have. */
+/** geth's error for missing state. */
 export function stateMissing(id: unknown): RpcAnswer {
   return failure(id, -32000, `missing trie node ${'ab'.repeat(32)} (path )`)
 }
 
-/** The answer of a node whose receipts and logs end with a block. */
+/** The answer of a node whose receipts and logs end with this block. */
 export function asIndexed(last: bigint, method: string, answer: RpcAnswer): RpcAnswer {
   const isLater = (entry: unknown) => BigInt((entry as { blockNumber?: string } | null)?.blockNumber ?? 0) > last
   const { result } = answer

@@ -1,17 +1,17 @@
-/** When a block is sealed, and the time that it carries. */
+/** When a block is sealed, and its timestamp. */
 export interface BlockSlot {
-  /** Seconds since 1970. */
+  /** Unix time in seconds. */
   timestamp: bigint
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   sealAt: number
 }
 
 /**
- * The next block's time: one block time after its parent's, sealed as the clock gets there. A chain that is ahead of the clock
- * (its contracts were deployed in blocks of their own) seals later, by half a block time at most, until the clock has caught up. One
- * that is behind (the machine slept) goes on at the clock's time.
- * @param parent the parent's time, seconds since 1970
- * @param now milliseconds since 1970
+ * The next block's slot: one block time after its parent's timestamp, sealed when the clock gets there. If the chain is ahead of
+ * the clock (each contract was deployed in a block of its own), it seals up to half a block time later until the clock catches up.
+ * If it is behind (the machine slept), it continues at the clock's time.
+ * @param parent the parent's timestamp, Unix time in seconds
+ * @param now Unix time in milliseconds
  */
 export function nextSlot(parent: bigint, now: number, blockTimeMs: number): BlockSlot {
   const blockTime = BigInt(Math.max(1, Math.round(blockTimeMs / 1_000)))

@@ -1,7 +1,7 @@
 import type { FlashblockMessage } from './flashblock-message.js'
 import { compressed, type StreamServer } from './stream-server.js'
 
-/** What can be made to go wrong in the stream, each once for each time it is asked for. */
+/** Faults of the stream. Each request injects one once. */
 export const STREAM_FAULTS = [
   'duplicate',
   'missing',
@@ -25,10 +25,10 @@ export function isStreamFault(name: string | null): name is StreamFault {
   return STREAM_FAULTS.some((fault) => fault === name)
 }
 
-/** How long `half-open` and `silent` last. */
+/** Duration of `half-open` and `silent`. */
 const OUTAGE_MS = 4_000
 
-/** Sends flashblocks, and what was asked for in place of one of them. */
+/** Sends flashblocks, or a requested fault instead of one. */
 export class FaultyStream {
   readonly #asked: StreamFault[] = []
   #heldBack: FlashblockMessage | undefined
@@ -118,7 +118,7 @@ export class FaultyStream {
     }
   }
 
-  /** The oldest fault asked for that this message can show. */
+  /** The oldest requested fault that this message can show. */
   #take(message: FlashblockMessage): StreamFault | undefined {
     const opening: StreamFault[] = ['second-payload', 'wrong-parent']
     const at = this.#asked.findIndex((fault) => message.index === 0 || !opening.includes(fault))

@@ -1,4 +1,4 @@
-/** A Flashblocks message as it goes over the wire: fields and spelling of Base's and rollup-boost's public streams. */
+/** A Flashblocks message on the wire, with the field names of Base's and rollup-boost's public streams. */
 export interface FlashblockMessage {
   payload_id: string
   index: number
@@ -16,7 +16,7 @@ export interface FlashblockMessage {
   }
   diff: {
     state_root: string
-    /** This and the two after it are of the whole block so far. */
+    /** This and the next two are totals of the block so far. */
     receipts_root: string
     logs_bloom: string
     gas_used: string

@@ -3,8 +3,8 @@ import type { FlashblockMessage } from './flashblock-message.js'
 import { flashblockOf, type NodeBlock } from './node-block.js'
 
 /**
- * A sealed block of a node as flashblocks: index 0 without transactions, then `perFlashblock` in each. Gas is that of the
- * node's receipts; receipts root and bloom are claimed by the last one only.
+ * Splits a sealed block of a node into flashblocks: index 0 without transactions, then `perFlashblock` in each. Gas is taken from the
+ * node's receipts; only the last one claims receipts root and bloom.
  */
 export async function flashblocksOf(
   rpcUrl: string,

@@ -9,7 +9,7 @@ import {
 import { serializeTransaction as serializeOpTransaction } from 'viem/op-stack'
 import type { FlashblockMessage } from './flashblock-message.js'
 
-/** A block with its transactions, as the node writes it. */
+/** A block with full transactions, as the node returns it. */
 export interface NodeBlock {
   hash: string
   parentHash: string
@@ -34,7 +34,7 @@ export interface NodeTransaction {
   [field: string]: unknown
 }
 
-/** A deposit without value. @param sequence makes it another one than those before, of the same sender */
+/** A deposit without value. @param sequence distinguishes it from earlier ones of the same sender */
 export function rawDeposit(
   from: string | undefined,
   to: string,
@@ -46,7 +46,7 @@ export function rawDeposit(
   return rawTransaction({ type: '0x7e', hash: '0x', sourceHash, from, to, gas, input, value: '0x0', mint: '0x0' })
 }
 
-/** The EIP-2718 bytes of a transaction, made again from its fields. */
+/** The EIP-2718 encoding of a transaction, rebuilt from its fields. */
 export function rawTransaction(transaction: NodeTransaction): Hex {
   if (transaction.type === '0x7e') {
     return serializeOpTransaction({
@@ -69,7 +69,7 @@ export function rawTransaction(transaction: NodeTransaction): Hex {
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 const NO_BLOOM = `0x${'0'.repeat(512)}`
 
-/** What a flashblock adds to a block; index 0 brings its environment. @param claims of the block so far; zero where not given */
+/** What a flashblock adds to a block; index 0 contains its environment. @param claims totals of the block so far, default zero */
 export function flashblockOf(
   payloadId: string,
   index: number,

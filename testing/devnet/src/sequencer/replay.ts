@@ -3,8 +3,8 @@ import type { FlashblockMessage } from './flashblock-message.js'
 import { startStreamServer } from './stream-server.js'
 
 /**
- * Serves a recorded stream again, one message every `intervalMs`, to whoever is connected.
- * @returns the stream's URL, and a promise that resolves when all has been sent
+ * Replays a recorded stream to connected clients, one message every `intervalMs`.
+ * @returns the stream's URL, and a promise that resolves when everything has been sent
  */
 export async function replayStream(options: {
   messages: readonly FlashblockMessage[]

@@ -10,37 +10,37 @@ import { flashblockOf, type NodeBlock, rawDeposit } from './node-block.js'
 import { startStreamServer } from './stream-server.js'
 
 export interface SequencerOptions {
-  /** An anvil with `--order fifo`. Its own mining is switched off. */
+  /** An anvil with `--order fifo`. Its own mining is disabled. */
   rpcUrl: string
-  /** 0: any free port. */
+  /** 0 uses a free port. */
   port?: number
   blockTimeMs?: number
   flashblockMs?: number
   encoding?: 'json' | 'brotli'
   /**
-   * The node runs OP-stack rules: each block opens with a deposit, and receipts roots are left out (anvil counts a
-   * deposit's nonce after the deposit, the OP stack before it).
+   * The node uses OP-stack rules: each block begins with a deposit, and receipts roots are omitted (anvil
+   * hashes a deposit's nonce after the deposit, the OP stack before it).
    */
   optimism?: boolean
-  /** Called when the node could not be asked; the sequencer tries again. */
+  /** Called when a request to the node failed; the sequencer tries again. */
   onError?: (error: Error) => void
 }
 
 export interface Sequencer {
-  /** Of the stream. `POST /inject?fault=NAME` on the same port asks for a fault. */
+  /** URL of the stream. `POST /inject?fault=NAME` on the same port requests a fault. */
   url: string
   inject(fault: StreamFault): void
-  /** The newest 1,000 messages, oldest first: what a recording is made of. */
+  /** The newest 1,000 messages, oldest first, for recordings. */
   recent(): FlashblockMessage[]
   stop(): Promise<void>
 }
 
-/** In turn: anvil's pool takes one transaction of a sender and nonce, a deposit's nonce is 0 to it, and two may wait. */
+/** Used alternately: anvil's pool accepts one transaction per sender and nonce, treats a deposit's nonce as 0, and two may wait. */
 const DEPOSITORS = ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0002'] as const
 
 /**
- * Builds the local chain's blocks in public: every `flashblockMs` it streams what the node's pending block has gained, and
- * every `blockTimeMs` it has the node seal the block, at the time of the wall clock. Until then the node's head stays where it was.
+ * Builds the local chain's blocks in public. Every `flashblockMs` it streams what the node's pending block gained; every `blockTimeMs` it
+ * has the node seal the block, with the wall clock's time. Until then the node's head does not change.
  */
 export async function startSequencer(options: SequencerOptions): Promise<Sequencer> {
   const { rpcUrl, blockTimeMs = 2_000, flashblockMs = 200, encoding = 'json', optimism = false } = options
@@ -113,7 +113,7 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
   }
 }
 
-/** One attempt at a block: what has been streamed under one payload id. */
+/** One attempt at a block: what was streamed with one payload id. */
 class Payload {
   readonly #payloadId = `0x${randomBytes(8).toString('hex')}`
   readonly #hashes: string[] = []
@@ -128,7 +128,7 @@ class Payload {
     return this.#hashes.length
   }
 
-  /** Whether the block still begins with all that was streamed: a replaced transaction asks for a new payload. */
+  /** Whether the block still begins with everything streamed. A replaced transaction requires a new payload. */
   continuedBy(block: NodeBlock): boolean {
     return this.#hashes.every((hash, i) => hash === block.transactions[i]?.hash)
   }
@@ -145,9 +145,9 @@ class Payload {
 }
 
 /**
- * Leaves the deposit that opens the block after `pending` in the node's pool. It is there before `pending` is sealed, so
- * that in a pool ordered by arrival nothing comes before it, and asks for the gas of a whole block, so that it fits into
- * none but as the first. A pending block that no deposit opens waits for its own: one at most is left.
+ * Leaves the deposit that opens the block after `pending` in the node's pool. It is sent before `pending` is sealed, so that it comes first
+ * in a pool ordered by arrival, and asks for the gas of a whole block, so that it only fits as the first transaction. A pending block
+ * without a deposit waits for its own: at most one is left in the pool.
  */
 async function leaveDeposit(rpcUrl: string, pending: NodeBlock): Promise<void> {
   const opening = pending.transactions.find((transaction) => transaction.type === '0x7e')

@@ -5,18 +5,18 @@ import { type WebSocket, WebSocketServer } from 'ws'
 
 export interface StreamServer {
   url: string
-  /** Sends one frame to every client: text as it is, or brotli over it in a binary frame. */
+  /** Sends a message to every client, as text or as brotli in a binary frame. */
   send(text: string): void
   sendFrame(frame: string | Uint8Array): void
-  /** Ends all connections, as a server that restarts does. */
+  /** Closes all connections, like a restarting server. */
   disconnect(): void
-  /** Keeps connections open and reads nothing from them: pings stay without an answer. */
+  /** Keeps connections open but reads nothing, so pings get no answer. */
   freeze(frozen: boolean): void
   onControl(handler: (path: URL) => string | undefined): void
   stop(): Promise<void>
 }
 
-/** A WebSocket server that broadcasts, and answers `POST` on the same port for whoever steers the sequencer. */
+/** A WebSocket server that broadcasts, and accepts control requests by `POST` on the same port. */
 export async function startStreamServer(options: { port: number; encoding: 'json' | 'brotli' }): Promise<StreamServer> {
   let control: (path: URL) => string | undefined = () => undefined
   const http = createServer((request, response) => {
@@ -25,7 +25,7 @@ export async function startStreamServer(options: { port: number; encoding: 'json
     response.end(`${answer ?? 'POST /inject?fault=NAME'}\n`)
   })
   const sockets = new WebSocketServer({ server: http, perMessageDeflate: false, autoPong: true })
-  // It repeats the HTTP server's errors, which are handled there.
+  // Repeats the HTTP server's errors, which are handled there.
   sockets.on('error', () => undefined)
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject)
@@ -56,7 +56,7 @@ export async function startStreamServer(options: { port: number; encoding: 'json
   }
 }
 
-/** Brotli at a quality that keeps up with a stream. */
+/** Brotli at a quality fast enough for the stream. */
 export function compressed(text: string): Uint8Array {
   return brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })
 }

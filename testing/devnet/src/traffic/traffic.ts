@@ -14,14 +14,14 @@ import {
 } from './programs.js'
 
 const SENDERS = 14
-/** The last senders send blobs alone: a pool takes no blobs of a sender that has other transactions in it. */
+/** The last senders send only blobs, because pools reject blobs of a sender with other pending transactions. */
 const BLOB_SENDERS = 2
 const SALTS = 6
 const SLOTS = 24n
 const FUNDS = 10n ** 21n
 const GAS_PRICE = 100n * 10n ** 9n
 
-/** A source of numbers that the same seed repeats: Marsaglia's xorshift. */
+/** A seeded random number generator: Marsaglia's xorshift. */
 export class Random {
   #state: number
 
@@ -45,7 +45,7 @@ export class Random {
   }
 }
 
-/** A place in the state of a block. */
+/** A value in the state of a block. */
 type StateRead =
   | { kind: 'balance' | 'nonce' | 'code'; address: Hex }
   | { kind: 'storage'; address: Hex; slot: Hex }
@@ -53,7 +53,7 @@ type StateRead =
 
 type Rpc = <T>(method: string, params: readonly unknown[]) => Promise<T>
 
-/** Random transactions of a few senders with a few contracts, and the places in the state that they may change. */
+/** Random transactions between a few senders and contracts, and the state that they may change. */
 export class Traffic {
   readonly #random: Random
   readonly #rpc: Rpc
@@ -80,7 +80,7 @@ export class Traffic {
     this.#recipients = Array.from({ length: 8 }, (_, n) => pad(numberToHex(0xfee0 + n), { size: 20 }))
   }
 
-  /** Deploys the contracts and funds the senders: transactions for the next block. */
+  /** Deploys the contracts and funds the senders, by transactions for the next block. */
   async begin(): Promise<void> {
     const codes = [SCRIBBLER, OBSERVER, FACTORY].map((code) => ({ data: deploying(code), gas: 3_000_000n }))
     const funds = this.#senders.map(({ address }) => ({ to: address, value: FUNDS, gas: 250_000n }))
@@ -105,14 +105,14 @@ export class Traffic {
     }))
   }
 
-  /** Sends transactions that the next block may hold. */
+  /** Sends transactions for the next block. */
   async send(): Promise<void> {
     for (const [index, sender] of this.#senders.entries()) {
       if (!this.#random.chance(60)) continue
       const nonce = Number(await this.#rpc<Hex>('eth_getTransactionCount', [sender.address, 'pending']))
       const hasBlobs = index >= SENDERS - BLOB_SENDERS
       const raw = await (hasBlobs ? this.#signBlobs(sender, nonce) : this.#sign(sender, nonce))
-      // The pool may refuse it after a reorganisation, or for a delegated sender that has one waiting.
+      // The pool may reject it after a reorganisation, or if a delegated sender has a pending one.
       await this.#rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
     }
   }
@@ -141,7 +141,7 @@ export class Traffic {
     return sender.signTransaction({ ...common, ...fees, type: 'eip1559' })
   }
 
-  /** Like `#sign`, with empty blobs. @returns the bytes that nodes pass each other: with the blobs and their proofs (EIP-7594) */
+  /** Like `#sign`, with empty blobs. @returns the network encoding, with blobs and proofs (EIP-7594) */
   async #signBlobs(sender: PrivateKeyAccount, nonce: number): Promise<Hex> {
     const { to, data = '0x', value = 0n } = this.call()
     const blobs: Hex[] = Array(1 + this.#random.below(3)).fill(EMPTY_BLOB)
@@ -155,7 +155,7 @@ export class Traffic {
     return concatHex(['0x03', toRlp([transaction, '0x01', blobs, blobs.map(() => INFINITY), proofs])])
   }
 
-  /** A call that a transaction or a simulation may make. */
+  /** A call for a transaction or a simulation. */
   call(): { to: Hex; data?: Hex; value?: bigint } {
     const random = this.#random
     const slot = () => BigInt(random.below(Number(SLOTS)))
@@ -190,7 +190,7 @@ export class Traffic {
     return this.#random.one(this.#senders).address
   }
 
-  /** Places in the state of a block that its chain may have changed. */
+  /** Values in the state of a block that its chain may have changed. */
   reads(count: number, block: { number: bigint; timestamp: bigint }): StateRead[] {
     return Array.from({ length: count }, () => this.#read(block))
   }
@@ -230,7 +230,7 @@ export class Traffic {
 
 const EMPTY_BLOB = pad('0x', { size: 131_072 })
 const CELLS = 128
-/** The commitment to an empty blob, and each proof of it: a compressed point of BLS12-381. */
+/** The commitment to an empty blob and all of its proofs: a compressed BLS12-381 point. */
 const INFINITY = pad('0xc0', { size: 48, dir: 'right' })
 const EMPTY_BLOB_HASH: Hex = `0x01${sha256(INFINITY).slice(4)}`
 
