@@ -1,6 +1,6 @@
-// Builds the addon where cargo is, as index.node beside this file, for this machine's processor: `addon-needs.txt` says what others
-// may lack. Where it can't, it says why, keeps the cause in `addon-cause.txt` for those who start without it, and all is well: the
-// portable build serves. With EVM_ENGINE=native, or auto in CI, that is an error.
+// Builds the addon, if cargo is available, as index.node next to this file, for this machine's processor: `addon-needs.txt` lists the
+// processor features it needs. If it can't be built, prints why, stores the cause in `addon-cause.txt` and succeeds, because the portable
+// build replaces it. With EVM_ENGINE=native, or auto in CI, that is an error.
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -30,14 +30,14 @@ if (problem !== undefined) {
   doWithout(`not built: cargo failed: ${problem}`)
 }
 if (!existsSync(addon) || statSync(addon).mtimeMs < statSync(built).mtimeMs) {
-  // A running process has the old file mapped: it is replaced, never overwritten.
+  // Running processes have the old file mapped, so it is replaced, never overwritten.
   copyFileSync(built, `${addon}.new`)
   renameSync(`${addon}.new`, addon)
 }
 writeFileSync(needs, extraFeatures.join('\n'))
 rmSync(cause, { force: true })
 
-/** Shows what cargo says while it runs. Resolves to its first error, or to undefined where all went well. */
+/** Shows cargo's output while it runs. Resolves to its first error; undefined if it succeeded. */
 async function runCargo(...args) {
   const cargo = spawn('cargo', args, { cwd: here, env: cargoEnv, stdio: ['ignore', 'inherit', 'pipe'] })
   let said = ''

@@ -1,6 +1,6 @@
-// Builds the engine as WebAssembly: portable.wasm, which is in the repository. `--check` fails where what comes of it is another module.
-// The same sources and compiler give the same bytes wherever they are. A custom section has the hash of the sources: a test compares it,
-// so a module that is behind its sources does not pass.
+// Builds the engine as WebAssembly: portable.wasm, which is in the repository. `--check` fails if the result is another module. The same
+// sources and compiler give the same bytes everywhere. A custom section has the hash of the sources, which a test compares: a module older
+// than its sources does not pass.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -16,7 +16,7 @@ const rustc = said('rustc', '--version')
 const sysroot = said('rustc', '--print', 'sysroot')
 const lacking = whatIsLacking()
 if (lacking !== undefined) fail(lacking)
-// Neither this machine's folders nor its user's are in the module.
+// Keeps the paths of this machine and its user out of the module.
 const places = {
   [here.slice(0, -1)]: '/engine',
   [process.env.CARGO_HOME ?? `${homedir()}/.cargo`]: '/cargo',
@@ -45,7 +45,7 @@ function said(command, ...args) {
   return (spawnSync(command, args, { encoding: 'utf8' }).stdout ?? '').trim()
 }
 
-/** A custom section at the end of the module: id 0, its length, its name's length, the name, the text. */
+/** Appends a custom section: id 0, its length, its name's length, the name, the text. */
 function withSection(module, text) {
   const content = Buffer.from(`${String.fromCharCode(SECTION.length)}${SECTION}${text}`, 'latin1')
   if (content.length > 127) fail('the section is too long')

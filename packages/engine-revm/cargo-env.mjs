@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * What the addon may ask of this machine's processor beyond what all of its kind have. With AVX-512 hashes take four fifths of
- * the time on Intel's, nine tenths on AMD's from family 26 (Zen 5) on; earlier ones of AMD's run it at half the width. What is
- * built to travel, by infra/Dockerfile and the workflow, does without.
+ * This processor's features, beyond the baseline, that the addon may use. With AVX-512, hashing takes four fifths of the time on Intel,
+ * nine tenths on AMD from family 26 (Zen 5) on; earlier AMD processors run it at half width. infra/Dockerfile and the workflow build
+ * without, for other machines.
  */
 export const extraFeatures = findExtraFeatures()
 
-/** The environment for cargo. The same for the addon and for tests: else each would have all crates built anew. */
+/** The environment for cargo, the same for the addon and for tests: otherwise each would rebuild all crates. */
 export const cargoEnv = { ...process.env, ...(extraFeatures.length > 0 && { RUSTFLAGS: withExtraFeatures() }) }
 
-/** Set, it goes before what the user's cargo configuration says: so only where there is something to add. */
+/** RUSTFLAGS overrides the user's cargo configuration, so it is set only if there is something to add. */
 function withExtraFeatures() {
   const flags = extraFeatures.map((feature) => `-C target-feature=+${feature}`)
   return [process.env.RUSTFLAGS, ...flags].filter(Boolean).join(' ')

@@ -1,5 +1,5 @@
-// Packs what `napi build --platform` left in artifacts/ (see .github/workflows/engine-revm-addon.yml): one package per platform
-// and the package itself with those as optional dependencies, in packed/. Then loads this platform's from where npm would put it.
+// Packs what `napi build --platform` left in artifacts/ (see .github/workflows/engine-revm-addon.yml) into packed/: one package per
+// platform, and the package itself with those as optional dependencies. Then loads this platform's from where npm would put it.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ try {
     run('npm', 'pack', '--silent', '--pack-destination', packed, folder)
     optionalDependencies[`${name}-${platform}`] = version
   }
-  // Only here: the registry would be asked for them at every installation of the workspace.
+  // Added only here: otherwise each installation of the workspace would ask the registry for them.
   const files = ['dist', 'index.d.cts']
   writeFileSync(manifest, JSON.stringify({ ...JSON.parse(committed), files, optionalDependencies }, null, 2))
   run('pnpm', 'pack', '--pack-destination', packed)

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The compiler that builds the module. */
+/** The compiler version that builds the module. */
 export const compiler = '1.95.0'
-/** The module's section that has the hash of its sources. */
+/** Name of the module's section with the hash of its sources. */
 export const SECTION = 'sources'
 
 const at = (path) => new URL(path, import.meta.url)
 const CRATES = ['border', 'engine', 'portable']
 
-/** What the module is made of: the crates that it links, without their tests, as they are locked, and this file's compiler. */
+/** Hash of the module's sources: the crates that it links, without tests, Cargo.lock, and this file with the compiler's version. */
 export function sourcesHash() {
   const crates = CRATES.flatMap((crate) => [`${crate}/Cargo.toml`, ...sources(`${crate}/src`)]).map(
     (path) => `crates/${path}`,

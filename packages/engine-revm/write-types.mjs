@@ -1,11 +1,11 @@
-// Writes index.d.cts, the types of the addon, from the crate that exports them: `npm run types`. A test says where that was forgotten.
+// Writes index.d.cts, the addon's types, from its crate: `npm run types`. A test fails if that was forgotten.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { generateTypeDef } from '@napi-rs/cli'
 
 const cwd = fileURLToPath(new URL('.', import.meta.url))
-// Apart from the addon's: with types to write, cargo would build that anew.
+// A target folder of its own: writing types would otherwise make cargo rebuild the addon.
 const target = `${cwd}target/types`
 const definitions = `${target}/definitions`
 

@@ -1,4 +1,4 @@
-/** The types of the table, as the test of the border reads them. */
+/** The table's types, as read by the test of the border. */
 export type FieldType =
   | { kind: 'number' | 'quantity'; rust: string }
   | { kind: 'flag' | 'text' }
@@ -11,7 +11,7 @@ export type FieldType =
   | UnionType
 
 export interface Field {
-  /** As TypeScript writes it, and without its default. */
+  /** The name in TypeScript with its default; `plain` is the name alone. */
   ts: string
   plain: string
   type: FieldType

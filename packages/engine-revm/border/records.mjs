@@ -1,8 +1,8 @@
 /**
- * What crosses between TypeScript and Rust, in the order in which it crosses: one value a line. `npm run border` writes both
- * sides from it: src/border/records.ts and crates/border/src/records.rs.
+ * The data that crosses between TypeScript and Rust, in order, one value per line. `npm run border` generates both sides from it:
+ * src/border/records.ts and crates/border/src/records.rs.
  *
- * A field is `name in TypeScript: type`, or `[type, name in Rust]` where that is not the same in snake case. The name in
+ * A field is `name in TypeScript: type`, or `[type, name in Rust]` if Rust's name is not the same in snake case. The name in
  * TypeScript may have a default (`maxFeePerGas ?? 0n`); `''` is the record itself.
  */
 
@@ -17,16 +17,16 @@ const address = { kind: 'hex', rust: 'Address', bytes: 20 }
 const bloom = { kind: 'hex', rust: 'Bloom', bytes: 256 }
 const bytes = { kind: 'hex', rust: 'Bytes' }
 const text = { kind: 'text', rust: 'String' }
-/** Absent is undefined in TypeScript. */
+/** Absent means undefined in TypeScript. */
 const optional = (item) => ({ kind: 'optional', item })
-/** Absent is null in TypeScript. */
+/** Absent means null in TypeScript. */
 const nullable = (item) => ({ kind: 'nullable', item })
 const list = (item) => ({ kind: 'list', item })
 const pair = (first, second) => ({ kind: 'pair', first, second })
 /** A Map in TypeScript, a HashMap in Rust. */
 const map = (key, value) => ({ kind: 'map', key, value })
 
-/** Each after those that it is made of. */
+/** Each record follows those that it refers to. */
 export const records = []
 
 function define(type) {
@@ -34,17 +34,17 @@ function define(type) {
   return type
 }
 
-/** Strings in TypeScript, variants of an enum in Rust; `isPart`: the enum has others. */
+/** Strings in TypeScript, variants of an enum in Rust. `isPart`: the enum has other variants too. */
 const names = (rust, variants, isPart = false) => define({ kind: 'names', rust, variants, isPart })
 
 /**
- * `ts` and `rust` are its types, declared by the generator where they are not given (`rust: 'tuple'`: it needs none); `unset`
- * is what the type in Rust has beside the fields; `isShared`: many records in a row have the very same object, never changed.
+ * `ts` and `rust` name its types, which the generator declares if they are missing (`rust: 'tuple'` needs none). `unset`: fields that only
+ * the Rust type has. `isShared`: many consecutive records have the same object, which never changes.
  */
 const record = (name, types, fields) =>
   define({ kind: 'record', name, ...types, fields: Object.entries(fields).map(fieldOf) })
 
-/** `{ kind, …fields }` in TypeScript, an enum in Rust, whose variants are tuples where `isTuple` says so. */
+/** `{ kind, …fields }` in TypeScript, an enum in Rust, with tuple variants if `isTuple`. */
 const union = (name, types, variants) =>
   define({
     kind: 'union',
@@ -63,11 +63,11 @@ function fieldOf([ts, spec]) {
   return { ts, plain, type, rust: rust ?? plain.replace(/^.*\./, '').replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`) }
 }
 
-/** A type of TypeScript by the module that declares it. */
+/** A TypeScript type, with the module that declares it. */
 const protocol = (type) => ({ type, module: '@upfront/protocol' })
 const simulation = (type) => ({ type, module: '@upfront/simulation' })
 
-// Plans and what they run on: to Rust.
+// Plans and their state: to Rust.
 
 const fork = names(
   'plan::SpecId',
@@ -331,7 +331,7 @@ const read = union(
   },
 )
 
-// What comes of it: to TypeScript.
+// Their results: to TypeScript.
 
 const precompileFault = names('outcome::PrecompileFault', {
   outOfGas: 'OutOfGas',
@@ -674,7 +674,7 @@ const rejection = union(
   },
 )
 
-// Without a rejection the answer is too long.
+// No rejection means that the answer is too long.
 record('Rejected', { to: 'typescript' }, { rejection: optional(rejection), block: number, call: optional(number) })
 
 record(
@@ -683,10 +683,10 @@ record(
   { transaction: number, message: text, nativePrecompile: optional(address) },
 )
 
-// A sealed block's transactions, EIP-2718 bytes.
+// A sealed block's transactions as EIP-2718 bytes.
 record('Encoded', { to: 'typescript' }, { transactions: list(bytes) })
 
-// Sealed blocks that are carried: to Rust, and what became of them.
+// Sealed blocks to carry: to Rust. Their results: to TypeScript.
 
 const deposit = record(
   'Deposit',

@@ -16,7 +16,7 @@ const camel = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => 
 const parameters = (text: string) =>
   [...text.replaceAll(/#\[[^\]]*\]/g, '').matchAll(/(\w+)\s*:/g)].map(([, name]) => camel(name!))
 
-/** Each method with what it says of itself and what it takes. */
+/** Each method with its docstring and parameters. */
 function ofRust(): string[] {
   const methods = /((?: *\/\/\/.*\n)*) *#\[napi\([^\n]*catch_unwind\)\]\n *pub fn (\w+)\(([\s\S]*?)\)(?: ->| \{)/g
   return [...rust.matchAll(methods)].map(([, docs = '', name = '', given = '']) =>

@@ -5,7 +5,7 @@ import type * as Native from '../index.cjs'
 import { platformPackage } from './platform-package.js'
 
 export type Addon = typeof Native
-/** What the addon and the WebAssembly module do alike. */
+/** The methods common to the addon and the WebAssembly module. */
 export type EngineCore = Omit<Native.NativeEngine, 'close'> & { close(): void | Promise<void> }
 export type Message = Native.Message
 
@@ -14,15 +14,15 @@ export type RevmAvailability = { addon: Addon; reason?: undefined } | { addon: u
 let loaded: RevmAvailability | undefined
 
 /**
- * The addon: the one built here (see `build-addon.mjs`), else the prebuilt one of this platform's package, else why there is
- * none. Never throws.
+ * Loads the addon: the one built here (see `build-addon.mjs`), else the prebuilt one of this platform's package. If there is none, returns
+ * why. Never throws.
  */
 export function loadRevm(): RevmAvailability {
   loaded ??= loadAddon(new URL('..', import.meta.url), platformPackage())
   return loaded
 }
 
-/** @param home the package's folder @param prebuilt the package that has the addon for this platform */
+/** @param home the package's folder @param prebuilt the package with this platform's addon */
 export function loadAddon(home: URL, prebuilt: string | undefined): RevmAvailability {
   const require = createRequire(new URL('package.json', home))
   const built = fileURLToPath(new URL('index.node', home))
@@ -57,7 +57,7 @@ function causeOf(home: URL): string {
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : 'not built'
 }
 
-/** What the build counted on and this processor has not. */
+/** Processor features that the build needs and this processor lacks. */
 function lackingFeatures(home: URL): string[] {
   const file = new URL('addon-needs.txt', home)
   const needs = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []

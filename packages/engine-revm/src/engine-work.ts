@@ -4,49 +4,49 @@ import type { Lacking, StateValue, Step } from '@upfront/simulation'
 import type { EngineCore, Message } from './addon.js'
 import { readReads, valuesText } from './values-text.js'
 
-/** What the addon says at once: text is an outcome or begins with `PAUSED`. Null: what comes of it comes by mail. */
+/** The addon's immediate answer: an outcome, or reads if the text begins with `PAUSED`. Null: the result comes through the mailbox. */
 type AtOnce = string | Message | null
 
-/** What a `failed` message says where the simulation took more memory than there is for one. */
+/** Text of a `failed` message for a simulation that ran out of memory. */
 export const OUT_OF_MEMORY = 'out of memory'
 
-/** What a simulation that lacks state, and has no thread, begins with. */
+/** First line of the answer for a simulation without a thread that lacks state. */
 const PAUSED = 'paused\n'
 
-/** How the addon's texts are read. */
+/** How to decode the addon's texts. */
 export interface Format<T> {
-  /** Makes the outcome of its text and, where that is long, of what follows it. */
+  /** Decodes an outcome from its text and, if it is long, the rest. */
   outcome: (text: string, long: Buffer | undefined) => T
   rejection: (text: string) => Error
 }
 
-/** Work on a thread, whose next word comes by mail. */
+/** Work on a thread, whose next message comes through the mailbox. */
 interface Work {
   hear: (message: Message) => void
   failed: (reason: unknown) => void
 }
 
-/** Work that the addon or the module does, as steps. */
+/** The work of the addon or the module, as steps. */
 export class EngineWork {
   readonly core: EngineCore
   readonly #work = new Map<number, Work>()
-  /** Work that waits to be resumed. */
+  /** Work waiting to be resumed. */
   readonly #lacking = new Set<number>()
-  /** Work whose text is not all here. */
+  /** Work whose text is not complete. */
   readonly #arriving = new Set<number>()
   #lastId = 0
   #closed = false
   #isReceiving = false
   readonly #turns = new TurnQueue()
-  /** Neither the addon's call-back nor a worker does keep the process alive: this does while work is under way. */
+  /** Keeps the process alive while work is running, because neither the addon's callback nor a worker does. */
   readonly #alive = setInterval(() => {}, 2 ** 30).unref()
 
-  /** @param create makes the engine; `wake` is to be called when its mailbox holds something */
+  /** @param create makes the engine, which must call `wake` when its mailbox is no longer empty */
   constructor(create: (wake: () => void) => EngineCore) {
     this.core = create(() => void this.#receive())
   }
 
-  /** Everything under way is rejected. */
+  /** Rejects all running work. */
   async close(): Promise<void> {
     this.#closed = true
     const closing = this.core.close()
@@ -59,8 +59,8 @@ export class EngineWork {
   }
 
   /**
-   * Begins work. A signal that aborts rejects at once; the thread follows within a millisecond.
-   * @throws or rejects with what is wrong with it
+   * Begins work. If the signal aborts, the work is rejected at once; its thread stops within a millisecond.
+   * @throws or rejects if it is refused
    */
   begin<T>(cancellation: Cancellation, start: (id: number) => AtOnce, format: Format<T>): Awaitable<Step<T>> {
     if (this.#closed) throw closed()
@@ -74,8 +74,8 @@ export class EngineWork {
   }
 
   /**
-   * `begin`, with what is long given before, a piece in each turn of the event loop.
-   * @param pieces gives all but the last, which it returns for `start`
+   * Like `begin`, for long text: it is passed in pieces, one per turn of the event loop.
+   * @param pieces yields all pieces but the last, which it returns for `start`
    */
   async beginInPieces<T>(
     cancellation: Cancellation,
@@ -128,7 +128,7 @@ export class EngineWork {
     }
   }
 
-  /** @throws the signal's reason, with the work ended */
+  /** @throws the signal's reason, after ending the work */
   #unlessAborted(id: number, { signal }: Cancellation): void {
     if (!signal.aborted) return
     this.core.cancel(id)
@@ -190,7 +190,7 @@ export class EngineWork {
     if (this.#work.size === 0) this.#alive.unref()
   }
 
-  /** All that threads say until there is nothing more; what comes of long answers may take several turns of the event loop. */
+  /** Takes messages until the mailbox is empty. Decoding long answers may take several turns of the event loop. */
   async #receive(): Promise<void> {
     if (this.#isReceiving) return
     this.#isReceiving = true
@@ -215,7 +215,7 @@ function reasonOf(signal: CancelSignal): unknown {
   return signal.reason ?? closed()
 }
 
-/** What the addon says. Its errors carry a code: `Refusal` in crates/border/src/refusal.rs has them all. */
+/** Calls the addon. Its errors have a code: `Refusal` in crates/border/src/refusal.rs lists them. */
 function accepted(call: () => AtOnce): AtOnce {
   try {
     return call()

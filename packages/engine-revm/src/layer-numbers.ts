@@ -5,14 +5,14 @@ import { writeLayer } from './border/records.js'
 /** More than the flashblocks of a dozen blocks. */
 const KEPT_LAYERS = 128
 
-/** Layers that the addon holds, each crossing the border once; the least recently used leave first. */
+/** Tracks the layers that the addon holds, so that each crosses the border once. The least recently used are dropped first. */
 export class LayerNumbers {
   readonly #numbers = new Map<string, number>()
   #next = 0
 
   constructor(readonly core: EngineCore) {}
 
-  /** The numbers of these layers in the addon, which has them all then. */
+  /** The numbers of these layers in the addon, after passing it the missing ones. */
   of(layers: readonly StateLayer[]): number[] {
     const numbers = layers.map((layer) => {
       const known = this.#numbers.get(layer.id)

@@ -10,8 +10,8 @@ import { readRejected, readWritten } from './border/records.js'
 import { TextReader } from './border/text.js'
 
 /**
- * An answer with its JSON cut where failed calls' errors belong, and where recorded calls end.
- * @param long the JSON, and the steps behind it, where they are not in the text
+ * Decodes an answer, with its JSON split where failed calls' errors belong and where recorded calls end.
+ * @param long the JSON and the steps after it, if they are not in the text
  */
 export function readAnswer(text: string, long: Buffer | undefined): Answer {
   const reader = new TextReader(text)
@@ -30,7 +30,7 @@ export function readAnswer(text: string, long: Buffer | undefined): Answer {
   const failed = failures.map(({ halt, isGasCapped, returnData }): FailedCall => {
     return { failure: halt === undefined ? { kind: 'revert' } : { kind: 'halt', halt, isGasCapped }, returnData }
   })
-  // A failed call's error belongs where the call ends.
+  // A failed call's error belongs at the end of the call.
   const cuts = ends.length > 0 ? ends : failures.map(({ at }) => at)
   let next = 0
   return {
@@ -45,7 +45,7 @@ export function readAnswer(text: string, long: Buffer | undefined): Answer {
   }
 }
 
-/** Why there is no answer. */
+/** Decodes why there is no answer. */
 export function readRejection(text: string, plan: SimulationPlan): Error {
   const { rejection, block, call } = readRejected(new TextReader(text))
   return rejection === undefined ? new AnswerTooLong(plan.answerBytes) : new SimulationRejected(rejection, block, call)

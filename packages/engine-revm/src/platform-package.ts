@@ -1,4 +1,4 @@
-/** Where napi-rs' naming says the prebuilt addon of a platform is; the workflow `engine-revm-addon.yml` packs these. */
+/** The packages with prebuilt addons, by platform in napi-rs' naming; the workflow `engine-revm-addon.yml` packs them. */
 const PACKAGES: Record<string, string> = {
   'linux-x64': '@upfront/engine-revm-linux-x64-gnu',
   'linux-arm64': '@upfront/engine-revm-linux-arm64-gnu',
@@ -7,7 +7,7 @@ const PACKAGES: Record<string, string> = {
   'win32-x64': '@upfront/engine-revm-win32-x64-msvc',
 }
 
-/** The package that may hold a prebuilt addon for this platform; undefined where none is made, as for musl's Linux. */
+/** The package that may have a prebuilt addon for this platform; undefined for platforms without one, such as Linux with musl. */
 export function platformPackage(
   platform: string = process.platform,
   arch: string = process.arch,

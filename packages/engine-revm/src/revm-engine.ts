@@ -38,26 +38,26 @@ import { readValues, valuesText } from './values-text.js'
 import { isLongPlan, writePlanInPieces } from './write-plan.js'
 
 export interface RevmEngineOptions {
-  /** Bound of the state kept between requests, estimated bytes. Default 64 MB. */
+  /** Limit of the state cached between requests, in bytes, estimated. Default 64 MB. */
   cacheBytes?: number
   /**
-   * Bound of the EVM's memory in all simulations together. Those that need much wait for their turn; one that alone could need more runs
+   * Limit of EVM memory in all simulations together. Those that need much wait their turn; one that could need more than the limit runs
    * alone. Default 1 GiB.
    */
   memoryBytes?: number
-  /** Threads at most. Default: 512 natively, where they wait for state and share the cores, so more than there are cores; else 4. */
+  /** Maximum number of threads. Default: 512 natively, where they wait for state and share the cores; else 4. */
   threads?: number
-  /** Simulations that wait for a thread at most: one more is refused with HTTP 503. Default 1024. */
+  /** Maximum number of simulations waiting for a thread; the next one is refused with HTTP 503. Default 1024. */
   queue?: number
 }
 
 export interface RevmEngine extends Engine, PreconfirmationExecutor, BlockCarrier, BlockEncoder {
   readonly name: 'native' | 'portable'
-  /** Whether anything is held of the state with this key. */
+  /** Whether any value of the state with this key is cached. */
   holds(key: Hash): boolean
 }
 
-/** The engine as the addon. @throws Error where it is not built: ask `loadRevm` first. */
+/** The engine as the addon. @throws Error if it is not built, see `loadRevm` */
 export function createRevmEngine(options: RevmEngineOptions = {}): RevmEngine {
   const { addon, reason } = loadRevm()
   if (addon === undefined) throw new Error(reason)
@@ -142,7 +142,7 @@ class CoreEngine implements RevmEngine {
   }
 
   lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
-    // The list goes apart: joined with the rest, it would be copied.
+    // The list crosses separately: joining it with the rest would copy it.
     const outcome = (text: string) => readCarried(new TextReader(text))
     return this.#start('lay', at, writeListedBlock(block), cancellation, outcome, block.accessList)
   }

@@ -11,13 +11,13 @@ import {
 } from './border/records.js'
 import { count, standInFor } from './border/text.js'
 
-/** Characters that are written, and cross the border, in one turn of the event loop. */
+/** Characters written, and passed to the engine, in one turn of the event loop. */
 const PIECE_LENGTH = 262_144
 
-/** Characters of an override or a call, of a slot and its value: what a plan's length is guessed by. */
+/** Estimated characters of an override or call, and of a slot with its value, for a plan's length. */
 const ITEM_LENGTH = 128
 
-/** Whether writing the plan at once would hold the event loop for long. */
+/** Whether writing the plan at once would block the event loop for long. */
 export function isLongPlan({ blocks }: SimulationPlan): boolean {
   let items = 0
   let length = 0
@@ -37,14 +37,14 @@ export function isLongPlan({ blocks }: SimulationPlan): boolean {
 }
 
 /**
- * `writePlan`, a piece at a time.
- * @param append is given each piece but the last, which is returned
+ * `writePlan` in pieces.
+ * @param append called with each piece except the last, which is returned
  */
 export function writePlanInPieces(plan: SimulationPlan, append: (piece: string) => void): Generator<void, string> {
   return new PieceWriter(append).write(plan)
 }
 
-/** How the items of a list are written that may be long, by the field that holds it, and from how many on they are written by themselves. */
+/** By field name: how the items of a possibly long list are written, and from which length on separately. */
 const LISTS: Record<string, { write: (item: never) => string; from: number }> = {
   blocks: { write: writePlannedBlock, from: 1 },
   stateOverrides: { write: writeStateOverride, from: 1 },
@@ -58,13 +58,13 @@ const LISTS: Record<string, { write: (item: never) => string; from: number }> = 
   authorizationList: { write: writeAuthorization, from: 64 },
 }
 
-/** Around the number of what is written by itself, where it belongs in the text. No value has it. */
+/** Encloses, in the text, the number of a list written separately. Occurs in no value. */
 const MARK = '\0'
 
 class PieceWriter {
   readonly #append: (piece: string) => void
   #piece = ''
-  /** What is written by itself. */
+  /** Writers of the separate lists. */
   readonly #apart: (() => Generator<void>)[] = []
 
   constructor(append: (piece: string) => void) {
@@ -76,7 +76,7 @@ class PieceWriter {
     return this.#piece
   }
 
-  /** The record with marks in place of what is long in it. */
+  /** The record with marks in place of its long lists. */
   #withMarks<T extends object>(record: T): T {
     const marks: Record<string, unknown> = {}
     for (const [name, value] of Object.entries(record) as [string, unknown][]) {

@@ -20,17 +20,17 @@ const FIRST_SEED = Number(process.env.AMSTERDAM_SEED ?? 1)
 const SEEDS = Number(process.env.AMSTERDAM_SEEDS ?? 14)
 const MAX_FOUND = 5
 
-/** Of the requests for calls that halt the short form takes every third, other ones in each case, beside Amsterdam's own. */
+/** The short form takes every third request for halting calls, different ones per case, and all of Amsterdam's own. */
 const IS_LONG = SEEDS > 100
-/** geth 1.17.8 lets an account create with its last nonce, against EIP-2681. */
+/** geth 1.17.8 lets an account with the last nonce create contracts, against EIP-2681. */
 const LAST_NONCES = ['the last nonce', 'a deployment with value at the last nonce']
 const HANDMADE = Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS, ...HALT_REQUESTS }).filter(
   ([name]) => !LAST_NONCES.includes(name),
 )
 
 /**
- * What may differ beside reasons: the access list of a block has its parent's hash (EIP-2935), which for a simulated parent is another
- * one here, as its state root is not known.
+ * Allowed differences, apart from reasons: the access list has the parent's hash (EIP-2935), which differs for a simulated parent, because
+ * its state root is unknown.
  */
 
 const binary = findGeth()
@@ -54,10 +54,10 @@ describeGeth.each(CASES)('Amsterdam %s, as geth has it', (_when, amsterdamTime) 
 
   afterAll(() => Promise.all([...engines.map(([, engine]) => engine.close()), geth?.stop()]))
 
-  /** The first one of any build from geth. */
+  /** The first build's difference from geth. */
   async function difference(payload: object): Promise<string | undefined> {
     const params = [payload, 'latest']
-    // One after the other: geth ends what takes it five seconds.
+    // In sequence: geth ends calls that take five seconds.
     const reference = await geth.call('eth_simulateV1', params)
     const answers = await Promise.all(engines.map(([, engine]) => answerOf(engine, params, () => geth.baseState)))
     const found = answers.map((ours) => differenceOf(ours, reference))

@@ -23,7 +23,7 @@ describe('asset changes of random tokens, lying ones included', () => {
   it.each(engines.map((engine) => [engine.name, engine] as const))(
     "are what the tokens' slots say, on %s",
     async (name, engine) => {
-      // Views that burn their gas take the portable build longer.
+      // Views that burn all their gas take longer on the portable build.
       const seeds = Math.ceil(name === 'native' ? SEEDS : SEEDS / 4)
       const said = new Set<string>()
       for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
@@ -91,7 +91,7 @@ function seenOf({ transfers, balances, owners }: AssetChanges): Seen {
   }
 }
 
-/** By what the token's program does, without running it. */
+/** Expected results, from the token's program without running it. */
 function expectedOf(address: string, { told, before, after }: TokenCall): Seen {
   const sums = new Map<string, { type: string; id: bigint | undefined; account: bigint; sum: bigint }>()
   const add = (type: string, id: bigint | undefined, account: bigint, amount: bigint) => {
@@ -119,7 +119,7 @@ function expectedOf(address: string, { told, before, after }: TokenCall): Seen {
       .sort(),
     owners: [...owned]
       .map(([id, { first, last }]) => {
-        // Nobody owns what a view does not answer for, where the log says so too.
+        // No owner if the view does not answer and the log agrees.
         const was = ownerOf(before(id)) ?? (first === 0n ? 0n : undefined)
         const is = ownerOf(after(id)) ?? (last === 0n ? 0n : undefined)
         const agrees = was === undefined || is === undefined ? undefined : was === first && is === last

@@ -1,14 +1,14 @@
-// What carrying a block by its access list takes, in CPU of the process: `npm run bench:lists`, with `--portable` by that build.
+// Measures the process's CPU time for carrying a block by its access list: `npm run bench:lists`, with `--portable` for that build.
 import { createPortableEngine, createRevmEngine } from '@upfront/engine-revm'
 import { keccak256, toRlp } from 'viem'
 
-/** What a block's list has. `full`: 1.7 times EIP-7928's average block of mainnet at 30M gas, which by Amsterdam's prices takes 60M. */
+/** Contents of a block's list. `full`: 1.7 times EIP-7928's average mainnet block at 30M gas, which at Amsterdam's prices takes 60M. */
 const LISTS = {
   slots: { accounts: 500, slots: 2_000, reads: 1_500 },
   full: { accounts: 1_050, slots: 1_900, reads: 2_100 },
 }
 const BLOCKS = 200
-/** The first, while code and memory are new, and steps are not dropped yet. */
+/** Leading blocks left out: code and memory are cold, and no steps are dropped yet. */
 const LEFT_OUT = 80
 
 let seed = 12_345
@@ -19,7 +19,7 @@ const below = (end) => {
 const digits = (count) => Array.from({ length: count }, () => '0123456789abcdef'[below(16)]).join('')
 const keys = (count) => Array.from({ length: count }, () => `0x${digits(64)}`).sort()
 const hash = (number) => `0x${number.toString(16).padStart(64, '0')}`
-/** As RLP has a number. */
+/** A number as in RLP. */
 const bare = (hex) => {
   const short = hex.slice(2).replace(/^0+/, '')
   return short.length % 2 === 0 ? `0x${short}` : `0x0${short}`
@@ -60,7 +60,7 @@ function listOf(accounts, number) {
     changes(account.nonceChanges),
     [],
   ])
-  // Of bytes, as a node's answer is.
+  // From a buffer, like a node's answer.
   const accessList = Buffer.from(JSON.stringify(list)).toString()
   return { accessList, blockAccessListHash: keccak256(toRlp(rlp)) }
 }

@@ -7,9 +7,9 @@ import { loadRevm } from '../src/addon.js'
 import * as generated from '../src/border/records.js'
 import { TextReader } from '../src/border/text.js'
 
-/** A line as either side writes it; numbers may have a prefix and leading zeros. */
+/** A line as written by either side. Numbers may have a prefix and leading zeros. */
 type Line = { typescript: string; rust: string; isNumber?: boolean }
-/** A value as TypeScript has it, and the lines that stand for it, made from the table alone. */
+/** A value in TypeScript, and its lines, derived from the table alone. */
 type Sample = { value: unknown; lines: Line[] }
 
 const HAS_RUSTFMT = spawnSync('rustfmt', ['--version']).status === 0
@@ -45,7 +45,7 @@ describe.each(structured.map((type) => [type.name, type] as const))('%s', (name,
       )
     })
 
-  // A tuple of Rust has no name to ask for: it is tested where it is part of another record.
+  // A Rust tuple has no name to ask for. It is tested as part of another record.
   if ('rust' in type && type.rust === 'tuple') return // Without the addon there is no other side.
   ;(addon === undefined ? it.skip : it)('means the same to Rust', () => {
     const native = new addon!.NativeEngine({ cacheBytes: 0, memoryBytes: 0, threads: 1, queue: 1 }, () => {})
@@ -98,7 +98,7 @@ function sample(type: FieldType): fc.Arbitrary<Sample> {
     case 'pair':
       return fc.tuple(sample(type.first), sample(type.second)).map(joined)
     case 'map':
-      // One at most: Rust's maps keep no order.
+      // At most one: Rust's maps are unordered.
       return listOf(sample({ kind: 'pair', first: type.key, second: type.value }), 1).map(({ value, lines }) => ({
         value: new Map(value as [unknown, unknown][]),
         lines,

@@ -3,7 +3,7 @@ import { createPortableEngine, createRevmEngine, loadRevm } from '../src/index.j
 const { reason } = loadRevm()
 if (reason !== undefined) console.log(`what only the native build shows is skipped: ${reason}`)
 
-/** The engine's builds that are here, by name. */
+/** The available builds of the engine, by name. */
 export const BUILDS: [name: string, create: typeof createRevmEngine][] = [
   ...(reason === undefined ? [['native', createRevmEngine] as [string, typeof createRevmEngine]] : []),
   ['portable', createPortableEngine],

@@ -11,7 +11,7 @@ import type { Hex, SimulatedBlock } from '@upfront/protocol'
 import type { RevmEngine } from '../src/index.js'
 import { BUILDS } from './builds.js'
 
-/** op-geth's message shows a pointer. */
+/** op-geth's message contains a pointer. */
 const WORDED_OTHERWISE = ['op-withdrawals-refused.io']
 
 const RECORDINGS: [string, RecordingName][] = [
@@ -45,7 +45,7 @@ type RealBlock = {
   balances: Record<Hex, { before: Hex; after: Hex }>
 }
 
-/** Returns the balance of the address that its call data holds. */
+/** Returns the balance of the address in its calldata. */
 const BALANCE_READER = '0x5f353160005260206000f3'
 const READER = '0x00000000000000000000000000000000000f1234'
 
@@ -65,7 +65,7 @@ describe.each(BUILDS)('blocks that op-geth built, on the %s build', (_build, cre
       to: READER,
       input: `0x${address.slice(2).padStart(64, '0')}`,
     }))
-    // The balances are read in the block after, by calls that pay nothing: its base fee is overridden.
+    // The balances are read in the next block, by calls that pay nothing: its base fee is overridden.
     const payload = {
       ...real.payload,
       blockStateCalls: [

@@ -48,7 +48,7 @@ describe('the builds and geth answer alike', () => {
       ...engines.map((engine) => answerOf(engine, params, () => baseState)),
     ])
     if (ours === undefined) throw new Error('no build is here')
-    // Where the request itself is refused, geth's decoder has words of its own.
+    // geth's decoder has its own messages for malformed requests.
     if (ours.error?.code === ErrorCode.invalidParams) {
       const taken = reference?.error === undefined && reference !== undefined
       return taken ? `ours or geth at .error: ${JSON.stringify(ours.error)} or none` : undefined
@@ -75,7 +75,7 @@ describe('the builds and geth answer alike', () => {
     const found: string[] = []
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS && found.length < MAX_FOUND; seed++) {
       const payload = new RandomRequest(seed).payload()
-      // An engine that fails, or takes a minute, is no difference that could be made smaller.
+      // A failing engine, or one that takes a minute, is no difference to minimize.
       const what = await difference(payload).catch((error: unknown) => {
         throw new Error(`seed ${seed}`, { cause: error })
       })
@@ -92,7 +92,7 @@ describe('the builds and geth answer alike', () => {
   }, 3_600_000)
 })
 
-/** Where the answers differ, wherever in the request that is. */
+/** The place of a difference in the answers, without positions in the request. */
 function kindOf(difference: string): string {
   return difference.slice(0, difference.indexOf(': ')).replace(/\d+/g, '#')
 }

@@ -54,7 +54,7 @@ describe.each(BUILDS)('an engine, on the %s build', (_build, create) => {
     }
     const first = layer('first', 1)
     expect(await counted(first)).toBe(2)
-    // More than it keeps.
+    // More layers than it keeps.
     for (let index = 0; index < 200; index++) await counted(layer(`later ${index}`, 3))
     expect(await counted(first)).toBe(2)
   })
@@ -68,7 +68,7 @@ describe.each(BUILDS)('an engine, on the %s build', (_build, create) => {
 
   it('runs simulations that need much memory one after another where there is room for one', async () => {
     const small = create({ memoryBytes: 64 * MIB })
-    // Fills 128 KiB and calls itself with all of its gas: some 80 MiB each with 50M gas.
+    // Fills 128 KiB and calls itself with all of its gas: some 80 MiB per call with 50M gas.
     const deep = codePlan('0x6001620200005260005f5f5f5f305af1')
     const before = process.memoryUsage.rss()
     let most = before

@@ -9,7 +9,7 @@ import type { RevmEngine } from '../src/index.js'
 import { BUILDS } from './builds.js'
 import { stateRoot } from './state-root.js'
 
-// `npm run test:ethereum` takes all of them.
+// `npm run test:ethereum` runs all of them.
 const EVERY = Number(process.env.ETHEREUM_EVERY ?? 40)
 const AT_ONCE = 16
 
@@ -21,8 +21,8 @@ const BLOBS = {
 }
 
 /**
- * Left out: where an account that is created has storage but neither code nor nonce (EIP-7610), which only the trie tells. No such
- * account can come about any more; geth 1.17.8 fails the same cases.
+ * Left out: creations of an account with storage but neither code nor nonce (EIP-7610), which only the trie shows. Such accounts can't
+ * arise any more; geth 1.17.8 fails the same cases.
  */
 const CREATED_OVER_STORAGE = /eip7610_create_collision|create2collisionStorageParis|dynamicAccountOverwriteEmpty_Paris/
 
@@ -191,7 +191,7 @@ function withWholeSlots(accounts: Record<Address, RecordedAccount>): Record<Addr
   )
 }
 
-/** The state that an execution leaves. */
+/** The state after an execution. */
 function after(pre: Record<Address, RecordedAccount>, layer: StateLayer | undefined): Map<Address, RecordedAccount> {
   const accounts = new Map(Object.entries(pre) as [Address, RecordedAccount][])
   for (const [address, change] of layer?.accounts ?? []) {

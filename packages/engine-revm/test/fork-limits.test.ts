@@ -22,7 +22,7 @@ const funded: StateLayer = {
   ]),
 }
 const BLOB: Hash = `0x01${'00'.repeat(31)}`
-/** A time of each fork on the development chain, seconds. */
+/** A time within each fork on the development chain, in seconds. */
 const TIMES: Partial<Record<EthereumFork, bigint>> = { shanghai: 1_500n, cancun: 2_500n, prague: 3_500n, osaka: 4_500n }
 
 describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, create) => {
@@ -56,7 +56,7 @@ describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, cr
     ['prague', 9, true],
     ['prague', 10, false],
     ['osaka', 6, true],
-    // EIP-7594: six a transaction, though the block has room for nine.
+    // EIP-7594: six per transaction, although the block has room for nine.
     ['osaka', 7, false],
   ] as const)('%s takes a transaction with %i blobs: %s', async (fork, blobs, isTaken) => {
     const executed = withBlobs(fork, blobs)

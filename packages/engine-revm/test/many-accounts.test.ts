@@ -3,13 +3,13 @@ import { NO_RECORDING, type StateRead, type StateValue } from '@upfront/simulati
 import { createRevmEngine, loadRevm } from '../src/index.js'
 
 const { reason } = loadRevm()
-// The portable build has no clock of a thread, so none of its looks ahead ends by time.
+// The portable build has no thread clock, so its look-aheads never end by time.
 const withAddon = reason === undefined ? it : it.skip
 if (reason !== undefined) console.warn(`many accounts: not tried, ${reason}`)
 
 const ACCOUNTS = 6_000
 const CONTRACT = '0x00000000000000000000000000000000000c0de0'
-/** Asks for the balance of each account from 0xaa000000 + ACCOUNTS down to 0xaa000001. */
+/** Reads the balance of each account from 0xaa000000 + ACCOUNTS down to 0xaa000001. */
 const BALANCES = `0x62${ACCOUNTS.toString(16).padStart(6, '0')}5b8063aa0000000131506001900380600457`
 const CANCELLATION = { signal: new AbortController().signal }
 
@@ -29,7 +29,7 @@ withAddon.each([
       const read = new Set<string>()
       let step = await engine.begin({ ...planOf(payload), recording }, developmentPoint, CANCELLATION)
       for (; step.kind === 'lacking'; rounds += 1) {
-        // The account that is looked at next is needed in any case, and all after it are guesses.
+        // The next account is certainly needed; all later ones are guesses.
         expect([step.certain > 0, step.certain <= 6]).toEqual([true, true])
         for (const each of step.reads) if (each.kind === 'balance') read.add(each.address)
         step = await step.resume(step.reads.map(nothing))

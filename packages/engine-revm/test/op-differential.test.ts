@@ -27,7 +27,7 @@ import { BUILDS } from './builds.js'
 // `npm run fuzz` runs this file on other seeds.
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
 const SEEDS = Number(process.env.FUZZ_SEEDS ?? 17)
-/** Of the development chain. */
+/** A time after Osaka on the development chain. */
 const OSAKA_TIME = 4_100n
 const FORKS: OpFork[] = ['karst', 'azul', 'denim']
 
@@ -37,7 +37,7 @@ interface RandomBlock {
   calls: Record<string, unknown>[]
 }
 
-/** A random request without what OP chains do otherwise than Ethereum: blobs and validation. */
+/** A random request without features that differ on OP chains: blobs and validation. */
 function requestOf(seed: number): { blockStateCalls: RandomBlock[] } {
   const payload = new RandomRequest(seed).payload() as { blockStateCalls: RandomBlock[] }
   const blockStateCalls = payload.blockStateCalls.map(({ blockOverrides, stateOverrides, calls }) => {
@@ -63,7 +63,7 @@ function under(opFork: OpFork, plan: SimulationPlan): SimulationPlan {
   return { ...plan, blocks, baseRules: { fork: 'osaka', opFork }, rules: { ...plan.rules, stack: 'optimism' } }
 }
 
-/** What a plan's calls do; a request that is refused, by the reason. */
+/** The effects of a plan's calls; for a refused request the reason. */
 async function outcome(engine: Engine, plan: () => SimulationPlan): Promise<unknown> {
   try {
     const { blocks } = await simulated(engine, plan())
@@ -145,21 +145,21 @@ describe.each(BUILDS)('OP-stack rules, on the %s build', (_build, create) => {
 const SIGNERS = [1, 2, 3].map((index) => privateKeyToAccount(pad(numberToHex(0x5000 + index))))
 const BASE_FEE = 1_000n
 const PROBE: Address = `0x9${'7'.repeat(39)}`
-/** Pays for reading the balances, and has nothing to do with them. */
+/** Pays for reading the balances and is otherwise uninvolved. */
 const PROBER: Address = `0x9${'6'.repeat(39)}`
 const COINBASE: Address = `0xf${'7'.padStart(39, '0')}`
 const L1_BLOCK: Address = '0x4200000000000000000000000000000000000015'
-/** Base fee, L1 fee and operator fee go there, the tip to the coinbase. */
+/** The base fee, L1 fee and operator fee vaults; the tip goes to the coinbase. */
 const OPERATOR_FEE_VAULT: Address = '0x420000000000000000000000000000000000001b'
 const VAULTS: Address[] = [
   '0x4200000000000000000000000000000000000019',
   '0x420000000000000000000000000000000000001a',
   OPERATOR_FEE_VAULT,
 ]
-/** Isthmus: the operator fee's scalar and constant, in the packed slot 8. L1 fees stay zero: they depend on the signature's bytes. */
+/** Isthmus: the operator fee's scalar and constant, packed in slot 8. L1 fees stay zero, because they depend on the signature's bytes. */
 const OPERATOR_FEE: Hex = pad(`0x${'0000ffff'}${'00000000000003e8'}`)
 
-/** A block of random signed transactions, and the request that simulates it; in its second block the balances are read. */
+/** A block of random signed transactions, and the request that simulates it, with a second block that reads the balances. */
 async function blockOf(seed: number) {
   const { blockStateCalls } = requestOf(seed)
   const given = blockStateCalls[0]!
@@ -186,7 +186,7 @@ async function blockOf(seed: number) {
     const input = (call.input ?? call.data ?? '0x') as Hex
     const to = call.to as Address | undefined
     const value = BigInt((call.value as Hex) ?? 0) % 10_000n
-    // Above the intrinsic gas and the floor of any input here, so that each is a valid transaction.
+    // Above any intrinsic gas and calldata floor here, so that each transaction is valid.
     const gas = BigInt((call.gas as Hex) ?? 300_000) + 200_000n
     const fees = { maxFeePerGas: 5_000n, maxPriorityFeePerGas: 7n }
     const legacy = (seed + index) % 4 === 0
@@ -232,7 +232,7 @@ async function blockOf(seed: number) {
   return { state: layer, signed, payload, accounts }
 }
 
-/** Returns the balance of each. */
+/** Code that returns these accounts' balances. */
 function balancesOf(accounts: readonly Address[]): Hex {
   const steps = accounts.map((address, index) => `73${address.slice(2)}3161${hex2(32 * index)}52`)
   return `0x${steps.join('')}61${hex2(32 * accounts.length)}5ff3`

@@ -73,7 +73,7 @@ function executionOf(opFork: OpFork, transactions: Hex[]): BlockExecution {
 const signed = (fields: { to: Address; gas: bigint; nonce?: number; data?: Hex }) =>
   SENDER.signTransaction({ chainId: 7357, nonce: 0, maxFeePerGas: 1_000n, maxPriorityFeePerGas: 0n, ...fields })
 
-/** The block of one deposit for each input, as it came out when it was executed. */
+/** The block with one deposit per input, with the executed results. */
 function sealedBlock(
   execution: BlockExecution,
   executed: BlockExecutionResult,
@@ -156,7 +156,7 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
   it('Base from Beryl on: state is not carried over a block that calls B20', async () => {
     const source = developmentState().state
     const raw = [deposit(DEPOSITOR, FACTORY, '0x0f4240', '0x')]
-    // What executing the account's code would come to, which Base's nodes do not.
+    // The result of executing the account's code, unlike on Base's nodes.
     const asAzul = await drive(engine.execute(executionOf('azul', raw), underLayers(), NEVER), source)
     const at: StatePoint = { key: developmentBase.hash, layers: [] }
     const inputs = [{ to: FACTORY, input: '0x' as Hex }]

@@ -44,7 +44,7 @@ describe.each(BUILDS)('OP-stack forks after Jovian, on the %s build', (_build, c
     expect(await chainIds(plan)).toEqual(['0x7fffffffffffffee'])
   })
 
-  // NOBODY calls the token, and returns whether that succeeded.
+  // Calls the token, and returns whether that succeeded.
   const caller = `0x5f5f5f5f5f73${TOKEN.slice(2)}5af15f5260205ff3`
   const stub = { [TOKEN]: { code: '0xef' } }
 

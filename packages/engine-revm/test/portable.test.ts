@@ -20,7 +20,7 @@ const module = portableModule() as WebAssembly.Module
 const at: StatePoint = { key: `0x${'77'.repeat(32)}`, layers: [] }
 const transfer = callPlan({ from: RICH, to: NOBODY, value: '0x5' })
 const endless = withoutGasLimit(codePlan(ENDLESS_LOOP))
-/** MSTORE at 0, 1 MiB, 2 MiB, … without end. */
+/** MSTORE at 0, 1 MiB, 2 MiB, … endlessly. */
 const hungry = withoutGasLimit(codePlan('0x5f5b8080526210000001600156'))
 
 let engine: RevmEngine
@@ -47,7 +47,7 @@ it('ends the worker of what is given up, and no other', async () => {
   const whileBusy = run(endless, AbortSignal.timeout(60_000)).catch(({ message }: Error) => message)
   first.abort(new Error('enough'))
   expect(await ends[0]).toBe('enough')
-  // The worker that comes in its place takes what waits; the event loop answers what is small meanwhile.
+  // A replacement worker runs what waits; in the meantime the event loop answers small requests.
   expect(await run(transfer)).toMatchObject({ failures: [] })
   second.abort(new Error('enough of this too'))
   expect(await ends[1]).toBe('enough of this too')
@@ -65,7 +65,7 @@ it.each([
   const ends = Array.from({ length: 4 }, () =>
     run(withoutGasLimit(codePlan(code)), gone.signal).catch(({ message }: Error) => message),
   )
-  // More than the event loop does at once, and some 25 ms.
+  // More than the event loop runs at once: some 25 ms.
   const plan = codePlan(ENDLESS_LOOP)
   plan.blocks[0]!.calls[0]!.gas = 6_000_000n
   for (let count = 0; count < 3; count++)

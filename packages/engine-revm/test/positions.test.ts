@@ -52,7 +52,7 @@ describe.each(BUILDS)(
       const parent = sealedBlockFromRpc(recorded.parent).header
       const positions = new BlockPositions()
       const { prefix, transactions } = positions.open(block, parent, rules)
-      // Out of order: what was executed is kept, and nothing of it is executed again.
+      // Out of order: executed transactions are cached and not executed again.
       const half = Math.floor(transactions.length / 2)
       await positions.after(header.hash, prefix, half, site)
       await positions.after(header.hash, prefix, transactions.length, site)

@@ -5,7 +5,7 @@ import type { Hex } from '@upfront/protocol'
 import type { RevmEngine } from '../src/index.js'
 import { BUILDS } from './builds.js'
 
-// What another library makes of it: the builds' cryptography is C natively, Rust in the portable one.
+// Compared with another library: the builds use C cryptography natively, Rust in the portable one.
 
 const [G1, G2] = [bls12_381.G1.Point, bls12_381.G2.Point]
 type PointG1 = typeof G1.BASE
@@ -28,7 +28,7 @@ const g2 = (point: PointG2) => {
   return fp2(x) + fp2(y)
 }
 
-/** Not random, so that what fails fails again. */
+/** Deterministic, so that failures can be reproduced. */
 const numbers = (seed: number, most: bigint) => {
   const digest = createHash('sha512').update(`number ${seed}`).digest('hex')
   return 1n + (BigInt(`0x${digest}`) % (most - 1n))
@@ -42,7 +42,7 @@ const [ADD1, MSM1, ADD2, MSM2, PAIRING, MAP1, MAP2] = [0x0b, 0x0c, 0x0d, 0x0e, 0
 const KZG = 0x0a
 const yes = scalar(1n)
 
-/** A point of the curve that is not in the subgroup. */
+/** A point on the curve outside the subgroup. */
 function strayG1(): string {
   const { Fp } = bls12_381.fields
   for (let x = 1n; ; x++) {
@@ -65,10 +65,10 @@ function opening(commitment: PointG1, z: bigint, y: bigint, proof: PointG1): str
 }
 
 const OPENED = `${scalar(4_096n)}${scalar(ORDER)}`
-// The constant polynomial 3: committed to as 3·G1, opened anywhere by the point at infinity.
+// The constant polynomial 3: its commitment is 3·G1, its proof at any point the point at infinity.
 const constant = opening(G1.BASE.multiply(3n), 5n, 3n, G1.ZERO)
 
-/** What each is given and returns; undefined where it is refused. */
+/** Input and expected output of each; undefined if it is refused. */
 const CASES: [string, number, string, string | undefined][] = [
   ['adds points of G1', ADD1, g1(some1(1)) + g1(some1(2)), g1(some1(1).add(some1(2)))],
   ['adds a point of G1 to itself', ADD1, g1(some1(1)) + g1(some1(1)), g1(some1(1).double())],
@@ -105,7 +105,7 @@ const CASES: [string, number, string, string | undefined][] = [
   ['refuses to pair what is outside of the subgroup', PAIRING, strayG1() + g2(some2(2)), undefined],
   ['refuses to pair nothing at all', PAIRING, '', undefined],
   ...[1, 2, 3].map((seed): (typeof CASES)[number] => {
-    // Its types ask for a list where it takes a number alone.
+    // Its types require a list, but it only takes a number.
     const u = numbers(seed, FIELD)
     return [`maps a number to G1, ${seed}`, MAP1!, fp(u), g1(bls12_381.G1.mapToCurve(u as never) as unknown as PointG1)]
   }),
@@ -141,7 +141,7 @@ describe.each(BUILDS)('precompiles, on the %s build', (_build, create) => {
     expect([call?.status, call?.returnData]).toEqual(returned === undefined ? ['0x0', '0x'] : ['0x1', `0x${returned}`])
   })
 
-  // A 32-bit build must not take a length for the one that it has room for.
+  // A 32-bit build must not truncate a length.
   it.each([
     ['of a number', 1n, '0x0'],
     ['of nothing', 0n, '0x1'],

@@ -39,7 +39,7 @@ describe.each(BUILDS)(
 
     afterAll(() => engine.close())
 
-    /** On the genesis block, under `layers`. */
+    /** Executes on the genesis block, under `layers`. */
     async function execute(
       execution: BlockExecution,
       layers: readonly StateLayer[] = [],
@@ -64,7 +64,7 @@ describe.each(BUILDS)(
         if (number === 0) continue
         const block = environment(header, rulesAt(rules, header.number, header.timestamp))
         const raw = blocks[number]?.transactions.map(signedBytes) ?? []
-        // As flashblocks come: the deposits first, then the rest.
+        // Like flashblocks: the deposits first, then the rest.
         const parts = [raw.slice(0, 1), raw.slice(1)]
         let earlierReceipts: ExecutedReceipt[] = []
         const transactions: PreconfirmedTransaction[] = []

@@ -10,14 +10,14 @@ import {
 } from 'viem'
 import { RECORDED, recordedInspection } from './recorded-inspection.js'
 
-// What is known without an ABI, on all calls of real blocks, inner ones too: viem judges what was decoded.
+// Decodes all calls of real blocks, inner ones too, by built-in signatures, and checks the results with viem.
 
 interface Seen {
   input: Hex
   call: Decoded
 }
 
-/** Every call with input of a block's transactions, each by itself. */
+/** Every call with input in a block's transactions, run separately. */
 async function callsOf(name: string): Promise<{ input: Hex; call: Decoded | undefined }[]> {
   const { transactions, inspect, close } = recordedInspection(name)
   const found: { input: Hex; call: Decoded | undefined }[] = []
@@ -26,7 +26,7 @@ async function callsOf(name: string): Promise<{ input: Hex; call: Decoded | unde
     const top = await inspect([call], { decode: true, trace: { name: 'callTracer', config: {} } }).then(
       ({ calls }) => calls[0]!.trace as DecodedFrame,
       (error: unknown) => {
-        // It hangs on those before it.
+        // It depends on earlier transactions.
         if (error instanceof RpcError) return undefined
         throw error
       },
@@ -42,7 +42,7 @@ async function callsOf(name: string): Promise<{ input: Hex; call: Decoded | unde
   return found
 }
 
-/** As viem takes them: integers as bigint, tuples by name. */
+/** The value in viem's form: integers as bigint, tuples by name. */
 function viemValue(
   { type, components, ...rest }: AbiParameter & { components?: readonly AbiParameter[] },
   value: unknown,
@@ -58,17 +58,17 @@ function viemValue(
 const argument = (args: unknown, { name }: AbiParameter, at: number) =>
   (args as Record<string, unknown>)[name === undefined || name === '' ? at : name]
 
-/** Whether the arguments encode to the bytes that they are of, or are at least what viem decodes. */
+/** Whether the arguments encode to the input's bytes, or at least match viem's decoding. */
 function judge({ input, call }: Seen): 'equal' | 'decodes' | 'wrong' {
   const item = parseAbiItem(`function ${call.signature}`) as AbiFunction
-  // By position: names may stand twice.
+  // By position: names may repeat.
   const args = item.inputs.map((field, at) => viemValue(field, argument(call.args, field, at)))
   const nameless = (parameter: AbiParameter): AbiParameter => {
     const { type, components } = parameter as AbiParameter & { components?: readonly AbiParameter[] }
     return { type, ...(components && { components: components.map(nameless) }) } as AbiParameter
   }
   const abi: Abi = [{ ...item, inputs: item.inputs.map(nameless) }]
-  // A call may bring more bytes than its function reads.
+  // A call may have more bytes than its function reads.
   if (input.startsWith(encodeFunctionData({ abi, functionName: item.name, args }))) return 'equal'
   const { args: decoded } = decodeFunctionData({ abi, data: input })
   const text = (value: unknown) =>

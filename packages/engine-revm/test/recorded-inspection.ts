@@ -7,7 +7,7 @@ import { recordedValues } from './recorded-values.js'
 
 export const RECORDED = ['zkpi-22188088', 'pevm-19929064', 'pevm-18085863', 'pevm-16257471', 'konab-26207962']
 
-/** As JSON-RPC has it. */
+/** A transaction as JSON-RPC returns it. */
 export interface RecordedTransaction {
   hash: Hex
   from: Hex
@@ -32,7 +32,7 @@ export function recordedInspection(name: string) {
   const { signal } = new AbortController()
   const recordedValue = recordedValues(recorded)
   return {
-    /** Those that users sent. */
+    /** Transactions sent by users, without system ones. */
     transactions: (block.transactions as (RecordedTransaction & { type: Hex })[]).filter(({ type }) => type !== '0x7e'),
     /** @throws RpcError as `inspect` does */
     async inspect(calls: readonly object[], inspection: Partial<Inspection>): Promise<InspectedBlock> {

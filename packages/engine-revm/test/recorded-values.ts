@@ -2,7 +2,7 @@ import type { RecordedBlock } from '@upfront/devnet'
 import { ZERO_HASH } from '@upfront/protocol'
 import type { StateRead, StateValue } from '@upfront/simulation'
 
-/** What a recorded block's witness has for each read of the state that it stands on. */
+/** The value of each read in a recorded block's witness. */
 export function recordedValues({ state, blockHashes }: Pick<RecordedBlock, 'state' | 'blockHashes'>) {
   return (read: StateRead): StateValue => {
     switch (read.kind) {

@@ -1,6 +1,6 @@
-// The crates' format, lints and tests, where cargo is: `node test/rust.mjs`. Clippy's driver compiles them for the tests, so that one
-// pass lints and tests; `cargo clippy` would check all dependencies anew. Those are the addon's, by the same profile and flags. The
-// crates themselves are not optimised for it: that takes a third of the time.
+// Checks the crates' format and lints and runs their tests, if cargo is available: `node test/rust.mjs`. Clippy's driver compiles the
+// tests, so one pass lints and tests; `cargo clippy` would check all dependencies again. These are the addon's, with the same profile and
+// flags. The crates themselves are not optimised, which takes a third of the time.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { cargoEnv } from '../cargo-env.mjs'
@@ -21,7 +21,7 @@ else {
   const lints = has('clippy', '--version')
   if (!lints) skip("clippy's lints", 'clippy is not installed (rustup component add clippy)')
   const env = lints ? { ...cargoEnv, ...asClippy } : cargoEnv
-  // All targets, also those without tests: they are linted too. The border is so on the way to what stands on it.
+  // All targets, also those without tests, to lint them. The border is compiled for those that depend on it.
   const targets = ['--workspace', '--exclude', 'upfront-engine-border', '--all-targets']
   run(['test', '--release', '--locked', ...targets, ...unoptimised], env)
 }

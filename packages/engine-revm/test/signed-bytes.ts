@@ -6,7 +6,7 @@ type RpcTransaction = Record<string, Hex> & {
   authorizationList?: Record<'chainId' | 'address' | 'nonce' | 'yParity' | 'r' | 's', Hex>[]
 }
 
-/** EIP-2718 bytes of a transaction as a node shows it. */
+/** EIP-2718 bytes of a transaction from JSON-RPC. */
 export function signedBytes(shown: unknown): Hex {
   const tx = shown as RpcTransaction
   if (tx.type === '0x7e') return depositBytes(tx)

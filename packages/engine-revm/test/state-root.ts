@@ -4,7 +4,7 @@ import { keccak256, numberToHex, pad, toRlp } from 'viem'
 
 const EMPTY_ROOT = keccak256('0x80')
 
-/** A node of the trie as RLP takes it: its own encoding where that is short, else its hash. */
+/** A trie node as an RLP item: its own encoding if short, else its hash. */
 type Node = Hex | Node[]
 
 /** The root of Ethereum's state trie over these accounts. */
@@ -46,7 +46,7 @@ function referenceTo(node: Node): Node {
   return encoded.length < 2 + 2 * 32 ? node : keccak256(encoded)
 }
 
-/** Nibbles as bytes (yellow paper, appendix C). */
+/** Hex-prefix encoding (Yellow Paper, appendix C). */
 function compact(nibbles: string, isLeaf: boolean): Hex {
   const flag = (isLeaf ? 2 : 0) + (nibbles.length % 2)
   return `0x${flag}${nibbles.length % 2 === 0 ? '0' : ''}${nibbles}`

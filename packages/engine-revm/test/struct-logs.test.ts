@@ -17,7 +17,7 @@ describe.each(BUILDS)('the steps that the %s build writes', (_build, create) => 
   })
   afterAll(() => engine.close())
 
-  /** Runs code, and the struct logger's steps and the call tracer's frames of it. */
+  /** Runs code; returns the struct logger's steps and the call tracer's frames. */
   const traced = async (code: string, gas: number, other: string) => {
     const stateOverrides = { [NOBODY]: { code: `0x${code}` }, [OTHER]: { code: `0x${other}` } }
     const configs = [{ stateOverrides }, { stateOverrides, tracer: 'callTracer' }]

@@ -14,14 +14,14 @@ import type { StatePoint } from '@upfront/simulation'
 import { createRevmEngine, loadRevm } from '../src/index.js'
 
 const { reason } = loadRevm()
-// The threads of a process are looked at where Linux shows them.
+// Threads can be inspected only on Linux.
 const why = reason ?? (process.platform === 'linux' ? undefined : 'not on Linux')
 if (why !== undefined) console.log(`the native build's time slices are skipped: ${why}`)
 
 const at: StatePoint = { key: `0x${'77'.repeat(32)}`, layers: [] }
 const TASKS = '/proc/self/task'
 
-/** Of each thread that executes: whether it runs, and its CPU time in ticks of 10 ms. */
+/** For each executing thread: whether it runs, and its CPU time in ticks of 10 ms. */
 function executing(): { runs: boolean; ticks: number }[] {
   return readdirSync(TASKS)
     .map((task) => readFileSync(`${TASKS}/${task}/stat`, 'latin1'))
@@ -49,12 +49,12 @@ test('long simulations share the cores, all of them go on, and another one is do
     samples.push(executing().filter(({ runs }) => runs).length)
     await sleep(3)
   }
-  // One that has just given its turn away runs until it waits.
+  // A thread that has just given its turn away runs until it waits.
   const median = samples.sort((one, other) => one - other)[25]!
   expect(median).toBeLessThanOrEqual(cores + 1)
   expect(median).toBeGreaterThan(0)
 
-  // Some 20 ms: more than the event loop does at once, and than a simulation has without a turn.
+  // Some 20 ms: more than the event loop runs at once, and than a simulation gets without a turn.
   const { blocks } = await simulated(engine, codePlan(ENDLESS_LOOP))
   expect(blocks[0]!.calls[0]!.status).toBe('0x0')
 

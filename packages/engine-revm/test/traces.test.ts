@@ -17,20 +17,20 @@ import {
 import type { Engine } from '@upfront/simulation'
 import { BUILDS } from './builds.js'
 
-// The long form is `npm run test:traces`: every call of every request, with every tracer, and thousands of random ones.
+// The long form is `npm run test:traces`: every call of every request with every tracer, and thousands of random ones.
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
 const SEEDS = Number(process.env.TRACE_SEEDS ?? 7)
 const IS_LONG = SEEDS > 100
 const MAX_FOUND = Number(process.env.MAX_FOUND ?? 5)
 
-/** Some programs loop: geth would log each turn. */
+/** Limit of steps: some programs loop, and geth would log each iteration. */
 const MOST_STEP_BYTES = 500_000
-/** Requests under way at once: geth and the portable build work beside this thread. */
+/** Concurrent requests: geth and the portable build run in parallel with this thread. */
 const LANES = 4
-/** Less than geth gives a call that names none: loops take it long. */
+/** Less than geth's default, because loops take it long. */
 const GAS = '0x7a120'
 
-/** Each with the options of `debug_traceCall` for it; the struct logger has no name. */
+/** Each with its `debug_traceCall` options. The struct logger has no name. */
 const TRACERS: object[] = [
   { enableMemory: true, enableReturnData: true, limit: MOST_STEP_BYTES },
   { tracer: 'callTracer', tracerConfig: { withLog: true } },
@@ -45,11 +45,11 @@ const TRACERS: object[] = [
   { limit: 2_000 },
   { disableStack: true, disableStorage: true, limit: MOST_STEP_BYTES },
 ]
-/** One of each kind; of all of them the call runs once. */
+/** One of each kind. The call runs once for all of them. */
 const SOME_TRACERS = [10, 1, 3, 5, 8].map((index) => TRACERS[index]!)
-/** Long to send and to compare: in the short form with one tracer of each kind. */
+/** Slow to send and compare: in the short form, one tracer of each kind. */
 const LONG_REQUESTS = ['recursion to the depth limit', 'recursion with transfers', 'a megabyte returned']
-/** What halts is worded by these. */
+/** These tracers show why a call halted. */
 const HALT_TRACERS = TRACERS.slice(0, 2)
 
 const geth = findGeth()
@@ -66,7 +66,7 @@ interface Payload {
   blockStateCalls?: Block[]
 }
 
-/** A call, and what it runs on. */
+/** A call with its overrides. */
 interface Case {
   call: object
   stateOverrides: object
@@ -146,7 +146,7 @@ describeBoth('the builds trace as geth does', () => {
     const there = await startGeth(geth!, recorded.headAsGenesis())
     try {
       const { result } = await there.call('eth_getBlockByNumber', ['latest', false])
-      // All of the recorded state is there, and nothing else.
+      // The recorded state is complete, with nothing extra.
       expect((result as { stateRoot: string }).stateRoot).toBe(recorded.headers.at(-1)!.stateRoot)
       const found: string[] = []
       let calls = 0
@@ -193,7 +193,7 @@ describeBoth('the builds trace as geth does', () => {
   )
 })
 
-/** Each block with the state that the blocks before it set. */
+/** Each block with the state overrides of all earlier blocks. */
 function withOverridesBefore({ blockStateCalls = [] }: Payload): Payload {
   let overrides = {}
   return {
@@ -204,7 +204,7 @@ function withOverridesBefore({ blockStateCalls = [] }: Payload): Payload {
   }
 }
 
-/** Every call of a request, each to run alone on the same state. */
+/** Every call of a request, to run separately on the same state. */
 function casesOf(payload: object): Case[] {
   return (payload as { blockStateCalls: Block[] }).blockStateCalls.flatMap(
     ({ calls = [], stateOverrides = {}, blockOverrides = {} }) => {
@@ -214,37 +214,37 @@ function casesOf(payload: object): Case[] {
   )
 }
 
-/** Enough for what it does, unless it loops. */
+/** Enough gas for a call that does not loop. */
 function withGas({ call, ...rest }: Case): Case {
   return { call: { gas: GAS, ...call }, ...rest }
 }
 
-/** May not loop for long. */
+/** Whether the call can't loop for long. */
 function isShort({ call }: Case): boolean {
   return BigInt((call as { gas?: string }).gas ?? 0) <= 1_000_000n
 }
 
-/** Of a request of many calls that halt, in the short form one in six. */
+/** In the short form, one in six of a request's many halting calls. */
 function haltsOf(name: string, payload: object): Case[] {
   const cases = casesOf(payload).map(aloneWithItsCode)
   return IS_LONG ? cases : cases.filter((_, index) => index % 6 === name.length % 6)
 }
 
-/** Other calls' code is of no use to it, and slow to send. */
+/** Leaves out other accounts' code, which the call does not use and which is slow to send. */
 function aloneWithItsCode({ call, stateOverrides, blockOverrides }: Case): Case {
   const { to = '' } = call as { to?: string }
   return { call, stateOverrides: { [to]: (stateOverrides as Record<string, object>)[to] }, blockOverrides }
 }
 
-/** With a price geth fills in fees that are missing; precompiles it keeps here whatever overrides their accounts. */
+/** False for calls with a price (geth fills in fees) or overridden precompile addresses (geth keeps their precompiles). */
 function hasAccessListAsGeth(call: object, stateOverrides: object): boolean {
   const isPriced = /gasPrice|maxFee|maxPriority/i.test(JSON.stringify(call))
   return !isPriced && !/"0x0{36}[0-9a-f]{4}":{/.test(JSON.stringify(stateOverrides))
 }
 
 /**
- * What may differ where an instruction can't be paid for or finds too few operands: its words (`inOurWords`) and its price. Where a CREATE
- * can't pay for state (EIP-8037), geth's step has no error.
+ * Compares answers except the messages (`inOurWords`) and costs of instructions that run out of gas or stack. If a CREATE can't pay state
+ * gas (EIP-8037), geth's step has no error.
  */
 function comparedUnlessUnpaid(theirs: Answers[number], ours: Answers[number]): string[] {
   const their = inOurWords(theirs.result, ours.result) as Traced | undefined
@@ -260,9 +260,9 @@ function comparedUnlessUnpaid(theirs: Answers[number], ours: Answers[number]): s
 type Step = { op: string; depth: number; gasCost?: number; error?: string }
 type Traced = { structLogs?: Step[] }
 
-/** What geth refuses it refuses in words of its own, which name the transaction: that we refuse it too is enough. */
+/** If geth refuses, it is enough that we refuse too: its messages name the transaction. */
 function compared(theirs: Answers[number], ours: Answers[number]): string[] {
-  // geth 1.17.8 crashes where a call has blobs and the block before Cancun no blob fee.
+  // geth 1.17.8 crashes on a call with blobs if a block before Cancun has no blob fee.
   if (theirs.error && (ours.error || /crashed/.test(theirs.error.message))) return []
   return differences({ result: theirs.result }, { result: ours.result })
 }

@@ -1,9 +1,9 @@
 import type { Hex } from '@upfront/protocol'
 
-// Values as text, one a line: hex without prefix for numbers, with it for bytes, `-` for what is absent.
+// Values as text, one per line: numbers in hex without prefix, bytes with it, `-` for an absent value.
 
 export function quantity(value: bigint): string {
-  // Most are zero, and to write a bigint is a call into the runtime.
+  // Most values are zero, and formatting a bigint is a call into the runtime.
   return value === 0n ? '0\n' : `${value.toString(16)}\n`
 }
 
@@ -19,11 +19,11 @@ export function flag(value: boolean): string {
   return value ? '1\n' : '0\n'
 }
 
-/** A length that few lists have: looking any other up would take time. */
+/** Few lists are this long. Looking up every shorter one would take time. */
 const LONG_LIST = 1_024
 const written = new WeakMap<readonly unknown[], string>()
 
-/** What `list` writes as this text. */
+/** A list that `list` writes as this text. */
 export function standInFor(text: string): readonly never[] {
   const items = Array<never>(LONG_LIST + 1)
   written.set(items, text)
@@ -38,7 +38,7 @@ export function list<T>(items: readonly T[], write: (item: T) => string): string
   return out
 }
 
-/** Writes the same object, if it comes again at once, without looking into it. */
+/** Writes an object that repeats the previous one from memory. */
 export function remembering<T extends object>(write: (value: T) => string): (value: T) => string {
   let last: T | undefined
   let text = ''
@@ -49,7 +49,7 @@ export function remembering<T extends object>(write: (value: T) => string): (val
   }
 }
 
-/** Reads what the addon says. */
+/** Reads the addon's text. */
 export class TextReader {
   #at = 0
 
@@ -62,12 +62,12 @@ export class TextReader {
     return word
   }
 
-  /** All that is left. */
+  /** The remaining text. */
   rest(): string {
     return this.text.slice(this.#at)
   }
 
-  /** One of few words. */
+  /** One of a fixed set of words. */
   name<T extends string>(): T {
     return this.word() as T
   }
@@ -92,7 +92,7 @@ export class TextReader {
     return this.isGiven() ? read() : undefined
   }
 
-  /** Whether a value comes next. Passes what stands for one that is absent. */
+  /** Whether a value comes next. Skips the mark of an absent one. */
   isGiven(): boolean {
     const isGiven = !this.text.startsWith('-\n', this.#at)
     if (!isGiven) this.#at += 2

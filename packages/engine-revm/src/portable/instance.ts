@@ -1,35 +1,35 @@
 import { wasi } from './wasi.js'
 
-/** What an answer is, in the order of `Said` in crates/portable/src/instance.rs. */
+/** Kinds of answers, in the order of `Said` in crates/portable/src/instance.rs. */
 const KINDS = ['done', 'rejected', 'read', 'later', 'changed', 'refused', 'failed'] as const
 
 const PAGE = 65_536
-/** Of WebAssembly: 4 GiB. */
+/** WebAssembly's maximum: 4 GiB. */
 const MOST_PAGES = 65_536
-/** What the module has of its own at first, in pages. */
+/** The module's own initial memory, in pages. */
 const FIRST_PAGES = 512
-/** The hashes that alloy keeps, 16 MiB, which its first work makes room for. */
+/** alloy's hash cache, 16 MiB, allocated by the first work. */
 const HASHES_PAGES = 256
 
 export interface Said {
   kind: (typeof KINDS)[number]
   text: string
-  /** What follows the text, where it is long. */
+  /** The rest of the text, if it is long. */
   json: Uint8Array<ArrayBuffer> | undefined
 }
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** One instance of the engine's module, with a memory of its own. It needs nothing of Node's: browsers have all of it. */
+/** One instance of the engine's module, with its own memory. Uses nothing of Node's, so it also runs in browsers. */
 export class PortableInstance {
   readonly #memory: WebAssembly.Memory
   readonly #exports: WebAssembly.Instance['exports']
   #said = ''
 
   /**
-   * @param memoryBytes that it may take at most beside what is its own; where it needs more, it ends
-   * @param now the clock by which it ends work that has a limit, milliseconds
+   * @param memoryBytes limit in addition to the module's own memory; beyond it the instance ends
+   * @param now the clock for work with a time limit, in milliseconds
    */
   constructor(module: WebAssembly.Module, memoryBytes: number, now = () => performance.now()) {
     this.#memory = new WebAssembly.Memory({
@@ -47,15 +47,15 @@ export class PortableInstance {
     this.#exports = instance.exports
   }
 
-  /** Bytes of memory that it has taken: never fewer than before. */
+  /** Bytes of memory that it has allocated. Never shrinks. */
   get bytes(): number {
     return this.#memory.buffer.byteLength
   }
 
   /**
-   * @param question a word, then what belongs to it, a value a line: crates/portable/src/instance.rs has all of them. ASCII.
+   * @param question a word, then its arguments, one value per line, in ASCII: see crates/portable/src/instance.rs
    * @param rest more of the same text
-   * @throws Error where the question is refused, with a `code`; EngineEnded where the instance has ended: it answers no more
+   * @throws Error with a `code` if the question is refused; EngineEnded if the instance has ended and answers no more
    */
   ask(question: string, rest: readonly Uint8Array[] = []): Said {
     const { room, ask } = this.#exports
@@ -86,7 +86,7 @@ export class PortableInstance {
   }
 }
 
-/** An instance that can't go on: it ran out of memory, or the engine is at fault. */
+/** The instance can't go on: it ran out of memory, or has a fault. */
 export class EngineEnded extends Error {
   override name = 'EngineEnded'
 

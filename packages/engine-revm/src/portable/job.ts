@@ -4,49 +4,49 @@ import type { Errand, WorkerState } from './workers.js'
 
 export interface JobOptions {
   id: number
-  /** Of `Work` in crates/border/src/work.rs. */
+  /** A kind of `Work` in crates/border/src/work.rs. */
   kind: string
-  /** Of the state that it stands on. */
+  /** Key of the state that it runs on. */
   key: string
-  /** The layers on it, each with its number. */
+  /** The layers on that state, by number. */
   layers: ReadonlyMap<number, string>
   text: string
-  /** What comes after it. */
+  /** More of the text. */
   rest?: readonly Uint8Array[]
 }
 
-/** Milliseconds of CPU that a simulation has at first: with more to do it is begun once more, among those that take long. */
+/** CPU time limit of a simulation's first attempt, in milliseconds. Longer ones are started again among long work. */
 const FIRST_MS = 40
 
-/** What all work is told apart from its own. */
+/** State common to all jobs. */
 export interface Held {
-  /** Layers that work may come to ask for again. */
+  /** Layers that work may ask for again. */
   layers: ReadonlyMap<number, string>
   /** How often every state was dropped. */
   forgot: number
 }
 
-/** Work for a worker, until it is done: each time that it lacks values of the state, it is begun once more, with them. */
+/** Work for a worker. Each time that it lacks values of state, it is started again with them. */
 export class Job implements Errand {
   readonly id: number
   readonly key: string
-  /** Key and layers. */
+  /** Key and layers, as text. */
   readonly baseState: string
-  /** It takes longer than a simulation has at first. */
+  /** Whether it exceeded the first time limit. */
   isLong = false
-  /** It took more memory than a worker has, so it is done where there is more. */
+  /** Whether it needs more memory than a worker has. */
   isLarge = false
   readonly #options: JobOptions
   readonly #held: Held
   readonly #onAnswer: (answer: FromWorker) => void
-  /** What it lacked last, as the engine wrote it, and each one's value as a line; undefined where that is not known yet. */
+  /** The reads that it lacked last, in the engine's text, and each one's value as a line; undefined if not known yet. */
   #reads: string[] = []
-  /** So many of them, at their beginning, are needed in any case. */
+  /** How many of the reads, counted from the first, are certainly needed. */
   #certain = 0
   #values: (string | undefined)[] = []
-  /** What gives a worker the values of each time. */
+  /** Texts that pass a worker each round's values. */
   readonly #provided: string[] = []
-  /** Who has had all of them but the last. */
+  /** The worker that has all of them except the last. */
   #worker: WorkerState | undefined
 
   constructor(options: JobOptions, held: Held, onAnswer: (answer: FromWorker) => void) {
@@ -59,7 +59,7 @@ export class Job implements Errand {
     this.#onAnswer = onAnswer
   }
 
-  /** A simulation at first; what follows the chain goes on to its end. */
+  /** Whether it stops soon by itself: true for a simulation's first attempt, false for work that follows the chain. */
   get endsSoon(): boolean {
     return this.#options.kind === 'simulate' && !this.isLong && !this.isLarge
   }
@@ -76,7 +76,7 @@ export class Job implements Errand {
     this.#onAnswer(answer)
   }
 
-  /** @param known the values that are held, in the order of `reads`, a line each @returns what is missing, as the engine writes what it lacks; undefined where nothing is */
+  /** @param known cached values in the order of `reads`, one per line @returns missing reads in the same format; undefined if none */
   lacks(reads: string, known: string): string | undefined {
     const lines = known.split('\n')
     ;[this.#reads, this.#certain] = readsIn(reads)
@@ -86,12 +86,12 @@ export class Job implements Errand {
     return undefined
   }
 
-  /** The reads whose values it waits for. */
+  /** The reads that it waits for. */
   missing(): string {
     return readsText(this.#missing(this.#reads.length))
   }
 
-  /** @param values of `missing`, a line each */
+  /** @param values of `missing`, one line each */
   give(values: string): void {
     const given = values.split('\n')
     let next = 0
@@ -99,7 +99,7 @@ export class Job implements Errand {
     this.#provide()
   }
 
-  /** Of the first so many reads. */
+  /** The missing ones of the first `most` reads. */
   #missing(most: number): string[] {
     return this.#reads.slice(0, most).filter((_, index) => this.#values[index] === undefined)
   }
@@ -108,7 +108,7 @@ export class Job implements Errand {
     this.#provided.push(`provide\n${this.key}\n${readsText(this.#reads)}${this.#values.join('\n')}\n`)
   }
 
-  /** What a worker must be told before. */
+  /** What a worker must be told before the work. */
   #news(worker: WorkerState): string[] {
     const { layers } = this.#options
     const { forgot } = this.#held
@@ -126,7 +126,7 @@ export class Job implements Errand {
   }
 }
 
-/** ASCII in memory that is not copied when it is sent to a worker. */
+/** ASCII text in shared memory, which is not copied when it is sent to a worker. */
 export function sharedBytes(text: string): Uint8Array {
   const bytes = Buffer.from(new SharedArrayBuffer(text.length))
   bytes.write(text, 'latin1')
@@ -137,7 +137,7 @@ export function layerQuestion(number: number, layer: string): string {
   return `layer\n${count(number)}${layer}`
 }
 
-/** Each read of a list that the engine wrote: a kind, an address or a number, and a slot where it is one of storage; and how many are certain. */
+/** Splits the engine's list of reads (a kind, an address or number, for storage a slot), with the number of certain ones. */
 function readsIn(text: string): [reads: string[], certain: number] {
   const [, ...lines] = text.split('\n')
   const reads: string[] = []
@@ -150,7 +150,7 @@ function readsIn(text: string): [reads: string[], certain: number] {
   return [reads, Number(lines[end])]
 }
 
-/** As the engine writes it. */
+/** A list of reads in the engine's format. */
 function readsText(reads: readonly string[]): string {
   return `0x${reads.length.toString(16)}\n${reads.join('')}`
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 let compiled: WebAssembly.Module | undefined
 
-/** The engine's module, which `npm run build:portable` builds, compiled once for the process. */
+/** The engine's module (built by `npm run build:portable`), compiled once per process. */
 export function portableModule(): object {
   compiled ??= new WebAssembly.Module(readFileSync(new URL('../../portable.wasm', import.meta.url)))
   return compiled

@@ -6,13 +6,13 @@ import { Job, layerQuestion, sharedBytes } from './job.js'
 import type { FromWorker } from './worker.js'
 import { Workers } from './workers.js'
 
-/** Characters of a plan that is tried on the event loop first. */
+/** Length of a plan that is tried on the event loop first, in characters. */
 const SMALL_PLAN = 8_192
-/** At least so much is there for work that takes more memory than a worker has. One such is done at a time. 50M gas can pay for 340 MB. */
+/** Least memory for work that needs more than a worker has, which runs one at a time. 50M gas can pay for 340 MB. */
 const LARGE_BYTES = 512 * 1024 * 1024
-/** Of workers: the event loop goes first if cores are few. Twice as much for those that take long. */
+/** Niceness of workers, so that the event loop goes first if cores are scarce. Twice as much for long work. */
 const NICENESS = 5
-/** An instance of the event loop's that takes more than its bound and this is replaced. */
+/** An event loop instance that exceeds its cache's limit by this is replaced. */
 const SPARE_BYTES = 192 * 1024 * 1024
 
 export interface PortableLimits {
@@ -23,24 +23,24 @@ export interface PortableLimits {
 }
 
 /**
- * The engine as WebAssembly, with the addon's methods. An instance on the event loop holds the state and does what is small; it asks
- * for no value and waits for none. Workers do the rest, each with an instance of its own. What one of them lacks is
- * given to it from here, or comes by mail as what the work lacks; then it is asked once more, with the values.
+ * The engine as WebAssembly, with the addon's methods. An instance on the event loop holds the state and runs small work; it never waits
+ * for values. Workers run the rest, each with an instance of its own. If a worker's work lacks values, they come from here or are requested
+ * as reads, and the work is started again with them.
  */
 export class PortableEngine implements EngineCore {
   readonly #module: WebAssembly.Module
   readonly #limits: PortableLimits
   readonly #wake: () => void
-  /** What is begun, and what follows the chain. */
+  /** For new work, and work that follows the chain. */
   readonly #workers: Workers
-  /** For simulations that take long, and for those that take much memory: others never wait for one of them. Made when first needed. */
+  /** For simulations that take long or need much memory, so that others never wait for them. Created on first use. */
   #longWorkers: Workers | undefined
   #largeWorker: Workers | undefined
   readonly #held = { layers: new Map<number, string>(), forgot: 0 }
   readonly #jobs = new Map<number, Job>()
-  /** What a simulation on the event loop was begun with, while it waits for values. */
+  /** The arguments of simulations on the event loop that wait for values. */
   readonly #paused = new Map<number, Parameters<PortableEngine['begin']>>()
-  /** Plans of which more is to come. */
+  /** Pieces of plans that are not complete yet. */
   readonly #arriving = new Map<number, Uint8Array[]>()
   readonly #mail: Message[] = []
   #desk: PortableInstance
@@ -157,7 +157,7 @@ export class PortableEngine implements EngineCore {
     return this.#ask('version\n').text
   }
 
-  /** @throws EngineEnded where the instance has ended; the next question has a new one, which holds no state. */
+  /** @throws EngineEnded if the instance has ended. The next question gets a new instance, without state. */
   #ask(question: string): Said {
     if (this.#desk.bytes > 2 * this.#limits.cacheBytes + SPARE_BYTES) this.#desk = this.#newDesk()
     try {
@@ -192,7 +192,7 @@ export class PortableEngine implements EngineCore {
     }
   }
 
-  /** It has a place in the queue. */
+  /** Restarts work that already has a place in the queue. */
   #restart(job: Job): void {
     this.#workersOf(job).resume(job)
   }
@@ -240,7 +240,7 @@ export class PortableEngine implements EngineCore {
     else this.#finish(job.id, said)
   }
 
-  /** Gives a worker what is held here, and has the rest read. */
+  /** Gives a worker the values cached here, and requests the others. */
   #lacks(job: Job, reads: string): void {
     const missing = job.lacks(reads, this.known(job.key, reads))
     if (missing === undefined) this.#restart(job)
@@ -258,7 +258,7 @@ export class PortableEngine implements EngineCore {
   }
 }
 
-/** As the addon's: a kind that it does not know counts as a failure. */
+/** A message like the addon's. An unknown kind counts as a failure. */
 function message(id: number, { kind, text, json }: Said): Message {
   return {
     kind: kind as Message['kind'],

@@ -1,13 +1,13 @@
-/** errno of WASI: there is no such thing here. */
+/** WASI's errno for a missing file. */
 const BAD_FILE = 8
 const NOT_SUPPORTED = 52
 
 /**
- * What the module needs of WASI (preview 1): random bytes for its hash tables and somewhere to say why it ends. It has no files, no
- * arguments, no environment, and waits for nothing.
+ * The parts of WASI (preview 1) that the module needs: random bytes for its hash tables, and output for the reason why it ends. It has no
+ * files, arguments or environment, and never waits.
  * @param memory the instance's
- * @param said is given what the instance writes to its standard output and error
- * @param now milliseconds from any moment on
+ * @param said called with what the instance writes to standard output and error
+ * @param now milliseconds, from any origin
  */
 export function wasi(
   memory: { readonly buffer: ArrayBuffer },
@@ -17,7 +17,7 @@ export function wasi(
   const view = () => new DataView(memory.buffer)
   return {
     random_get(at: number, length: number): number {
-      // `getRandomValues` fills so many bytes at most.
+      // Limit of `getRandomValues`.
       for (let from = 0; from < length; from += 65_536)
         crypto.getRandomValues(new Uint8Array(memory.buffer, at + from, Math.min(65_536, length - from)))
       return 0

@@ -1,4 +1,4 @@
-// The part of WebAssembly's JavaScript interface that is used here: neither TypeScript's `es2023` nor Node's types have any.
+// The used part of WebAssembly's JavaScript interface, which neither TypeScript's `es2023` nor Node's types declare.
 
 declare namespace WebAssembly {
   class Module {

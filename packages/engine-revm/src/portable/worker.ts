@@ -3,18 +3,18 @@ import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { PortableInstance, type Said } from './instance.js'
 
-/** What a worker is created with. */
+/** A worker's start parameters. */
 export interface WorkerData {
   module: WebAssembly.Module
   memoryBytes: number
-  /** How far it stands back for the event loop, as Linux counts. */
+  /** The thread's niceness on Linux, behind the event loop. */
   niceness: number
 }
 
-/** Text, and more of it in memory that all threads have. */
+/** Text, and more of it in shared memory. */
 export type Question = readonly [text: string, ...rest: Uint8Array[]]
 
-/** What a worker says to the last of the questions that it was sent, or why it can't. */
+/** A worker's answer to the last of the questions sent, or why it has none. */
 export type FromWorker = { bytes: number } & (
   | { said: Said }
   | { said?: undefined; message: string; isOutOfMemory: boolean }
@@ -23,7 +23,7 @@ export type FromWorker = { bytes: number } & (
 const port = parentPort
 if (!port) throw new Error('this file runs in a worker thread')
 const { module, memoryBytes, niceness } = workerData as WorkerData
-// On Linux that is this thread's alone: the event loop goes first if cores are few.
+// On Linux this affects only this thread: the event loop goes first if cores are scarce.
 if (process.platform === 'linux') setPriority(niceness)
 const instance = new PortableInstance(module, memoryBytes, clockOfThread())
 
@@ -42,12 +42,12 @@ function post(message: FromWorker): void {
   port!.postMessage(message, json === undefined ? [] : [json.buffer])
 }
 
-/** Milliseconds of CPU that this thread has used, where Linux tells: unlike the time of day, it does not pass while others have the processor. */
+/** CPU time of this thread in milliseconds, if Linux tells it. Unlike wall time, it stops while others have the processor. */
 function clockOfThread(): () => number {
   try {
     const file = openSync('/proc/thread-self/schedstat', 'r')
     const text = Buffer.alloc(64)
-    // Nanoseconds come first.
+    // The first number is nanoseconds.
     return () => Number.parseInt(text.toString('latin1', 0, readSync(file, text, 0, text.length, 0)), 10) / 1e6
   } catch {
     return () => performance.now()

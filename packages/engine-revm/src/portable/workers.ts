@@ -1,24 +1,24 @@
 import { Worker } from 'node:worker_threads'
 import type { FromWorker, Question, WorkerData } from './worker.js'
 
-/** Workers run compiled code: it is in dist where this file is TypeScript, as in tests. */
+/** Workers need compiled code, which is in dist if this file is TypeScript, as in tests. */
 const FILE = new URL(import.meta.url.endsWith('.ts') ? '../../dist/portable/worker.js' : './worker.js', import.meta.url)
 
-/** A worker whose instance has taken more memory than this is ended after its work: memory of instances never shrinks. */
+/** A worker whose instance exceeds this memory is ended after its work, because memory of instances never shrinks. */
 const KEPT_BYTES = 96 * 1024 * 1024
 
 /** Work for one worker at a time. */
 export interface Errand {
-  /** What to ask, in order; what the last one is answered is what counts. @param worker what it has: to be noted there */
+  /** The questions, in order; the last one's answer counts. @param worker the worker's state, to be updated */
   questions(worker: WorkerState): Question[]
-  /** It stops by itself before long: once it is given up, its worker is left to it. */
+  /** Whether it stops by itself soon. If given up, its worker may then finish it. */
   readonly endsSoon: boolean
   answered(answer: FromWorker): void
 }
 
-/** What is known of a worker. */
+/** What a worker has. */
 export interface WorkerState {
-  /** Numbers of the layers that it has. */
+  /** Numbers of its layers. */
   readonly layers: Set<number>
   /** How often it has dropped every state. */
   forgot: number
@@ -31,14 +31,14 @@ interface OneWorker {
 }
 
 /**
- * Worker threads with an instance each, one errand at a time. What is given up while it runs takes its worker with it, and no other,
- * unless it ends soon; the next errand has a new one made.
+ * Worker threads with one instance each, running one errand at a time. An errand that is given up while running ends its worker, unless it
+ * stops soon by itself; the next errand gets a new worker.
  */
 export class Workers {
   readonly #workers = new Set<OneWorker>()
-  /** The one that became idle last works first: its caches are warm. */
+  /** The worker that became idle last works first: its caches are warm. */
   readonly #idle: OneWorker[] = []
-  /** What was under way before, and what can't be stopped soon: that follows the chain. */
+  /** Errands that run next: resumed ones, and those that follow the chain, which can't be stopped soon. */
   readonly #first = new Set<Errand>()
   readonly #waiting = new Set<Errand>()
   #isClosed = false
@@ -50,7 +50,7 @@ export class Workers {
     this.#idle.push(this.#add())
   }
 
-  /** @throws Error with the code FULL where all workers are busy and the queue is full */
+  /** @throws Error with the code FULL if all workers are busy and the queue is full */
   start(errand: Errand): void {
     if (this.#idle.length === 0 && this.#workers.size >= this.limits.threads && this.#waiting.size >= this.limits.queue)
       throw Object.assign(new Error('too many simulations wait for a worker'), { code: 'FULL' })
@@ -58,13 +58,13 @@ export class Workers {
     this.#goOn()
   }
 
-  /** Work that was under way before has a place in the queue. */
+  /** Continues an errand, which has a place in the queue. */
   resume(errand: Errand): void {
     this.#first.add(errand)
     this.#goOn()
   }
 
-  /** It is not answered any more. */
+  /** Cancels an errand: it gets no answer any more. */
   giveUp(errand: Errand): void {
     if (this.#first.delete(errand) || this.#waiting.delete(errand) || errand.endsSoon) return
     for (const worker of this.#workers) if (worker.errand === errand) this.#end(worker)
@@ -80,7 +80,7 @@ export class Workers {
   #add(): OneWorker {
     const thread = new Worker(FILE, { execArgv: [], env: {}, workerData: this.data })
     const worker: OneWorker = { thread, state: { layers: new Set(), forgot: 0 }, errand: undefined }
-    // Whoever waits for what it does keeps the process alive.
+    // The caller waiting for its result keeps the process alive.
     thread.unref()
     thread.on('message', (answer: FromWorker) => this.#hear(worker, answer))
     thread.on('error', (error) =>
@@ -101,7 +101,7 @@ export class Workers {
     if (answer.bytes > KEPT_BYTES) this.#end(worker)
     if (errand === undefined) return
     worker.errand = undefined
-    // It takes the same errand again, where that goes on at once.
+    // The worker gets the same errand again if that continues at once.
     if (this.#workers.has(worker)) this.#idle.push(worker)
     errand.answered(answer)
     this.#goOn()

@@ -112,7 +112,7 @@ describe.each(BUILDS)('state carried over blocks of anvil under OP-stack rules, 
         await rpc('evm_revert', [snapshots.at(-1)])
         snapshots[snapshots.length - 1] = await rpc('evm_snapshot', [])
         await rpc('anvil_dropAllTransactions', [])
-        // Another time makes another block of the same transactions.
+        // Another time gives another block with the same transactions.
         await rpc('evm_increaseTime', [numberToHex(1 + random.below(5))])
         reorganised++
       }

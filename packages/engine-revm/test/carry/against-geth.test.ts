@@ -17,10 +17,10 @@ const geth = findGeth()
 if (geth === undefined) console.warn('carry: not tried, there is no geth in PATH, ~/go/bin or $GETH')
 const withGeth = geth === undefined ? describe.skip : describe
 
-/** `npm run test:carry` has more. */
+/** `npm run test:carry` runs more. */
 const BLOCKS = Number(process.env.CARRY_BLOCKS ?? 20)
 const SEED = Number(process.env.CARRY_SEED ?? 20_261_123)
-/** At each block, and in a part of them. */
+/** At each block, and at some of them. */
 const READS = Number(process.env.CARRY_READS ?? 40)
 const SIMULATIONS = Number(process.env.CARRY_SIMULATIONS ?? 4)
 const SIMULATED_PERCENT = process.env.CARRY_SIMULATIONS === undefined ? 30 : 100
@@ -107,7 +107,7 @@ withGeth.each(CASES)(
         for (let made = 0; made < BLOCKS; made++) {
           if (made > 0 && made % 100 === 0) process.stderr.write(`${made} of ${BLOCKS} blocks carried …\n`)
           const parent = chain.at(-1)!
-          // Requests at the head read something: an engine that holds nothing has nothing to carry.
+          // A first request reads state: an engine with an empty cache has nothing to carry.
           if (made === 0) await check(parent, true)
           else await traffic.send()
           const hash = await node.build({
@@ -115,7 +115,7 @@ withGeth.each(CASES)(
             withdrawals: traffic.withdrawals(made),
           })
           const block = await follower.fetched(hash as Hash)
-          // Now and then requests stand on the block before it is carried.
+          // Sometimes requests use the block before it is carried.
           if (random.chance(20)) await check(block, true)
           await follower.carry(block, parent)
           transactions += block.transactions.length

@@ -11,7 +11,7 @@ type Account = [
   codes: Change[],
 ]
 
-/** What `eth_getBlockAccessList` answers (execution-apis), of the list as the Engine API has it. */
+/** The answer of `eth_getBlockAccessList` (execution-apis), from the Engine API's list. */
 export function accessListJson(rlp: Hex) {
   return accountsOf(rlp).map(([address, slots, storageReads, balances, nonces, codes]) => ({
     address,
@@ -26,7 +26,7 @@ export function accessListJson(rlp: Hex) {
   }))
 }
 
-/** Every value that the block wrote, by its list. */
+/** Reads of every value that the block wrote, by its list. */
 export function writtenIn(rlp: Hex): StateRead[] {
   return accountsOf(rlp).flatMap(([address, slots, , balances, nonces, codes]) => [
     ...slots.map(([slot]): StateRead => ({ kind: 'storage', address, slot: word(slot) })),

@@ -20,19 +20,19 @@ const geth = findGeth()
 if (geth === undefined) console.warn('carrying by access lists: not tried, there is no geth in PATH, ~/go/bin or $GETH')
 const withGeth = geth === undefined ? describe.skip : describe
 
-/** `npm run test:carry` has more. */
+/** `npm run test:carry` runs more. */
 const BLOCKS = Math.min(200, Number(process.env.CARRY_BLOCKS ?? 10))
 const SEED = Number(process.env.CARRY_SEED ?? 20_261_124)
 
 withGeth("Amsterdam's blocks carried by their access lists", () => {
   let node: BuiltGeth
   let proxy: FaultProxy
-  /** What the node says of a block's list, if that is not right. */
+  /** Alters the node's list, for wrong ones. */
   let alter: ((list: ReturnType<typeof accessListJson>) => unknown) | undefined
 
   beforeAll(async () => {
     node = await startBuiltGeth(geth!, withAmsterdam(GETH_GENESIS, 0))
-    // geth has the lists, and no method that gives them.
+    // geth has the lists, but no method that returns them.
     proxy = await startFaultProxy(node.rpcUrl)
     proxy.lies = ({ method, params }) => {
       if (method !== 'eth_getBlockAccessList' || proxy.lacks.has(method)) return undefined

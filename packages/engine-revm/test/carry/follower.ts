@@ -43,7 +43,7 @@ export class Follower {
     return (await this.client.call(sealedBlock(block)))!
   }
 
-  /** @throws where the block is not carried */
+  /** @throws if the block is not carried */
   async carry(block: SealedBlock, parent: SealedBlock): Promise<CarryEvent & { kind: 'carried' }> {
     await this.carrier.prepare(block, parent)
     const event = this.events.at(-1)
@@ -51,7 +51,7 @@ export class Follower {
     throw new Error(`block ${block.header.number}: ${JSON.stringify(event, (_, value) => String(value))}`)
   }
 
-  /** What the node says. */
+  /** The node's values. */
   truth(reads: StateRead[], block: SealedBlock): Promise<StateValue[]> {
     return this.driver.readAtNode(reads, at(block), limits())
   }

@@ -35,7 +35,7 @@ describe.each(BUILDS)('state carried over blocks that op-geth made, on the %s bu
     const [parent, block] = [blocks[index - 1]!, blocks[index]!]
     return blockToCarry(block, rules, carryRules(rules, block.header, parent.header)!)
   }
-  /** What was never written is as in the genesis block: what was, the engine holds. */
+  /** Values never written are the genesis block's; the engine has all others. */
   let rounds = 0
   const source = {
     read: (reads: readonly StateRead[]) => {

@@ -10,7 +10,7 @@ import {
 import { createRevmEngine } from '../../src/index.js'
 import { recordedValues } from '../recorded-values.js'
 
-/** Rounds that each block takes at most on an engine that has seen nothing. */
+/** Maximum rounds per block on an engine with an empty cache. */
 const ROUNDS = {
   'zkpi-22188088': 4,
   'pevm-19929064': 9,

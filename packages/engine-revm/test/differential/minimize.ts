@@ -1,6 +1,6 @@
 type Json = { [key: string]: Json } | Json[] | string | number | boolean | null
 
-/** The smallest payload found for which `differs` still holds: parts are left out one by one, code is cut short. */
+/** Minimizes a payload for which `differs` holds: leaves parts out one by one, and shortens code. */
 export async function minimize(payload: object, differs: (payload: object) => Promise<boolean>): Promise<object> {
   let smallest = payload as Json
   for (let smaller = true; smaller; ) {
@@ -16,7 +16,7 @@ export async function minimize(payload: object, differs: (payload: object) => Pr
   return smallest as object
 }
 
-/** The same value with one part left out, larger parts first. */
+/** The value with one part left out, larger parts first. */
 function* reductions(value: Json): Generator<Json> {
   if (Array.isArray(value)) {
     for (let index = value.length - 1; index >= 0; index--) yield value.filter((_, at) => at !== index)

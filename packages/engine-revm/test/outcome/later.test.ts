@@ -3,7 +3,7 @@ import type { Hex } from '@upfront/protocol'
 import type { CallRecord, Recording, SimulationPlan } from '@upfront/simulation'
 import { createRevmEngine } from '../../src/index.js'
 
-/** `LATER_SEEDS=100000`: the long form. */
+/** `LATER_SEEDS=100000` for the long form. */
 const SEEDS = Number(process.env.LATER_SEEDS ?? 500)
 const SECONDS = 60
 const CALLED = `0x${'c1'.repeat(20)}` as const
@@ -22,7 +22,7 @@ const op = {
   ...{ shl: '1b', shr: '1c', sar: '1d' },
 }
 
-/** A contract that moves words between eight places in memory, the storage, itself and others, and tells of a transfer here and there. */
+/** A contract that moves words between eight places in memory, storage, itself and other contracts, and logs some transfers. */
 function program(seed: number, base: bigint): Hex {
   const random = randomNumbers(seed)
   const below = (count: number) => Math.floor(random() * count)
@@ -32,7 +32,7 @@ function program(seed: number, base: bigint): Hex {
   const store = (word: string) => `${word}${place()}52`
   const slot = () => push(below(4))
   const small = () => pick([0, 1, 2, 5, 16, 31, 32, 64, 160, 255, 256])
-  /** Near the time, now and later. */
+  /** A number near the time, now and later. */
   const constant = () =>
     pick([push(small()), push(base + BigInt(below(2 * SECONDS) - SECONDS / 2)), push(2n ** 256n - 1n)])
   const told = (amount: string) => `${amount}61010052${push(1)}${push(2)}7f${TRANSFER}6020610100a3`
@@ -49,7 +49,7 @@ function program(seed: number, base: bigint): Hex {
     () => store(`${constant()}${load()}${pick(Object.values(op))}`),
     () => store(`${load()}${pick(['15', '19'])}`),
     () => store(`${load()}${load()}${load()}${pick(['08', '09'])}`),
-    // Not at a word's place, of not a whole word, over another.
+    // Unaligned, partial and overlapping accesses.
     () => store(`${push(below(250))}51`),
     () => `${load()}${push(below(250))}${pick(['52', '53'])}`,
     () => `${push(small())}${push(below(250))}${push(below(250))}5e`,
@@ -66,12 +66,12 @@ function program(seed: number, base: bigint): Hex {
     () => (random() < 0.1 ? told(load()) : ''),
   ]
   let code = ''
-  /** What a branch leads to. */
+  /** The body of a branch. */
   const effect = () => pick([told(push(below(9))), `${load()}${slot()}55`, store(constant()), '5f5ffd', '00'])
   const branch = () => {
     const condition = pick([load(), `${load()}15`, `${load()}${constant()}${pick([op.lt, op.gt, op.eq])}`])
     const body = effect()
-    // Over the body, to what follows it: PUSH2, JUMPI, the body, JUMPDEST.
+    // Jumps over the body: PUSH2, JUMPI, the body, JUMPDEST.
     const to = code.length / 2 + condition.length / 2 + 4 + body.length / 2
     return `${condition}61${hex(to, 2)}57${body}5b`
   }
@@ -94,7 +94,7 @@ describe('what is said to come to the same later', () => {
     const found = { same: 0, branches: 0, others: 0 }
     for (let seed = 0; seed < SEEDS; seed++) {
       const [{ timestamp }] = callPlan({}).blocks as [SimulationPlan['blocks'][0]]
-      // What is called passes on what it is given, after it wrote it down.
+      // The callee returns its input, after storing it.
       const echo = `0x5f35${push(seed % 3)}555f3542${['01', '10', '16'][seed % 3]}5f5260205ff3`
       const slots = {
         state: { [`0x${hex(1, 32)}`]: `0x${hex(5, 32)}`, [`0x${hex(2, 32)}`]: `0x${hex(timestamp, 32)}` },

@@ -8,14 +8,14 @@ interface Judged {
   outcome: Outcome
 }
 
-/** What is said of each transaction of a real block, by itself on the parent's state. @param withGas: with its own gas limit */
+/** The verdict on each transaction of a real block, run separately on the parent's state. @param withGas with its own gas limit */
 async function judge(name: string, withGas: boolean): Promise<Judged[]> {
   const { transactions, inspect, close } = recordedInspection(name)
   const judged: Judged[] = []
   for (const { hash, from, to, input, value, gas } of transactions) {
     const call = { from, ...(to && { to }), input, value, ...(withGas && { gas }) }
     const block = await unlessRefused(() => inspect([call], { outcome: true }))
-    // It hangs on those before it.
+    // It depends on earlier transactions.
     if (block === undefined) continue
     const { status, outcome } = block.calls[0]!
     judged.push({ hash, succeeded: status === '0x1', outcome: outcome! })
