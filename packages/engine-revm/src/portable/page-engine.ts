@@ -11,15 +11,15 @@ const MEMORY_BYTES = 1024 ** 3
 const decoder = new TextDecoder()
 
 /**
- * The engine on one instance of its module, for where there is neither Node nor a thread to spare: a page, or a web worker that a page
- * can end. It executes as it is asked, for as long as that takes.
+ * The engine on a single instance of its module, for environments without Node and spare threads: a page, or a web worker that the page
+ * can terminate. It executes synchronously, without a time limit.
  *
  * @example
  * ```ts
  * const module = await WebAssembly.compileStreaming(fetch('portable.wasm'))
  * const { checks } = await verify(bill, { engine: createPageEngine(module) }) // of @upfront/receipt
  * ```
- * @param module portable.wasm, a `WebAssembly.Module`: its type is not named, for not all who import this have it
+ * @param module portable.wasm, a `WebAssembly.Module`: typed as object, because not every importer has that type
  */
 export function createPageEngine(module: object): Engine {
   return new PageEngine(module as WebAssembly.Module)

@@ -123,8 +123,8 @@ export class Driver {
   }
 
   /**
-   * Some of the missing values are guesses of the engine. If a read fails, the engine continues without it, and the request fails only if
-   * nothing else is missing.
+   * Some of the missing values are guesses of the engine. If a read fails, the work begins again with the values that could be read, and
+   * fails only if nothing else is missing.
    */
   async #drive<T>(
     first: Lacking<T>,

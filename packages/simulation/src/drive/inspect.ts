@@ -160,7 +160,7 @@ function isSame(probes: readonly Probe[], others: readonly Probe[]): boolean {
   return probes.length === others.length && !probes.some(isOther)
 }
 
-/** Appends each call's shown values to the answer. @param traced records whose steps are the trace */
+/** Appends to each call of the answer what is shown of it. @param traced records whose steps are the trace */
 function withShown(parts: readonly JsonText[], shown: readonly ShownCall[], traced: readonly CallRecord[]): JsonText {
   const fields = shown.map((call) => JSON.stringify(call).slice(1, -1))
   return joinJson(
@@ -172,7 +172,7 @@ function withShown(parts: readonly JsonText[], shown: readonly ShownCall[], trac
   )
 }
 
-/** Adds what is shown per block. */
+/** Adds each block's state diff, and the first block's link. */
 function withBlocks(
   json: JsonText,
   records: readonly CallRecord[],

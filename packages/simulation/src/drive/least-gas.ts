@@ -39,7 +39,7 @@ export async function leastGas(
     for (;;) {
       const changed = await firstChanged(limits.map((limit, at) => limit ?? given[at]!))
       if (changed === outcomes.length) return limits
-      // An earlier limit has a different effect now, because it depends on a later call's gas: leave the remaining limits out.
+      // An earlier limit has a different effect now, because it depends on another call's gas: leave the remaining limits out.
       if (changed <= next || runs >= MOST_RUNS) return limits.map((limit, at) => (at <= next ? limit : undefined))
       next = changed
       const tried = (limit: bigint) =>

@@ -208,7 +208,7 @@ fn unlisted(evm: &Evm, call: &PlannedCall, nonce: u64) -> AddressSet {
     [call.from, to].into_iter().chain(precompiles).chain(authorities(call, Some(chain_id))).collect()
 }
 
-/// Signers of the call's authorizations; with a chain id, only of valid ones for that chain or any, with a nonce below the last.
+/// Signers of the call's authorizations; with a chain id, only of those for that chain or any, with a nonce below the maximum.
 fn authorities(call: &PlannedCall, chain_id: Option<u64>) -> impl Iterator<Item = Address> {
     call.authorizations.iter().flatten().filter_map(move |authorization| {
         let elsewhere = |chain_id| !authorization.chain_id.is_zero() && authorization.chain_id != U256::from(chain_id);

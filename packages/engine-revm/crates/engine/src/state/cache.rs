@@ -65,7 +65,7 @@ impl StateCache {
         self.states().get(&key).cloned()
     }
 
-    /// Makes the state of block `key` from its parent's and the block's writes. Values read at the block before are kept.
+    /// Makes the state of block `key` from its parent's and the block's writes. Values already read at it are kept.
     /// @returns number of values written
     pub fn carry(&self, parent: B256, key: B256, mut writes: Writes, parent_number: u64) -> Result<usize, NotCarried> {
         let _carrying = self.carrying.lock().unwrap_or_else(PoisonError::into_inner);
