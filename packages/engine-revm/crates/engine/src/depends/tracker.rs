@@ -313,7 +313,7 @@ impl Tracker {
         }
     }
 
-    /// The label of amounts sent to the account before.
+    /// The label of amounts transferred to or from the account so far.
     pub fn balance(&self, address: Address) -> Label {
         self.balances.get(&address).copied().unwrap_or(NONE)
     }

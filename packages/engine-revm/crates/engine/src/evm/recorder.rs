@@ -166,7 +166,7 @@ impl Recorder {
         self.recording.state || self.recording.uses || self.recording.steps.is_some()
     }
 
-    /// Frames are also followed if only the transferred amounts are wanted.
+    /// Whether frames are part of the record. They are also followed for `balances` alone.
     pub fn shows_frames(&self) -> bool {
         self.recording.frames
     }

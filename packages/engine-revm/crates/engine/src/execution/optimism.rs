@@ -166,7 +166,7 @@ impl Handler for OptimismHandler {
         if let Some(deposit) = &chain.deposit
             && chain.fork < OpFork::Regolith
         {
-            // A failed one used all of its gas, or none.
+            // Before Regolith, a deposit used all of its gas, except a successful system transaction, which used none.
             let is_free = deposit.is_system_transaction && result.instruction_result().is_ok();
             *result.gas_mut() =
                 if is_free { Gas::new(tx.gas_limit) } else { Gas::new_spent_with_reservoir(tx.gas_limit, 0) };

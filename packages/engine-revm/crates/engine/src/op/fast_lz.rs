@@ -46,7 +46,7 @@ fn find(input: &[u8], seen: &mut [u32; WINDOW], from: usize, end: usize) -> Opti
     None
 }
 
-/// Number of equal bytes, plus the first that differs, minus the two that are checked again afterwards.
+/// Number of bytes after the first three, up to and including the first that differs.
 fn match_length(input: &[u8], earlier: usize, at: usize, end: usize) -> usize {
     let most = end + 9 - (at + LEAST_MATCH);
     let same = (0..most).take_while(|by| input[earlier + LEAST_MATCH + by] == input[at + LEAST_MATCH + by]).count();
