@@ -3,8 +3,8 @@ import type { VerifyOptions } from './verify/paid-exchange.js'
 import { type Verification, verify } from './verify/verify.js'
 
 /**
- * `verify` on a page: checks a bill, its witness and its payment without asking anybody, by the engine's module. It computes as long as the
- * paid calls took, so a page gives it to a web worker, which it can end.
+ * `verify` for web pages: checks a bill, its witness and its payment offline, with the engine's WebAssembly module. It computes as long as
+ * the paid calls took, so run it in a web worker, which the page can terminate.
  *
  * @example
  * ```ts
@@ -13,7 +13,7 @@ import { type Verification, verify } from './verify/verify.js'
  * ```
  * @param bill see `PaidExchange`
  * @param module portable.wasm of `@upfront/engine-revm`, a `WebAssembly.Module`
- * @throws Error where it is no bill, naming the field
+ * @throws Error that names the field if the bill does not decode
  */
 export function checkBill(
   bill: unknown,

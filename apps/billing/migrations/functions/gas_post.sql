@@ -1,4 +1,4 @@
--- What a transaction cost leaves its signer.
+-- Posts the cost of a transaction from its signer to `gas`.
 CREATE OR REPLACE FUNCTION gas_post() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO postings (at, payment_id, network, asset, account, amount) VALUES

@@ -1,4 +1,4 @@
--- Where a payment's money stands, by its state: amounts that sum to zero. `promised` is the payer's side of it.
+-- The accounts and amounts of a payment in a state. They sum to zero; `promised` is the payer's side.
 CREATE OR REPLACE FUNCTION payment_accounts(of_state text, of_maximum numeric, of_charge numeric)
 RETURNS TABLE (account text, amount numeric) LANGUAGE sql IMMUTABLE AS $$
   SELECT 'promised', -held FROM (SELECT CASE

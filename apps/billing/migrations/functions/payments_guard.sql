@@ -1,4 +1,4 @@
--- Holds the closed list of transitions and what never changes, also against our own code.
+-- Allows only the listed transitions and protects the columns that never change, also against our own code.
 CREATE OR REPLACE FUNCTION payments_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' THEN

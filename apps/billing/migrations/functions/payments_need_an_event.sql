@@ -1,4 +1,4 @@
--- No change of a payment without the event that says so, in the same transaction.
+-- Every change of a payment needs a matching event in the same transaction.
 CREATE OR REPLACE FUNCTION payments_need_an_event() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM payment_events WHERE payment_id = NEW.id AND at = NEW.updated_at AND to_state = NEW.state) THEN

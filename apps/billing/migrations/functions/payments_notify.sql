@@ -1,4 +1,4 @@
--- Tells every process that listens how far a payment came: its state, and `known` once a seller need not wait for more.
+-- Notifies all listening processes of a payment's state, with `known` once the seller need not wait longer.
 CREATE OR REPLACE FUNCTION payments_notify() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('payments', concat_ws(' ', NEW.network, NEW.id, NEW.state,

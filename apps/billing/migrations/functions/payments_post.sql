@@ -1,4 +1,4 @@
--- Posts what a change of state moves between accounts: what it is afterwards less what it was before.
+-- Posts the difference that a change of state makes to the accounts of a payment.
 CREATE OR REPLACE FUNCTION payments_post() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO postings (at, payment_id, network, asset, account, amount)

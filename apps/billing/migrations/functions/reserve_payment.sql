@@ -1,20 +1,20 @@
--- Stores a payment with its first event and, where it was asked for under an idempotency key, that key. A key that is taken
--- fails the call as a unique violation. `outcome` is 'reserved'; or nothing was stored, and it is 'used' where the
--- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already, 'overspent'
--- where its permit or the payer's code would cost more than `most_sponsored` (wei) and what its settled charges are worth. Without an
--- `event` nothing is stored, nor waited for: 'reserved' then says that it could be.
+-- Stores a payment with its first event and its idempotency key, if it has one. If the key is taken, the call fails with a
+-- unique violation. `outcome` is 'reserved', or nothing was stored: 'used' if the authorization was used before,
+-- 'uncovered' if `balance` or `allowance` does not cover it in addition to other reservations, 'overspent' if its permit
+-- or the payer's code may cost more than `most_sponsored` (wei) plus the value of its settled charges. Without an
+-- `event` nothing is stored and no lock is taken: 'reserved' then means that it could be stored.
 CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
   most_sponsored numeric, wei_per_unit numeric)
 RETURNS TABLE (outcome text, reserved numeric, place bigint) LANGUAGE plpgsql AS $$
 DECLARE
   payment payments := jsonb_populate_record(NULL::payments, wanted);
 BEGIN
-  -- The reservations of one payer and token happen one after another.
+  -- Serializes the reservations of one payer and token.
   IF event IS NOT NULL THEN
     PERFORM pg_advisory_xact_lock(hashtextextended(payment.network || '/' || payment.asset || '/' || payment.payer, 402));
   END IF;
   reserved := reserved_amount(payment.network, payment.asset, payment.payer, payment.authorized_block);
-  -- A permit that is under way replaces the allowance: nothing else stands on it.
+  -- An open permit replaces the allowance, so no other payment can rely on it.
   IF reserved > 0 AND (least(balance, allowance) < reserved + payment.maximum OR EXISTS (
     SELECT FROM payments other
       WHERE other.network = payment.network AND other.payer = payment.payer AND other.asset = payment.asset

@@ -1,4 +1,4 @@
--- A settlement that fell out of the chain is open again: the payer holds the tokens until it is back.
+-- A settled payment whose block was dropped counts as open: the payer has the tokens back for now.
 CREATE OR REPLACE FUNCTION reserved_amount(of_network text, of_asset text, of_payer text, as_of_block bigint) RETURNS numeric
 LANGUAGE sql STABLE AS $$
   SELECT

@@ -1,6 +1,6 @@
--- Stores signed transactions of one signer and the payments that they settle, which are submitted from then on. The signer's row is locked
--- until the transaction ends: that is the lease of its nonces. `outcome` is 'stored'; or nothing was, and it is 'other nonce' where the
--- signer's next nonce (`next`) is not `first_nonce`, 'moved on' where payments (`gone`) are not as `settlements` says any more.
+-- Stores signed transactions of one signer and marks the payments that they settle as submitted. The signer's row is locked
+-- until the transaction ends, which is the lease of its nonces. `outcome` is 'stored', or nothing was stored: 'other nonce' if the
+-- signer's next nonce (`next`) is not `first_nonce`, 'moved on' if payments (`gone`) are no longer as stated in `settlements`.
 CREATE OR REPLACE FUNCTION store_settlements(of_network text, of_signer text, first_nonce bigint, transactions jsonb, settlements jsonb)
 RETURNS TABLE (outcome text, next bigint, gone text[]) LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- A transfer of a payment that has failed, such as one of another amount, was received all the same.
+-- Posts a transfer of a failed payment, such as one of a wrong amount, as received.
 CREATE OR REPLACE FUNCTION transfers_post() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (SELECT state FROM payments WHERE id = NEW.payment_id) = 'failed' THEN

@@ -118,7 +118,7 @@ export class Chain {
     }
   }
 
-  /** Positive results for tokens and proxies are cached: their code does not go away. */
+  /** Whether the address has code. Cached for tokens and proxies that have: their code does not go away. */
   async isContract(address: Address): Promise<boolean> {
     if (this.#contracts.has(address)) return true
     if ((await this.latest.code(address)) === '0x') return false

@@ -21,7 +21,7 @@ const types = {
   ],
 }
 
-/** Tries an EIP-2612 permit in `eth_call`, signed for the configured EIP-712 name and version. Throws `NodeFault`. */
+/** Whether the token takes an EIP-2612 permit for its configured EIP-712 name and version, by `eth_call`. Throws `NodeFault`. */
 export async function takesPermits(node: Node, chainId: number, token: Token): Promise<boolean> {
   const { asset, name, version } = token
   const call = (data: Hex) => node.request<Hex>('eth_call', [{ to: asset, data }, 'latest'])

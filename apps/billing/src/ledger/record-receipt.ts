@@ -51,7 +51,7 @@ export function recordPaymentGas(receipt: RecordedReceipt): SQL {
   return insertGas(receipt, sql`changed`, sql`network`, sql`facilitator`, sql`id`, sql`updated_at`)
 }
 
-/** Records the cost of a transaction that settles no open payment. */
+/** Records the cost of a mined transaction, or of a payment's share of it, without changing the payment. */
 export function recordGas(
   receipt: RecordedReceipt,
   of: { network: Network; signer: Address; paymentId: string | null },

@@ -45,7 +45,10 @@ export class Facilitator {
     private readonly environment: Environment,
   ) {}
 
-  /** Verifies the maximum without changing anything. Checks prior use and coverage next to open reservations. Throws `NodeFault`. */
+  /**
+   * Verifies without changing anything; the amount is the maximum. A used authorization is invalid, and so is one that is not covered in
+   * addition to open reservations. Throws `NodeFault`.
+   */
   async verify(
     paymentPayload: unknown,
     paymentRequirements: unknown,
@@ -66,8 +69,8 @@ export class Facilitator {
 
   /**
    * Reserves and charges in one step, then waits for the receipt. An authorization is granted once: a repeated call is refused as used,
-   * except if the payment was reported as pending; then it is granted once it settles. `listing`: whether the resource was listed, if this
-   * call reserved the payment and describes one. Throws `NodeFault`.
+   * except if the payment was reported as pending; then it is granted once it settles. `listing`: whether the resource was listed;
+   * `null` unless this call reserved the payment and the payment describes a resource. Throws `NodeFault`.
    */
   async settle(
     paymentPayload: unknown,

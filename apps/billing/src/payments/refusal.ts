@@ -24,7 +24,7 @@ export const CODE_TOO_COSTLY: Refusal = {
     "the code of the payer's account, or the token, uses more gas than its settled payments of 24 hours are worth: pay more, or from a plain account",
 }
 
-/** Refusal if `maximum` is not covered besides the amount already reserved. */
+/** The refusal of a `maximum` that is not covered in addition to the amount already reserved. */
 export function describeShortfall(
   maximum: bigint,
   reserved: bigint,

@@ -38,7 +38,7 @@ export interface DurableFacilitatorClient extends FacilitatorClient {
   /** Cancels a verified payment: nothing is charged. The client retries failures itself. */
   release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void>
   /**
-   * Stores a withheld answer for at least so many seconds, for all processes of the seller. Returns false if it can't be stored. Without
+   * Stores a withheld answer for at least `seconds`, for all processes of the seller. Returns false if it can't be stored. Without
    * this method, withheld answers are kept in the memory of one process.
    */
   keepAnswer?(payload: PaymentPayload, answer: string, seconds: number): Promise<boolean>

@@ -51,8 +51,8 @@ export type Finding =
 const MOST_AT_ONCE = 40
 
 /**
- * Compares the ledger with a range of blocks, both ways, for the payments selected by `where`. `GET /reconciliation`, healing
- * and reopening all use it. Anything unexplained is reported as a difference, not an error. Changes nothing. Throws `NodeFault`.
+ * Compares the ledger with a range of blocks, both ways, for the payments selected by `where`. Used by `GET /reconciliation`
+ * and for final blocks. Anything unexplained is reported as a difference, not an error. Changes nothing. Throws `NodeFault`.
  */
 export async function compare(
   db: Database,
