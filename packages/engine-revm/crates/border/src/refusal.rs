@@ -2,7 +2,7 @@
 
 use crate::text::Malformed;
 
-/// `as_ref` becomes the `code` of the error thrown in JavaScript; `accepted` in src/native-work.ts checks it.
+/// `as_ref` becomes the `code` of the error thrown in JavaScript; `accepted` in src/engine-work.ts checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("too many simulations wait for a thread")]

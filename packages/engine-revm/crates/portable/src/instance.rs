@@ -19,7 +19,7 @@ use upfront_engine_border::{
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 6_000 };
 const CACHE_BYTES: usize = 64 << 20;
 
-/// The kind of an answer. Same names as in src/portable/portable-module.ts.
+/// The kind of an answer. Same order as `KINDS` in src/portable/instance.ts.
 #[derive(Clone, Copy)]
 pub enum Said {
     Done,
