@@ -15,8 +15,8 @@ const ROUNDS = {
   'zkpi-22188088': 4,
   'pevm-19929064': 9,
   'pevm-18085863': 14,
-  'pevm-16257471': 17,
-  'konab-26207962': 17,
+  'pevm-16257471': 15,
+  'konab-26207962': 16,
 }
 
 describe('real blocks, carried by an engine that has seen nothing', () => {

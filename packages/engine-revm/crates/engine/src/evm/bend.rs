@@ -2,14 +2,14 @@
 //! find what else is missing, it goes on where it would fail. Only the names of what it reads are used, never its result.
 
 use super::{
-    constants::{constant_addresses, constant_slots},
+    constants::{address_in, constant_addresses, constant_slots},
     context::Context,
 };
 use crate::{
     code_end::ends_in_error,
     state::{Cached, PinnedState, Read, Selector, SimulationState},
 };
-use alloy_primitives::{Address, B256, Bytes, U256, map::AddressSet, uint};
+use alloy_primitives::{Bytes, U256, map::AddressSet, uint};
 use revm::{
     handler::FrameResult,
     interpreter::{
@@ -67,8 +67,11 @@ pub fn note_callee(context: &Context, call: &CallInputs) {
     }
 }
 
-/// Accounts named by values just read: a code's libraries and constants, and the implementation in a proxy's slot. A run would reach some
-/// of them rounds later.
+/// Slots of a contract's own variables are below; those of mappings and arrays are spread over all words.
+const OWN_VARIABLES: U256 = U256::from_limbs([0, 1, 0, 0]);
+
+/// Accounts named by values just read: a code's libraries and constants, the implementation in a proxy's slot, and addresses in a
+/// contract's own variables. A run would reach some of them rounds later.
 /// @param left limit of accounts that may still be named
 pub fn named_by(reads: &[Read], state: &PinnedState, left: &mut usize) -> Vec<Read> {
     let mut named = AddressSet::default();
@@ -77,8 +80,8 @@ pub fn named_by(reads: &[Read], state: &PinnedState, left: &mut usize) -> Vec<Re
             (Read::Code(_), Some(Cached::Code(_, code))) => {
                 named.extend(constant_addresses(code.original_byte_slice()))
             }
-            (Read::Storage(_, slot), Some(Cached::Word(word))) if POINTERS[..2].contains(slot) && !word.is_zero() => {
-                named.insert(Address::from_word(B256::from(word)));
+            (Read::Storage(_, slot), Some(Cached::Word(word))) if *slot < OWN_VARIABLES || POINTERS.contains(slot) => {
+                named.extend(address_in(word));
             }
             _ => {}
         }

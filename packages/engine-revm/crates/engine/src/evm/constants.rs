@@ -55,7 +55,7 @@ pub fn constant_addresses(code: &[u8]) -> Vec<Address> {
 }
 
 /// None if the word is a number or a mask.
-fn address_in(word: U256) -> Option<Address> {
+pub fn address_in(word: U256) -> Option<Address> {
     let address = Address::from_word(B256::from(word));
     let leading = |byte: u8| address.iter().take_while(|each| **each == byte).count();
     let is_number = leading(0) > MOST_ZERO_BYTES || leading(0xff) > 1;

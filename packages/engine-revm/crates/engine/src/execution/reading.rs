@@ -39,9 +39,12 @@ mod tests {
     const CONTRACT: Address = Address::repeat_byte(0xc0);
     const LIBRARY: Address = Address::repeat_byte(0xb2);
     const BEHIND: Address = Address::repeat_byte(0xa1);
+    const ORACLE: Address = Address::repeat_byte(0xd3);
+    const STRANGER: Address = Address::repeat_byte(0xe4);
     const SLOT: U256 = U256::from_limbs([5, 0, 0, 0]);
+    const MAPPED: U256 = U256::from_limbs([5, 6, 7, 8]);
 
-    /// The contract's code names a library, which is a proxy for `BEHIND`. Stores the batches.
+    /// The contract's code names a library, which is a proxy for `BEHIND`; its slots name an oracle and a stranger. Stores the batches.
     #[derive(Default)]
     struct Node(Mutex<Vec<Vec<Read>>>);
 
@@ -52,6 +55,8 @@ mod tests {
                 Read::Code(CONTRACT) => Value::Code([&[0x73], LIBRARY.as_slice()].concat().into()),
                 Read::Code(_) => Value::Code(Default::default()),
                 Read::Storage(LIBRARY, _) => Value::Word(BEHIND.into_word().into()),
+                Read::Storage(CONTRACT, SLOT) => Value::Word(ORACLE.into_word().into()),
+                Read::Storage(CONTRACT, MAPPED) => Value::Word(STRANGER.into_word().into()),
                 _ => Value::Word(U256::ONE),
             };
             Ok(reads.iter().map(value).collect())
@@ -71,7 +76,7 @@ mod tests {
             records: Arc::default(),
         };
         let run = |mut state: SimulationState| {
-            let slots = [SLOT, SLOT + U256::ONE];
+            let slots = [SLOT, MAPPED, SLOT + U256::ONE];
             let read = state
                 .basic(CONTRACT)
                 .and_then(|_| slots.iter().try_for_each(|slot| state.storage(CONTRACT, *slot).map(drop)));
@@ -79,12 +84,13 @@ mod tests {
         };
         reading(&base, run).unwrap().unwrap();
         let batches = node.0.lock().unwrap();
-        let [account, library, behind] = &batches[..] else { panic!("{batches:?}") };
+        let [account, library, behind, last] = &batches[..] else { panic!("{batches:?}") };
         assert_eq!(*account, Read::account(CONTRACT));
         assert!(
             library.contains(&Read::Storage(CONTRACT, SLOT)) && library.contains(&Read::Code(LIBRARY)),
             "{library:?}"
         );
-        assert!(behind.contains(&Read::Code(BEHIND)), "{behind:?}");
+        assert!(behind.contains(&Read::Code(BEHIND)) && behind.contains(&Read::Code(ORACLE)), "{behind:?}");
+        assert!(!last.contains(&Read::Code(STRANGER)), "{last:?}");
     }
 }
