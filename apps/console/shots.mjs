@@ -1,5 +1,5 @@
-// `npm run console:shots`: starts a local stand of its own, and makes a picture of each view in four looks (a desk and a phone, light
-// and dark) in apps/console/shots, which is not committed; those that documents show are copied to docs.
+// `npm run console:shots`: starts a local stand, and takes screenshots of each view in four looks (desktop and phone, light and dark) in
+// apps/console/shots, which is not committed; those shown in documents are copied to docs.
 //   npm run console:shots -- pay seller     only these
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,8 +22,8 @@ const LOOKS = {
 const SOMEBODY = '0xb0b0000000000000000000000000000000000001'
 
 /**
- * What is done on a page before its picture is taken. `docs`: the look that is copied to docs, and its name there.
- * `isWhole`: the page down to its end, in place of the first screen.
+ * The actions on a page before its screenshot. `docs`: the look that is copied to docs, and its
+ * name there. `isWhole`: the whole page instead of the first screen.
  */
 const SHOTS = [
   { name: 'start', path: '', prepare: (page) => page.getByRole('button', { name: 'A swap', exact: true }).waitFor() },
@@ -153,7 +153,7 @@ for (const name of ['GATEWAY_PORT', 'BILLING_PORT', 'DEVNET_PORT', 'DEVNET_FLASH
 const env = { ...process.env, ...ports, BILLING_READ_TOKEN: TOKEN }
 const stand = spawn(process.execPath, ['scripts/start.mjs'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
 const ended = once(stand, 'exit')
-/** Something happens on the chain, and the seller earns. */
+/** Makes something happen on the chain, and the seller earn. */
 const purchase = () =>
   execFileSync(process.execPath, ['examples/paying-buyer/dist/main.js'], { cwd: root, env, stdio: 'ignore' })
 let browser
@@ -162,7 +162,7 @@ try {
     stand.stdout.on('data', (text) => String(text).includes('Ready after') && resolve())
     ended.then(() => reject(new Error('the local stand did not start')))
   })
-  // The first blocks ask a base fee of 1 gwei: the seller's gas is to cost what it costs on a rollup.
+  // The first blocks have a base fee of 1 gwei. Lowered, so that gas costs the seller as much as on a rollup.
   await fetch(`http://127.0.0.1:${ports.DEVNET_PORT}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -180,7 +180,7 @@ try {
       await prepare(page)
       const file = `${folder}/${name}.${look}.png`
       if (isWhole) {
-        // As high as the page is: what sticks to an edge of the screen stands at the page's.
+        // The viewport gets the page's height, because sticky elements are positioned at its edges.
         const height = await page.evaluate('document.documentElement.scrollHeight')
         await page.setViewportSize({ ...options.viewport, height })
         await page.evaluate('scrollTo(0, 0)')

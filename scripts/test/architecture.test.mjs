@@ -1,5 +1,5 @@
-// Imports go one way: what ARCHITECTURE.md's table allows is what each package.json may depend on. That a package imports
-// only what its package.json names is Biome's rule (`noUndeclaredDependencies`).
+// Imports go one way: each package.json may only depend on what ARCHITECTURE.md's table allows. Biome's rule `noUndeclaredDependencies`
+// checks that a package only imports what its package.json names.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
@@ -16,7 +16,7 @@ const allowed = new Map(
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
 
-/** The program's files, without tests. */
+/** The program's source files, without tests. */
 const sourcesOf = (folder) =>
   execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', folder], {
     cwd: root,
@@ -26,7 +26,7 @@ const sourcesOf = (folder) =>
     .filter((path) => /(?<!\.test|\.d)\.[cm]?[jt]sx?$/.test(path) && !path.startsWith(`${folder}/test/`))
     .map((path) => readFileSync(join(root, path), 'utf8'))
 
-/** What a dependency wants to find installed beside it. */
+/** Peer dependencies of a dependency. */
 const peersOf = (folder, name) => {
   const manifest = join(root, folder, 'node_modules', name, 'package.json')
   return Object.keys(JSON.parse(readFileSync(manifest, 'utf8')).peerDependencies ?? {})
@@ -80,7 +80,7 @@ const withSource = packageFolders().filter((folder) => existsSync(join(root, fol
 describe.each(withSource)('the folders of %s', (app) => {
   const source = join(root, app, 'src')
   const folderOf = (path) => (relative(source, path).includes(sep) ? relative(source, path).split(sep)[0] : '.')
-  /** By folder: the folders that it imports. Wiring, in `src` itself, imports all. */
+  /** By folder: the folders that it imports. Files directly in `src` do the wiring and may import all. */
   const arrows = new Map()
   for (const file of readdirSync(source, { recursive: true }).filter((name) => /(?<!\.test)\.tsx?$/.test(name))) {
     const text = readFileSync(join(source, file), 'utf8')

@@ -1,5 +1,5 @@
-// Every service of compose.yaml and every pod of the chart, as a process with the environment written there. Only addresses,
-// ports and folders are this machine's.
+// Every service of compose.yaml and every pod of the chart, run as a process with its environment
+// from there. Only addresses, ports and folders are replaced.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 }, 60_000)
 
-/** Of a stage of the Dockerfile, and those that it stands on: environment and health check. */
+/** Environment and health check of a stage of the Dockerfile, including its base stages. */
 function imageOf(stage) {
   const stages = read('infra/Dockerfile')
     .replaceAll(/\\\n/g, ' ')
@@ -54,7 +54,7 @@ function imageOf(stage) {
   return { environment, check: check === undefined ? below.check : JSON.parse(check) }
 }
 
-/** Starts a service with this environment and no other. `hosts`: what stands for `name:port` here. */
+/** Starts a service with exactly this environment. `hosts`: replacements for `name:port`. */
 async function start(name, environment, hosts) {
   const prefix = name.toUpperCase()
   const port = await freePort()
@@ -133,7 +133,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
     expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
     expect(await rpc(gateway.url, 'eth_simulateV1', simulation)).toHaveLength(1)
     expect(await rpc(`${gateway.url}/v1/simulate`, 'eth_simulateV1', simulation)).toBe(402)
-    // As beside `npm start`: a receipt, and gas sponsored for a buyer who has approved nothing.
+    // As with `npm start`: a receipt, and sponsored gas for a buyer without an approval.
     const demo = spawnSync(process.execPath, [join(root, 'examples/paying-buyer/dist/main.js')], {
       cwd: folder,
       env: { PATH: process.env.PATH, GATEWAY_PORT: portOf(gateway), DEVNET_PORT: portOf(devnet) },
@@ -145,7 +145,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
         .filter((name) => services[name].profiles === undefined)
         .sort(),
     ).toEqual(['billing', 'devnet', 'gateway', 'postgres'])
-    // Those of a profile: each is started below, but for eRPC itself, whose image can't be had without a registry.
+    // Services of profiles: each is started below, except eRPC itself, whose image needs a registry.
     expect(
       Object.keys(services)
         .filter((name) => services[name].profiles !== undefined)
@@ -155,7 +155,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
 
   it('forgets the ledger with the chain that it stands on', () => {
     const { devnet, postgres: database, gateway, ...others } = services
-    // What is in memory, or on a tmpfs, is gone with the container; a named volume would outlive the chain.
+    // Data in memory or on a tmpfs is lost with the container; a named volume would outlive the chain.
     for (const { volumes = [] } of [devnet, database, gateway, others.billing]) expect(volumes).toEqual([])
     expect(database.tmpfs).toEqual(['/var/lib/postgresql/data'])
     for (const { depends_on } of [database, gateway, others.billing])
@@ -181,7 +181,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
     'starts %s, without a stream that Base no longer has',
     async (name) => {
       expect(interpolated(services[name].environment.FLASHBLOCKS_WS_URL)).toBe('')
-      // Base itself is not asked: the local chain stands for it.
+      // The local chain replaces Base.
       const upstream = interpolated(services[name].environment.UPSTREAM_RPC_URL)
       hosts[upstream] = `http://${hosts['devnet:8545']}`
       const gateway = await startService(name, 'gateway')
@@ -258,7 +258,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     documents.find(({ kind, metadata }) => WORKLOADS.includes(kind) && metadata.name === `sim-${name}`).spec.template
       .spec.containers[0]
 
-  /** The pod's environment over its secret's, and the answer of its own probes. */
+  /** The pod's environment merged with its secret, and the responses to its own probes. */
   async function startPod(documents, name, secret, hosts) {
     const { env = [], livenessProbe, readinessProbe } = containerOf(documents, name)
     const environment = Object.fromEntries(env.map(({ name: variable, value }) => [variable, value]))
@@ -342,7 +342,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
 
   const { program: decoder, reason } = helm === undefined ? { reason: '' } : buildProgram('manifests')
   const itWithDecoder = decoder === undefined ? it.skip : it
-  // A ServiceMonitor is the Prometheus operator's type, not Kubernetes' own.
+  // A ServiceMonitor is a type of the Prometheus operator, not of Kubernetes.
   itWithDecoder(`is what Kubernetes' own Go types take, strictly${reason}`, () => {
     const decode = (text) => spawnSync(decoder, [], { input: text, encoding: 'utf8' })
     const between = { ...SALE, 'gateway.autoscaling.enabled': 'true' }
@@ -354,7 +354,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
   })
 })
 
-/** A program in Go from a folder beside this file, or why there is none. */
+/** Builds a Go program from a folder next to this file, or says why it can't. */
 function buildProgram(name) {
   const program = join(folder, name)
   const built = spawnSync('go', ['build', '-o', program, '.'], {
@@ -367,7 +367,7 @@ function buildProgram(name) {
     : { reason: ` (skipped: ${built.stderr.trim().split('\n').at(-1)})` }
 }
 
-/** From PATH, or built by `go install helm.sh/helm/v3/cmd/helm@v3.18.4`. */
+/** Helm from PATH, or built by `go install helm.sh/helm/v3/cmd/helm@v3.18.4`. */
 function findHelm() {
   const go = spawnSync('go', ['env', 'GOPATH'], { encoding: 'utf8' })
   const candidates = ['helm', ...(go.status === 0 ? [join(go.stdout.trim(), 'bin', 'helm')] : [])]

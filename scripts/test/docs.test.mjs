@@ -1,4 +1,4 @@
-// What docs/ and each README say of the repository: files that they link to are there, settings and metrics that docs/ names exist.
+// Checks docs/ and READMEs against the repository: linked files exist, and so do settings and metrics named in docs/.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { load } from 'js-yaml'

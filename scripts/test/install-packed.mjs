@@ -1,4 +1,4 @@
-// Installs our packages as a stranger would: the tarballs alone, with what they say that they need.
+// Installs our packages like a third party: from their tarballs alone, with the dependencies that they declare.
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,10 +7,10 @@ import { root } from '../install.mjs'
 
 const run = promisify(execFile)
 
-/** The folder of a package as another one finds it. */
+/** The folder of a package as resolved from another one. */
 const folderOf = (name, from) => realpathSync(join(from, 'node_modules', name))
 
-/** Puts a package that another one finds into a node_modules of its own. */
+/** Links a package, as resolved from another one, into another node_modules. */
 export function link(name, from, to) {
   const place = join(to, name)
   mkdirSync(dirname(place), { recursive: true })
@@ -22,10 +22,10 @@ export async function installPacked(project, names) {
   const modules = join(project, 'node_modules')
   const manifests = {}
   const sources = names.map((name) => join(root, 'packages', name))
-  // All at once: npm takes longer to start than to pack.
+  // All at once, because npm takes longer to start than to pack.
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', project, ...sources]
   const { stdout } = await run('npm', pack, { cwd: project })
-  // npm lists what it packed, npm 11.19 and later by name.
+  // npm returns a list of what it packed; since npm 11.19, an object by name.
   const packed = Object.values(JSON.parse(stdout))
   for (const [index, name] of names.entries()) {
     const source = sources[index]
@@ -35,7 +35,7 @@ export async function installPacked(project, names) {
     await run('tar', ['-xzf', join(project, filename), '-C', folder, '--strip-components=1'])
     const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     manifests[name] = manifest
-    // Its dependencies where only it sees them, its peers where the project has them.
+    // Dependencies are linked where only the package sees them, peers come from the project.
     for (const dependency of Object.keys(manifest.dependencies ?? {}))
       if (!dependency.startsWith('@upfront/')) link(dependency, source, join(folder, 'node_modules'))
     for (const peer of Object.keys(manifest.peerDependencies ?? {})) link(peer, source, modules)

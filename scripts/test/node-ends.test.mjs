@@ -1,4 +1,4 @@
-// The local stand on the oldest Node and on the newest: one free simulation, and one that is paid and settled. `npm run test:node` tries more.
+// The local stand on the oldest and the newest Node: a free simulation, and one that is paid and settled. `npm run test:node` tests more.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ it('is one range, which begins with the oldest that is tried', () => {
   expect(new Set(ranges)).toEqual(new Set([`>=${NODE_ENDS[0].replace(/\.0$/, '')}`]))
 })
 
-/** @returns the URL that a service says it listens on, and its end */
+/** @returns the URL on which a service listens, and a function that stops it */
 async function start(program, args, env) {
   const child = spawn(program, args, { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'exit')

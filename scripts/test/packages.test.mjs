@@ -1,4 +1,4 @@
-// What a stranger gets who installs our packages: the tarballs alone, with what they say that they need.
+// Our packages as a third party gets them: from their tarballs alone, with the dependencies that they declare.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ let manifests
 
 beforeAll(async () => {
   manifests = await installPacked(project, PACKAGES)
-  // What the READMEs say to install beside them, and what every NestJS project has.
+  // The packages that the READMEs require in addition, and those of every NestJS project.
   for (const name of ['@x402/core', '@x402/evm', '@x402/fetch', 'viem']) link(name, seller, modules)
   for (const name of ['@nestjs/platform-express', '@nestjs/testing']) link(name, seller, modules)
   for (const name of ['@types/node', '@types/jest', 'jest', '@swc/jest', '@swc/core']) link(name, root, modules)
@@ -32,7 +32,7 @@ const readmeOf = (name) => readFileSync(join(modules, '@upfront', name, 'README.
 const exampleOf = (name) => /```ts\n([\s\S]*?)```/.exec(readmeOf(name))[1]
 const fileOf = (name) => fileIn(readmeOf('nestjs-x402'), name)
 
-/** Compiles with the README's settings, tests and the types of libraries too. */
+/** Compiles with the README's settings, including tests and library types. */
 async function compile(files) {
   const settings = fileOf('tsconfig.json').replace('["node"]', '["node", "jest"]').replace('["*.spec.ts"]', '[]')
   for (const [name, text] of Object.entries({ ...files, 'tsconfig.json': settings }))
@@ -57,7 +57,7 @@ it.each(PACKAGES)('%s is ready to be published', (name) => {
   expect(manifest.dependencies['@upfront/protocol'] ?? manifests.protocol.version).toBe(manifests.protocol.version)
 })
 
-/** A facilitator without a chain: takes every payment. @returns its server, and the amounts that it settled */
+/** A facilitator without a chain, which accepts every payment. @returns its server, and the settled amounts */
 async function startFacilitator() {
   const settled = []
   const extra = { facilitatorAddress: `0x${'fa'.repeat(20)}` }
@@ -137,7 +137,7 @@ it('docs/selling.md and docs/buying.md alone lead from an empty folder to a paid
   const [pack, init, ...sell] = linesOf('docs/selling.md')
   expect([...pack.matchAll(/--filter @upfront\/(\S+)/g)].map(([, name]) => name).sort()).toEqual([...PACKAGES].sort())
   const [installBuyer, ...buys] = linesOf('docs/buying.md')
-  /** Gives a folder what `npm install` names, and nothing else. */
+  /** Installs exactly the packages of an `npm install` command into a folder. */
   function install(line, folder) {
     const [, names] = /^npm install (?:-D )?(.*)$/.exec(line)
     for (const name of names.split(' '))
@@ -198,7 +198,7 @@ it('docs/selling.md and docs/buying.md alone lead from an empty folder to a paid
     const settled = (amount) => expect.stringMatching(`(?=[^]*success: true)(?=[^]*amount: '${amount}')`)
     expect(said).toEqual([settled(3_000), settled(2_000)])
   } finally {
-    // The shell and what it started.
+    // Kills the shell and its children.
     if (app?.exitCode === null) process.kill(-app.pid, 'SIGKILL')
     billing.kill('SIGKILL')
     await devnet.stop()

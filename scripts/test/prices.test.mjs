@@ -1,4 +1,4 @@
-// The table in billing's README that says below which gas price the gateway's default prices earn, against those prices.
+// Checks the table in billing's README of the gas prices up to which the gateway's default prices are profitable.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DEFAULT_PRICE_LIST } from '../../packages/receipt/dist/index.js'

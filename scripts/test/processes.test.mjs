@@ -25,7 +25,7 @@ async function startTree(child, count) {
     env: { PATH: process.env.PATH },
   })
   const pids = []
-  // Leaving the loop closes the pipe: a child that still had to write would die of it.
+  // Leaving the loop closes the pipe, which would kill a child that still has to write.
   for await (const line of createInterface({ input: parent.stdout })) {
     pids.push(Number(line))
     if (pids.length === count) break

@@ -1,4 +1,4 @@
-// `npx @upfront/receipt verify`: the command from its tarball, with the packages that it needs from theirs.
+// `npx @upfront/receipt verify`: the command from its tarball, with the packages that it depends on from theirs.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The `sh` blocks of what people read first: documents, and the READMEs of what is run.
+// The `sh` blocks of documents and of the READMEs of programs.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageFolders, root } from '../install.mjs'
@@ -14,7 +14,7 @@ const documents = [
 ]
 
 /**
- * Each block, with why it is not run where `<!-- not run: … -->` stands before it.
+ * Each block, with the reason of a preceding `<!-- not run: … -->`, if any.
  * @returns {{ document: string, text: string, notRun?: string }[]}
  */
 export function snippets() {
@@ -28,7 +28,7 @@ export function snippets() {
   })
 }
 
-/** The code block of a text that begins with the file's name. */
+/** The code block that begins with the file's name. */
 export function fileIn(text, name) {
   const blocks = [...text.matchAll(/```(?:[jt]s|json)\n\/\/ (\S+)\n([\s\S]*?)```/g)]
   return blocks.find(([, file]) => file === name)[2]

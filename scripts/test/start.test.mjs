@@ -13,7 +13,7 @@ afterEach(() => {
   for (const stand of started.splice(0)) for (const path of leftOf(stand)) killIfThere(Number(path.split('/')[2]))
 })
 
-/** A process may end by itself between being listed and being killed. */
+/** A process may exit between being listed and being killed. */
 function killIfThere(pid) {
   try {
     process.kill(pid, 'SIGKILL')
@@ -23,7 +23,7 @@ function killIfThere(pid) {
 }
 
 async function freePorts(count) {
-  // All are held at once: one that is given back may come again.
+  // All are held at once, because a released port may be returned again.
   const servers = Array.from({ length: count }, () => createServer())
   await Promise.all(servers.map((server) => new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))))
   const ports = servers.map((server) => server.address().port)
@@ -31,7 +31,7 @@ async function freePorts(count) {
   return ports
 }
 
-/** `npm start` on free ports; `output` grows as it prints. */
+/** Runs `npm start` on free ports; `output` grows as it prints. */
 async function npmStart(environment = {}) {
   const variables = ['DEVNET_PORT', 'DEVNET_FLASHBLOCKS_PORT', 'GATEWAY_PORT', 'BILLING_PORT']
   const free = await freePorts(variables.length)
@@ -59,13 +59,13 @@ async function npmStart(environment = {}) {
   return stand
 }
 
-/** Lines of `ps`-like text for every process whose environment names the stand's gateway port: all that it started. */
+/** A `ps`-like line for every process whose environment contains the stand's gateway port: everything that it started. */
 function leftOf({ ports }) {
   const script = `grep -lzs '^GATEWAY_PORT=${ports.GATEWAY_PORT}$' /proc/[0-9]*/environ || true`
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n').filter(Boolean)
 }
 
-/** Web pages may call the stand and read its headers; a simulated block is as long as the chain's own. */
+/** Web pages may call the stand and read its headers; simulated blocks use the chain's block time. */
 async function expectOpenToPages({ ports }) {
   const request = { blockStateCalls: [{}, {}] }
   const response = await fetch(`http://127.0.0.1:${ports.GATEWAY_PORT}`, {
@@ -80,12 +80,12 @@ async function expectOpenToPages({ ports }) {
   expect(second.timestamp - first.timestamp).toBe(2)
 }
 
-const onLinux = process.platform === 'linux' ? test : test.skip // Reads /proc to find what was left behind.
+const onLinux = process.platform === 'linux' ? test : test.skip // Reads /proc to find leftover processes.
 
 onLinux(
   'ends with a curl that answers; what the documents say to run on it works; Ctrl-C ends everything within five seconds',
   async () => {
-    // As users have it: the others start bundles.
+    // Without bundles, as users run it; the other tests start bundles.
     const stand = await npmStart({ GATEWAY_WORKRS: '1', DEVNET_PROT: '1', BUNDLED: undefined })
     const [curl] = await stand.until(/^curl .*$/m)
     expect(stand.output).toContain('GATEWAY_WORKRS is no setting: did you mean GATEWAY_WORKERS?')
@@ -113,7 +113,7 @@ onLinux(
     const [, billing, token] = await stand.until(/BILLING_URL=(\S+) BILLING_TOKEN=(\S+) NETWORK=eip155:31337 ASSET=0x/)
     expect((await fetch(`${billing}/payments`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
 
-    // As a terminal does it: to the whole foreground group at once.
+    // Like a terminal: to the whole foreground group at once.
     process.kill(-stand.child.pid, 'SIGINT')
     for (const deadline = Date.now() + 5_000; Date.now() < deadline && leftOf(stand).length > 0; ) await sleep(100)
     expect(leftOf(stand)).toEqual([])

@@ -1,4 +1,4 @@
-// Builds leave tests out, and jest only strips their types.
+// Checks types of tests, because builds exclude tests and jest only strips types.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

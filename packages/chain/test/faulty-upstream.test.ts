@@ -16,7 +16,7 @@ const CONTRACT: Address = '0x00000000000000000000000000000000000c0de0'
 const CODE = '0x6001600255'
 const SLOT: Hash = `0x${'00'.repeat(31)}05`
 const WORD: Hash = `0x${'ab'.repeat(32)}`
-/** Faults that a client never sees: each is worked around or waited out. */
+/** Faults that clients never notice: each is worked around or waited out. */
 const HARMLESS: ReadonlySet<NodeFault> = new Set([
   'slow',
   'reordered',
@@ -60,7 +60,7 @@ describe('an upstream that misbehaves', () => {
     return { chain, proxy: proxies[0]!, proxies }
   }
 
-  /** What an engine would do: a few reads one after another, on one block. Throws where a value is wrong. */
+  /** Acts like an engine: a few sequential reads on one block. @throws if a value is wrong */
   async function readAll(chain: NodeState, n: number): Promise<'right' | UpstreamError> {
     const signal = new AbortController().signal
     try {
@@ -96,7 +96,7 @@ describe('an upstream that misbehaves', () => {
     expect([502, 504]).toContain(outcome.httpStatus)
   }
 
-  /** All scenarios at once: each has a proxy and a chain state of its own, and most of their time is waiting. */
+  /** All scenarios run concurrently: each has its own proxy and chain state, and mostly waits. */
   const scenarios = new Map<NodeFault, Promise<('right' | UpstreamError)[]>>()
   async function scenario(fault: NodeFault) {
     const { chain, proxy } = await open()

@@ -1,11 +1,11 @@
 const bytes = (length: number, fill: string) => `0x${fill.repeat(length)}`
 
-/** A number as a hash, for blocks that tests tell apart by number. */
+/** A number as a hash, for blocks that tests distinguish by number. */
 export function hashOf(number: number, fork = 0): `0x${string}` {
   return `0x${fork.toString(16).padStart(32, '0')}${number.toString(16).padStart(32, '0')}`
 }
 
-/** A flashblock as the wire has it. The parent is `hashOf(number - 1)` unless named. */
+/** A flashblock as on the wire. The parent defaults to `hashOf(number - 1)`. */
 export function flashblockMessage(options: {
   number: number
   index: number

@@ -103,7 +103,7 @@ describe('FlashblockStream', () => {
     listener?.onMessage(Buffer.from(message(0)))
     await sees('flashblock 0')
     expect(seen).toEqual(['flashblock 0'])
-    // It is silent for too long.
+    // It was silent for too long.
     await sees('connected 0')
     servers[0]!.send(message(1))
     await sees('flashblock 1')

@@ -49,7 +49,7 @@ const block = async (tag: string): Promise<Record<string, string>> => {
 }
 const head = async () => BigInt((await block('latest')).number!)
 
-/** Has a proxy say this of the head. */
+/** Makes a proxy return this head. */
 async function say(proxy: FaultProxy, change: Record<string, string>): Promise<void> {
   const told = { ...(await block('latest')), ...change }
   proxy.lies = ({ method, params }) => (method === TOLD.method && params?.[0] === TOLD.tag ? told : undefined)

@@ -19,11 +19,11 @@ const READ_TIMEOUT_MS = 12_000
 
 export interface ReadLimits {
   signal?: CancelSignal
-  /** Values at most. */
+  /** Most values kept. */
   limit?: number
 }
 
-/** All that lies between work and the state of a real node. */
+/** Everything between a plan and the state of a real node. */
 export class NodeState {
   readonly client: UpstreamClient
   readonly resolver: BlockResolver
@@ -45,7 +45,7 @@ export class NodeState {
     return this.driver.read(reads, pinnedState(block), driveLimits(limits))
   }
 
-  /** Reads as an engine does that executes the plan and asks for one batch after another. */
+  /** Reads like an engine that executes the plan and requests one batch after another. */
   async readFor(plan: SimulationPlan, block: PinnedBlock, ...batches: (readonly StateRead[])[]): Promise<void> {
     this.engine.script = batches
     await this.driver.simulate(plan, pinnedState(block), driveLimits())

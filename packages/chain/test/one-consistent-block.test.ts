@@ -10,8 +10,8 @@ const LATEST = { kind: 'tag', tag: 'latest' } as const
 const PENDING = { kind: 'tag', tag: 'pending' } as const
 
 /**
- * Every transaction sends Bob 1 wei: the sender's nonce and Bob's balance are equal in every block there ever is. The node
- * is never read while it mines: anvil answers for its head, by hash too, with what it is just about to mine.
+ * Every transaction sends Bob 1 wei, so the sender's nonce and Bob's balance are equal in every block. The node is never read while it
+ * mines, because anvil then answers for its head, even by hash, with the state of the next block.
  */
 describe('two values that every transaction changes together', () => {
   let devnet: Devnet
@@ -42,7 +42,7 @@ describe('two values that every transaction changes together', () => {
     await node().waitForTransactionReceipt({ hash: await pay() })
   }
 
-  /** How often the work began, and the value that both reads agreed on. */
+  /** How often the work began, and the value on which both reads agreed. */
   async function readAround(parameter: BlockParameter, between: (run: number) => Promise<unknown>) {
     let runs = 0
     const value = await chain.resolver.onBlock(parameter, { signal }, async (block) => {
@@ -68,7 +68,7 @@ describe('two values that every transaction changes together', () => {
       const { value, runs } = await readAround(LATEST, goOn)
       expect(value).toBeGreaterThanOrEqual(before)
       expect(value).toBeLessThan(mined)
-      // On the head that was seen last while the node is asked, then on the head.
+      // On the last seen head while the node is asked, then on the current head.
       expect(runs).toBeLessThanOrEqual(2)
     }
   })

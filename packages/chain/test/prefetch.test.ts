@@ -30,7 +30,7 @@ import { driveLimits, NodeState } from './node-state.js'
 const LATEST = { kind: 'tag', tag: 'latest' } as const
 const STRANGER: Address = '0x00000000000000000000000000000000005745a6'
 
-/** What the node itself says that a call touches: an oracle that knows nothing of our prefetching. */
+/** The state that a call touches according to the node, independent of our prefetching. */
 async function touched(rpcUrl: string, call: object, stateOverrides: object): Promise<StateRead[]> {
   const params = [call, 'latest', { tracer: 'prestateTracer', stateOverrides }]
   const answer = await fetch(rpcUrl, {
@@ -68,7 +68,7 @@ describe('reading ahead', () => {
     await devnet.stop()
   })
 
-  /** By the account that made the pool, or by one that owns nothing but what overrides give it. */
+  /** A swap by the account that made the pool, or by one that only has what overrides give it. */
   function swap(by: 'owner' | 'stranger'): {
     call: Call & { from: Address }
     stateOverrides: StateOverride[]
@@ -119,7 +119,7 @@ describe('reading ahead', () => {
     return { chain, block, plan }
   }
 
-  /** As an engine lacks it that has just begun. */
+  /** The first reads of an engine that has no state yet. */
   function firstLack({ blocks: [block] }: SimulationPlan): StateRead[] {
     const { from, to } = block!.calls[0]!
     return [nonce(from), { kind: 'code', address: to! }]

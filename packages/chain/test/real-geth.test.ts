@@ -18,7 +18,7 @@ withGeth('a real geth as upstream', () => {
   const lacking: string[] = []
 
   beforeAll(async () => {
-    // A block a minute: there is something pending.
+    // One block a minute, so that there is a pending block.
     node = await startGeth(geth!, { blockTimeSeconds: 60 })
     chain = new NodeState([node.rpcUrl], { onWorkaround: ({ lacks }) => void lacking.push(lacks) })
   })

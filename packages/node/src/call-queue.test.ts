@@ -3,7 +3,7 @@ import type { CallOutcome, UpstreamCall } from './upstream-call.js'
 import type { UpstreamClient } from './upstream-client.js'
 import { UpstreamError, UpstreamFault } from './upstream-fault.js'
 
-/** Notes which methods went out together, and answers each call, the last first, with its first parameter. */
+/** Records which methods were sent together, and answers each call with its first parameter, in reverse order. */
 function queue() {
   const sent: string[][] = []
   const batch = async (

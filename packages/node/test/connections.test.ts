@@ -10,7 +10,7 @@ import { UpstreamClient } from '../src/upstream-client.js'
 const ANSWER = '{"jsonrpc":"2.0","id":1,"result":"0x1"}'
 const LIMITS = { maxBytes: 10_000, timeoutMs: 2_000 }
 
-/** A server that answers each request, told apart by their bodies, as it is told to. */
+/** A server that answers requests as instructed, distinguished by their bodies. */
 interface Node {
   url: URL
   bodies: string[]

@@ -5,7 +5,7 @@ import { decodeQuantity } from '../src/decode-result.js'
 import type { UpstreamCall } from '../src/upstream-call.js'
 import { UpstreamClient } from '../src/upstream-client.js'
 
-/** A node that can be told to keep its answers. */
+/** A node that can withhold its answers. */
 class SlowNode {
   readonly asked: string[] = []
   isHolding = false
@@ -64,7 +64,7 @@ describe('a client of several URLs', () => {
       urls: await Promise.all(nodes.map((node) => node.url())),
       observer: { onHedge: ({ isFirst }) => hedges.push(isFirst) },
     })
-    // Until it knows how long the first takes.
+    // Until the first node's response time is known.
     for (let count = 0; count < 24; count += 1) await client.call(read({ mayHedge: false }))
   })
   afterEach(async () => {

@@ -60,7 +60,7 @@ it('a node that failed is left out, tried by a call of our own, and asked again 
     expect(await client.call(call)).toBe(0xbn)
     await sleep(50)
   }
-  // Nobody's call was spent on finding out that it is still down.
+  // No user's call was spent to find out that it is still down.
   expect(nodes[0].asked).toEqual(['eth_chainId'])
   nodes[0].isDown = false
   while ((await client.call(call)) === 0xbn) await sleep(50)

@@ -10,7 +10,7 @@ interface RpcCall {
   method: string
 }
 
-/** What the node answers to a call, and what it was asked: the methods of each HTTP request. */
+/** The node's answer to a call, and the methods of each HTTP request that it received. */
 let answer: (call: RpcCall, authorization: string | undefined) => object
 let asked: string[][]
 let server: Server

@@ -22,7 +22,7 @@ test('five blocks share a second, and each begins with the two deposits', async 
   const account = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
   const wallet = createWalletClient({ account, chain: foundry, transport: http(anvil.rpcUrl) })
   for (let nonce = 0; nonce < 50; nonce++) await wallet.sendTransaction({ to: account.address, gas: 21_000n, nonce })
-  // The last may still be waiting for its block when all are sent.
+  // The last one may still wait for its block when all have been sent.
   const mined = () => client.getTransactionCount({ address: account.address })
   while (errors.length === 0 && ((await client.getBlockNumber()) < 12n || (await mined()) < 50))
     await new Promise((resolve) => setTimeout(resolve, 50))

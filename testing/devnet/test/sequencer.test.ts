@@ -34,7 +34,7 @@ describe.each([
     await new Promise((resolve) => socket.once('open', resolve))
     const start = await client.getBlockNumber()
     const hashes: string[] = []
-    // So many that some come between the sealing of a block and the next one's opening.
+    // Enough that some arrive between sealing a block and opening the next one.
     for (let nonce = 0; nonce < 100; nonce++) {
       hashes.push(await wallet.sendTransaction({ to: BOB, value: parseEther('1'), gas: 21_000n, nonce }))
       await new Promise((resolve) => setTimeout(resolve, 10))
@@ -42,7 +42,7 @@ describe.each([
     const streamedHashes = () =>
       new Set<string>(received.flatMap((message) => message.diff.transactions.map((raw) => keccak256(raw as '0x'))))
     await until(async () => hashes.every((hash) => streamedHashes().has(hash)))
-    // All of a block has been streamed once the one after it has begun.
+    // A block has been streamed completely once the next one has begun.
     await until(async () => received.some((message) => message.metadata.block_number > Number(start) + 3))
     socket.close()
 

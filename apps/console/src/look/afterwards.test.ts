@@ -59,7 +59,7 @@ it('puts the questions behind the last call, and reads their answers', () => {
     [OTHER, '0x95d89b41'],
     [TOKEN, '0xdd62ed3e'],
   ])
-  // Nobody pays for questions.
+  // Questions must not require fees.
   expect(asked).not.toHaveProperty('validation')
 
   const said = [

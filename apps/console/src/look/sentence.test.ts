@@ -47,7 +47,7 @@ it.each([
     { approvals: [approval({ amount: `0x${'f'.repeat(64)}` })] },
     'Nothing changes hands. Bob may take all of your WETH, now and later.',
   ],
-  // The calls spent all of it, or a part.
+  // The calls used all of it, or a part.
   [{ approvals: [approval({ amount: ether(3n), after: '0x0' })] }, 'Nothing changes hands. Nobody gains an allowance.'],
   [
     { approvals: [approval({ amount: ether(3n), after: ether(1n) })] },

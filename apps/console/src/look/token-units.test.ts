@@ -15,7 +15,7 @@ it('shows an amount of a token in its units, and nothing else', () => {
   expect(shown('value', '1500000', 'ERC-20', () => ({ decimals: 6 }))).toBe('1.5')
   expect(shown('to', TOKEN)).toBeUndefined()
   expect(shown('value', '1', 'ERC-721')).toBeUndefined()
-  // An endless allowance is no amount.
+  // An unlimited allowance is not an amount.
   expect(shown('value', (2n ** 256n - 1n).toString())).toBeUndefined()
   expect(shown('value', '1', 'ERC-20', unitsOfFor(ofNobody))).toBeUndefined()
 })
@@ -26,7 +26,7 @@ it('shows an amount of the token that another argument names', () => {
   const swap = { name: 'swap', args }
   const shown = (argument: string) => amountArgument(swap, argument, OTHER, unitsOfFor(changes))
   expect(shown('amountIn')).toBe('1.5 WETH')
-  // The other's units are not known, and of the third no argument names the token.
+  // The other token's units are unknown, and no argument names the token of the third.
   expect(shown('amountOut')).toBeUndefined()
   expect(shown('amount')).toBeUndefined()
 })

@@ -10,7 +10,7 @@ const HASH = `0x${'ab'.repeat(32)}`
 const CALLDATA = `0xa9059cbb${BOB.slice(2).padStart(64, '0')}${'1'.padStart(64, '0')}`
 const account = privateKeyToAccount(`0x${'42'.repeat(32)}`)
 
-/** A node that knows these answers, by method. */
+/** A node with these answers, by method. */
 const paste = (text: unknown, answers: Record<string, unknown> = {}, draft = EMPTY_DRAFT) =>
   pastedDraft(typeof text === 'string' ? text : JSON.stringify(text), {
     ...{ chainId: 8453, draft },

@@ -10,7 +10,7 @@ it('gives the same request in each language', () => {
     blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, value: '1' }], overrides }],
   })
   const [curl, ...others] = snippetsOf(payload, 'pending', 'http://gateway/ethereum')
-  // As a shell reads it.
+  // As a shell parses it.
   const shown = execFileSync('sh', ['-c', curl!.code.replace(/^curl/, 'printf "%s\\n"')], { encoding: 'utf8' })
   expect(JSON.parse(shown.trim().split('\n').at(-1)!).params).toEqual([payload, 'pending'])
   expect(others.map(({ client }) => client)).toEqual(['viem', 'alloy', 'web3.py'])

@@ -15,10 +15,10 @@ const block = (number: number, fork = 0): FollowedBlock => {
   return { header, transactions: [], withdrawals: [], rpc: { number, hash }, isWhole: false }
 }
 
-/** A chain whose heads the test names, and what somebody who listens is told of them. */
+/** A chain with heads chosen by the test, and what a listener receives. */
 async function listening() {
   const kept = new KeptBlocks<FollowedBlock>()
-  /** What the node is asked for beside heads. */
+  /** Calls to the node other than for heads. */
   let answer: () => void = () => undefined
   const waiting = new Promise<void>((resolve) => {
     answer = resolve
@@ -26,9 +26,9 @@ async function listening() {
   let tell: (change: ChainChange<FollowedBlock>) => void = () => undefined
   let tip = block(10)
   kept.lead([tip])
-  /** The head that the node has, where it is ahead of the tip. */
+  /** The node's head, if it is ahead of the tip. */
   let ahead: FollowedBlock | undefined
-  /** Whether blocks before it come, and how often somebody looked. */
+  /** Whether blocks before it arrive, and how often that was checked. */
   let come = false
   let looks = 0
   const source: AnnouncedFrom = {
@@ -60,7 +60,7 @@ async function listening() {
   const head = async (number: number, fork = 0) => {
     tip = block(number, fork)
     tell(kept.lead([tip]))
-    // What is told takes turns of the event loop.
+    // Announcements are spread over turns of the event loop.
     for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
     return told.splice(0)
   }
@@ -94,7 +94,7 @@ describe('AnnouncedBlocks', () => {
     const { head, announced, bridge, looks } = await listening()
     bridge(30, true)
     const coming = announced.listen({})
-    // At first, and twice where it did not come in time.
+    // Once at first, and after each of two timeouts.
     while (looks() < 4) await new Promise(setImmediate)
     await head(30)
     ;(await coming)()
@@ -119,7 +119,7 @@ describe('AnnouncedBlocks', () => {
     expect(resumed).toEqual([])
     answer()
     for (const listening of coming) (await listening)()
-    // The change that is known, and those that followed.
+    // The known change, and those after it.
     expect(resumed.sort()).toEqual([3, 6])
   })
 })

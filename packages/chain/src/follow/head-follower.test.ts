@@ -11,7 +11,7 @@ import type { Relay, RelayListener } from './relay.js'
 
 const hashOf = (number: number, fork = 0): Hash => `0x${(fork * 2 ** 40 + number).toString(16).padStart(64, '0')}`
 
-/** Blocks with the fields of a header that a follower looks at; a block of fork 1 stands on fork 0 at `forkedAt`. */
+/** Blocks with the header fields that a follower reads. Fork 1 branches off fork 0 at `forkedAt`. */
 function rpcHeader(number: number, fork = 0, forkedAt = number - 1) {
   const zero = `0x${'0'.repeat(64)}`
   return {
@@ -29,7 +29,7 @@ type RpcHeader = ReturnType<typeof rpcHeader>
 const blockOf = (header: RpcHeader) => ({ header: headerFromRpc(header) })
 type Block = ReturnType<typeof blockOf>
 
-/** A node of the test's own: what it announces, serves and says is the head is set by hand. */
+/** A node controlled by the test: what it announces, serves and returns as its head. */
 async function startNode() {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(server, 'listening')
@@ -94,7 +94,7 @@ afterEach(async () => {
   await node.close()
 })
 
-/** Asks for the head as `AskedHead` does. */
+/** Asks for the head like `AskedHead`. */
 const asking =
   (follower: () => HeadFollower<Block>, latest = () => node.latest()) =>
   async () => {
@@ -145,7 +145,7 @@ const next = (number: number, fork?: number, forkedAt?: number) => {
   node.announce(header)
 }
 
-/** Replicas of the test's own: one role for the follower, and what it publishes. */
+/** Simulated replicas: the follower's role, and the messages that it publishes. */
 function replicas(role: 'leads' | 'follows') {
   const published: string[] = []
   let listener: RelayListener | undefined
@@ -223,7 +223,7 @@ describe('HeadFollower, at a regular pace', () => {
   const EVERY_MS = 100
   type Due = Extract<HeadEvent, { kind: 'early' | 'inVain' }>
 
-  /** Announces blocks at the pace until the event. @param isThere whether the node has a block before it announces it */
+  /** Announces blocks at a regular pace until the event. @param isThere whether the node has a block before it announces it */
   async function paced(isThere: boolean, event: Due['kind']) {
     const asked: bigint[] = []
     const { follower, events } = await follow({
@@ -353,7 +353,7 @@ describe('HeadFollower', () => {
     const { follower, numbers } = await follow({ urls: [] })
     follower.isStreamed = true
     for (let number = 11; number <= 13; number += 1) {
-      // As soon as the stream stands on it.
+      // As soon as the stream builds on it.
       follower.hear(BigInt(number - 1))
       await sleep(300)
       const [before, since] = [node.asked(), performance.now()]
@@ -361,7 +361,7 @@ describe('HeadFollower', () => {
       follower.hear(BigInt(number))
       await until(() => numbers().at(-1) === number)
       await sleep(200)
-      // Unless it counts as late.
+      // Unless the head counts as late.
       if (performance.now() - since < 400) expect(node.asked() - before).toBe(1)
     }
   })

@@ -14,7 +14,7 @@ const numbers = (kept: KeptBlocks<{ header: BlockHeader }>) => [...kept.newestFi
 type Kept = KeptBlocks<{ header: BlockHeader }>
 const hashes = (headers: readonly { hash: Hash }[]) => headers.map(({ hash }) => hash)
 
-/** Takes the block up as the newest head, with those that are kept before it. */
+/** Makes the block the newest head, with the kept blocks before it. */
 async function lead(kept: Kept, head: ReturnType<typeof block>, most = 8) {
   kept.add(head)
   const bridge = await kept.bridge(head, most, async (hash) => kept.get(hash))

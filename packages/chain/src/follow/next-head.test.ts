@@ -4,7 +4,7 @@ import { Pace } from './pace.js'
 const INTERVAL = 2_000
 const TRIP = 40
 
-/** So many blocks, announced at the pace with these delays. */
+/** Announces blocks at a regular pace, with these delays. */
 function told(delays: readonly number[]) {
   const pace = new Pace()
   const next = new NextHead(pace)

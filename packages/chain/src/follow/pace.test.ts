@@ -1,6 +1,6 @@
 import { Pace } from './pace.js'
 
-/** Blocks of so many milliseconds, whose timestamps are whole seconds. */
+/** Blocks at this interval in milliseconds, with timestamps in whole seconds. */
 const blockOf = (number: number, interval: number) => ({
   number: BigInt(number),
   timestamp: BigInt(Math.floor((number * interval) / 1_000)),

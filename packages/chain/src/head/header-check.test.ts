@@ -3,7 +3,7 @@ import { HeaderCheck } from './header-check.js'
 
 const word = (digit: string) => `0x${digit.repeat(64)}`
 
-/** With the fields of Shanghai. */
+/** A header with Shanghai's fields. */
 const SHANGHAI = {
   parentHash: word('1'),
   sha3Uncles: word('2'),

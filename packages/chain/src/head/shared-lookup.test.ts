@@ -11,7 +11,7 @@ afterEach(() => {
   performance.now = clock
 })
 
-/** A lookup whose questions are numbered from 1, and answered with their number when the test says so. */
+/** A lookup that numbers its requests from 1, and answers each with its number on the test's command. */
 function counted() {
   const open: (() => void)[] = []
   let asked = 0

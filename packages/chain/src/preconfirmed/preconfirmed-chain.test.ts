@@ -260,8 +260,8 @@ function transactions(chain: PreconfirmedChain) {
 }
 
 /**
- * A chain whose executor charges 21,000 gas for any transaction; a hash is the bytes. 0xee is invalid, 0xdd too but on the
- * sealed block 11, 0xb2 reaches a native precompile.
+ * A chain whose executor charges 21,000 gas for any transaction; a hash is the transaction's bytes. 0xee is invalid, and so is 0xdd except
+ * on the sealed block 11; 0xb2 reaches a native precompile.
  */
 function follow(headNumber: number) {
   const events: PreconfirmedEvent[] = []
@@ -346,7 +346,7 @@ function follow(headNumber: number) {
   }
 }
 
-/** The read loop of work that lacks nothing. */
+/** The read loop of work that needs no values. */
 async function allDone<T>(begin: () => Step<T> | Promise<Step<T>>): Promise<T> {
   const step = await begin()
   if (step.kind === 'lacking') throw new Error('no state in this test')

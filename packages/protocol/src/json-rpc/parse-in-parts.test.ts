@@ -3,7 +3,7 @@ import type { Parts } from '../parts.js'
 import { plainJson } from './byte-keyed.js'
 import { parseInParts } from './parse-in-parts.js'
 
-/** What the work comes to, and how many parts it had. */
+/** The result, and the number of parts. */
 function finish<T>(work: Parts<T>): { value: T; parts: number } {
   for (let parts = 1; ; parts += 1) {
     const { done, value } = work.next()

@@ -24,7 +24,7 @@ function refusalOf(payload: unknown): string {
   }
 }
 
-/** How the payload looks that has `fields` where a schema stands. */
+/** The payload with `fields` at the position of a schema. */
 const WRAPPED: Record<string, (fields: object) => unknown> = {
   SimulationPayload: (fields) => fields,
   BlockStateCall: (fields) => ({ blockStateCalls: [fields] }),

@@ -20,7 +20,7 @@ function refusal(run: () => unknown): { code: number; message: string } {
   throw new Error('was taken')
 }
 
-/** A payload that has every field. */
+/** A payload with every field. */
 const EVERYTHING = {
   validation: true,
   traceTransfers: false,
@@ -74,7 +74,7 @@ interface Leaf {
   set: (payload: object, value: unknown) => void
 }
 
-/** Every value that is no container, with the place that an error should name and a way to replace it in a copy. */
+/** Every value except containers, with the place that an error should name and a function that replaces it in a copy. */
 function leavesOf(value: unknown, place: string, path: string[] = []): Leaf[] {
   if (typeof value !== 'object' || value === null) {
     return [

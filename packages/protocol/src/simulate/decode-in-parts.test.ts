@@ -12,7 +12,7 @@ const slot = (n: number) => `0x${n.toString(16).padStart(64, '0')}`
 const many = <T>(make: (n: number) => T) => Array.from({ length: MANY }, (_, n) => make(n))
 const map = (key: (n: number) => string, value: unknown) => Object.fromEntries(many((n) => [key(MANY - n), value]))
 
-/** The outcome, and in how many parts it was decoded. */
+/** The result, and the number of parts. */
 function finish<T>(work: Parts<T>): { value: T; parts: number } {
   for (let parts = 1; ; parts += 1) {
     const { done, value } = work.next()
@@ -20,7 +20,7 @@ function finish<T>(work: Parts<T>): { value: T; parts: number } {
   }
 }
 
-/** As it comes over the wire. */
+/** As received in a request. */
 function paramsOf(block: unknown): unknown {
   const params = [{ blockStateCalls: [block] }, 'latest']
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params })

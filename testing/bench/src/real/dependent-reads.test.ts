@@ -9,7 +9,7 @@ const [FROM, TO, OTHER] = ['0xaa', '0xbb', '0xcc'].map((end) => `0x${end.slice(2
 const state = (codes: Record<string, string> = {}) =>
   ({ code: (address: string) => codes[address] ?? '0x' }) as unknown as RecordedState
 
-/** `OP top …`: an instruction and the stack before it, its top first. */
+/** `OP top …`: an instruction and the stack before it, top first. */
 function steps(lines: string[], depth = 1): Step[] {
   return lines.map((line) => {
     const [op, ...stack] = line.split(' ') as [string, ...string[]]
@@ -17,7 +17,7 @@ function steps(lines: string[], depth = 1): Step[] {
   })
 }
 
-/** With codes, and by values alone. */
+/** With dependencies on code, and by values alone. */
 function longest(all: Step[], codes?: Record<string, string>): [number, number] {
   return [true, false].map((withCodes) => {
     const reads = new DependentReads(state(codes), withCodes)
@@ -60,7 +60,7 @@ describe('chains of dependent reads', () => {
       ...steps(['RETURN 0 20'], 2),
       ...steps(['POP 1', 'PUSH1', 'MLOAD 0', 'SLOAD dd', 'STOP']),
     ]
-    // Code, slot 6, the callee's code, its slot, a slot of the caller. By values alone its code is as early as its slot.
+    // Code, slot 6, the callee's code, its slot, a slot of the caller. By values alone, its code is as early as its slot.
     expect(longest(all)).toEqual([5, 3])
   })
 

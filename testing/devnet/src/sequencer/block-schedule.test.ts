@@ -2,7 +2,7 @@ import { nextSlot } from './block-schedule.js'
 
 const START = 1_700_000_000_000
 
-/** Builds blocks for a day; each takes `late` milliseconds longer than its slot says. Returns how far chain and clock are apart, per block. */
+/** Builds blocks for a day, each `late` milliseconds after its slot. @returns the difference between chain and clock, per block */
 function driftsOfADay({ blockTimeMs = 2_000, ahead = 0, late = (_block: number) => 0 }): number[] {
   let head = BigInt(START / 1_000 + ahead)
   let now = START
