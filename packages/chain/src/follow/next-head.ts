@@ -10,22 +10,20 @@ const SOONER = 1 / 40
 const LATER = 16 / 40
 /** How long after its expected announcement a block is requested at the latest, as a fraction of the block interval. */
 const LEAST_PART = 0.25
-/** After this many misses in a row, 64 blocks are skipped. */
+/** After this many misses in a row, the next request is 64 blocks later. */
 const MOST_IN_VAIN = 7
 /** The longest wait for an answer: this many round trips plus `LEAST_PATIENCE_MS`. */
 const MOST_TRIPS = 3
 const LEAST_PATIENCE_MS = 50
 
-/**
- * Schedules the request for the next block so that it reaches the node just after the block is made. Times are milliseconds of one clock.
- */
+/** Schedules requests for the next block to reach the node just after the block is made. Times are milliseconds of one clock. */
 export class NextHead {
   readonly #pace: Pace
   #told: { number: bigint; at: number }[] = []
   #tripMs: number | undefined
   /** How long before its announcement a block is requested. Negative if announcements are uneven: then only late blocks are requested. */
   #leadMs: number | undefined
-  /** Misses in a row. After the second, one block is skipped; after each further miss, twice as many. */
+  /** Misses in a row. After n misses, the next request is at least 2^(n-1) blocks later. */
   #vain = 0
   #restsUntil = 0n
   /** The block scheduled to be requested. */

@@ -31,9 +31,7 @@ export interface StateCarryingOptions {
 
 /** Carries the engine's state from block to block, provided that only blocks change it. */
 export class StateCarrying {
-  /**
-   * What was already executed of a sealed block as it was streamed, so that it need not be executed again. Set by the stream's follower.
-   */
+  /** What was executed of a sealed block while it was streamed: it need not be executed again. Set by the stream's follower. */
   executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
   #carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
   #closed = false

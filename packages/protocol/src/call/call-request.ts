@@ -15,8 +15,8 @@ export interface CallRequest {
 }
 
 /**
- * Decodes the `params` of `eth_call` and `eth_estimateGas`: `[call, block, stateOverrides,
- * blockOverrides]`. All but the first are optional; `block` defaults to `latest`.
+ * Decodes the `params` of `eth_call` and `eth_estimateGas`: `[call, block, stateOverrides, blockOverrides]`. All but the first
+ * are optional; `block` defaults to `latest`.
  * @throws RpcError -32602 with the place of the error
  */
 export function decodeCallRequest(params: unknown): CallRequest {

@@ -61,8 +61,8 @@ const MOST_ACCOUNT_CALLS = 8
 const FORMS = ['userOperation', 'safeTransaction'] as const
 
 /**
- * Extracts calls that are not call objects from a payload: signed transactions in hex, `{ userOperation, entryPoint }` and `{
- * safeTransaction }`. Empty calls replace them until the chain is known.
+ * Extracts calls that are not call objects from a payload: signed transactions in hex, `{ userOperation, entryPoint }` and
+ * `{ safeTransaction }`. Empty calls replace them until the chain is known.
  * @throws DecodeError with the place of the error
  */
 export function takeWrittenCalls(payload: Record<string, unknown>): {

@@ -24,8 +24,8 @@ const BLOCK_ALIASES = { transactions: 'calls', stateDiff: 'stateOverrides', over
 /**
  * Decodes the `params` of `eth_simulateV1`: `[payload, blockParameter]`. The block defaults to `latest`. As in geth, a null field counts as
  * absent, an unknown field is ignored unless it looks like a typo, and everything is decoded before limits are checked.
- * @throws RpcError -32602 with the place of the error, e.g. `blockStateCalls[1].calls[0].gas:
- * expected a hex quantity, got "21000"`; -38026 over a limit
+ * @throws RpcError -32602 with the place of the error, e.g. `blockStateCalls[1].calls[0].gas: expected a hex quantity, got "21000"`;
+ * -38026 over a limit
  */
 export function decodeSimulationRequest(params: unknown, limits: SimulationLimits): SimulationRequest {
   const request = decode(params)

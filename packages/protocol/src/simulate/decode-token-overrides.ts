@@ -22,8 +22,8 @@ export interface TokenSetting {
 const MOST_SETTINGS = 32
 
 /**
- * Extracts `erc20` from the state overrides of a payload's blocks: `{ <token>: { balances: { <holder>: amount }, allowances:
- * { <owner>: { <spender>: amount } } } }`, amounts as hex quantities.
+ * Extracts `erc20` from the state overrides of a payload's blocks:
+ * `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, amounts as hex quantities.
  * @returns undefined if no block has it
  * @throws DecodeError with the place of the error
  */
