@@ -55,22 +55,22 @@ function problemsOf(variables: Variables): readonly string[] {
 }
 
 describe('readEnvironment', () => {
-  it('has defaults, and takes an empty variable for unset', () => {
+  it('applies defaults and treats an empty variable as unset', () => {
     const expected = { ...valid, PORT: 8080, LIMIT: 50, LOG_LEVEL: 'info', SHAPE: { sides: 4 } }
     expect({ ...read({ ...valid, PORT: '' }) }).toMatchObject(expected)
   })
 
-  it('reads numbers, words that stand for numbers, lists and what is decoded', () => {
+  it('reads numbers, words that stand for numbers, lists and decoded values', () => {
     const given = { ...valid, PORT: '0', LIMIT: 'off', NAMES: 'a, b', SHAPE: '{"sides":3}' }
     expect(read(given)).toMatchObject({ PORT: 0, LIMIT: 0, NAMES: ['a', 'b'], SHAPE: { sides: 3 } })
     expect(read({ ...valid, NAMES: 'none' }).NAMES).toEqual([])
   })
 
-  it('keeps no variable that the class does not name', () => {
+  it('drops variables that the class does not declare', () => {
     expect(Object.keys(read({ ...valid, AWS_SECRET_ACCESS_KEY: 'x' }))).not.toContain('AWS_SECRET_ACCESS_KEY')
   })
 
-  it('names every bad variable at once, and shows no secret', () => {
+  it('reports every bad variable in one error without showing secrets', () => {
     const given = { PORT: '0x10', LOG_LEVEL: 'loud', LIMIT: '101', NODE_URL: 'ftp://hunter2', SHAPE: '["bad"]' }
     const problems = problemsOf(given)
     expect(problems).toEqual(
@@ -87,7 +87,7 @@ describe('readEnvironment', () => {
     expect(problems).toHaveLength(7)
   })
 
-  it('says of a setting that is gone what took its place', () => {
+  it('names the replacement of a removed setting', () => {
     expect(problemsOf({ ...valid, RATE: '5' })).toEqual(['RATE: is no setting any more: set LIMIT'])
     expect(problemsOf({ ...valid, RATE: '' })).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { Metrics } from './metrics.js'
 
-describe('timings', () => {
-  it('are all there when metrics are asked for, however many were taken', async () => {
+describe('Metrics.timings', () => {
+  it('exports every timing on each scrape, however many were taken', async () => {
     const metrics = new Metrics()
     const timings = metrics.timings('waited_seconds', 'Time waited', ['whom', 'how'])
     for (let time = 0; time < 2_500; time += 1) timings.add(time % 2 === 0 ? 0.4 : 30, 'alice', 'long')

@@ -5,12 +5,12 @@ const idFor = (given?: string | string[]) =>
   requestId({ headers: { 'x-request-id': given } } as unknown as IncomingMessage)
 
 describe('requestId', () => {
-  it('keeps what is safe to log and to send back', () => {
+  it('keeps an id that is safe to log and to send back', () => {
     expect(idFor('trace-1.2_3:4')).toBe('trace-1.2_3:4')
   })
 
   it.each(['', 'a b', 'x\r\nset-cookie: 1', '"', 'ü', 'a'.repeat(65), ['a', 'b'], undefined])(
-    'replaces %j',
+    'replaces %j with a generated id',
     (given) => {
       const id = idFor(given)
       expect(id).not.toBe(given)
@@ -18,7 +18,7 @@ describe('requestId', () => {
     },
   )
 
-  it('gives each request another', () => {
+  it('generates a different id for each request', () => {
     expect(idFor()).not.toBe(idFor())
   })
 })

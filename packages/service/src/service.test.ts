@@ -34,7 +34,7 @@ async function create(ready: () => boolean, given = {}): Promise<NestFastifyAppl
 }
 
 describe('a service', () => {
-  it('says whether it is ready, that it lives, and what it counted', async () => {
+  it('serves health, readiness, liveness and metrics', async () => {
     let ready = true
     const app = await create(() => ready)
     const url = await listen(app, { port: 0, host: '127.0.0.1', variables })
@@ -55,14 +55,14 @@ describe('a service', () => {
     }
   })
 
-  it('injects its settings by their class, and starts with none that is bad', async () => {
+  it('injects settings by their class and refuses to start with bad ones', async () => {
     const app = await create(() => true, { PORT: '9000' })
     expect(app.get(Settings, { strict: false }).PORT).toBe(9000)
     await app.close()
     await expect(create(() => true, { PORT: 'x' })).rejects.toThrow(EnvironmentError)
   })
 
-  it('names the variable where its port is taken, and ends what it started', async () => {
+  it('names the variable if its port is in use, and runs the shutdown hooks', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => taken.once('listening', resolve))
     const { port } = taken.address() as AddressInfo
@@ -83,7 +83,7 @@ describe('a service', () => {
 })
 
 describe('createLogger', () => {
-  it('leaves out what must not be logged, and keeps ids', () => {
+  it('redacts secrets and stack texts but keeps ids', () => {
     const lines: string[] = []
     const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
     logger.info({ paymentId: 'pay_1', signature: '0xbeef', headers: { authorization: 'Bearer hunter2' } }, 'charged')

@@ -18,7 +18,7 @@ class Settings {
   SHAPE: unknown = { sides: 4 }
 }
 
-it('lists every setting with its default, by who needs it', () => {
+it('lists every setting with its default, grouped by need', () => {
   expect(settingsHelp(Settings).split('\n').slice(2, -2)).toEqual([
     'Needed:',
     '  NODE_URL',
@@ -32,7 +32,7 @@ it('lists every setting with its default, by who needs it', () => {
   ])
 })
 
-it('names what a variable was probably meant for', () => {
+it('suggests the setting that a misspelt variable was meant for', () => {
   const variables = {
     SERVICE_PROT: '1',
     NODE_URI: 'a',
