@@ -8,7 +8,7 @@ const but = (line: string, ...more: string[]) => {
 }
 
 describe('readPlainHead', () => {
-  it('reads what a client sends', () => {
+  it('reads the length, request id and connection header of a plain request', () => {
     expect(readPlainHead(head(...PLAIN))).toEqual({ contentLength: 12, requestId: undefined, close: false })
     const more = ['Connection:keep-alive', 'X-Request-Id:  7 ', 'Accept: */*', 'Cookie: a', 'Cookie: b', 'Empty:']
     expect(readPlainHead(head(...PLAIN, ...more))).toEqual({ contentLength: 12, requestId: '7', close: false })
@@ -47,7 +47,7 @@ describe('readPlainHead', () => {
     ['a browser', head(...PLAIN, 'Origin: https://wallet.example')],
     ['another protocol', head(...PLAIN, 'Connection: upgrade', 'Upgrade: websocket')],
     ['more headers than anyone sends', head(...PLAIN, ...Array(70).fill('a: b'))],
-  ])('leaves %s to a whole parser', (_, text) => {
+  ])("leaves %s to Node's parser", (_, text) => {
     expect(readPlainHead(text)).toBeUndefined()
   })
 })

@@ -12,7 +12,7 @@ describe('ReceivedBytes', () => {
     }
   })
 
-  it('takes at most twice their size, and never more than will arrive', () => {
+  it('allocates at most twice the bytes received and never more than the announced length', () => {
     const received = new ReceivedBytes()
     const bounded = new ReceivedBytes()
     bounded.most = 70_000
@@ -26,7 +26,7 @@ describe('ReceivedBytes', () => {
     expect(bounded.held).toBe(70_000)
   })
 
-  it('makes room for all that is known to come once a quarter of it is here', () => {
+  it('allocates the announced length once a quarter of it has arrived', () => {
     const received = new ReceivedBytes()
     received.most = 16 * 1_048_576
     const held = new Set<number>()
@@ -39,13 +39,13 @@ describe('ReceivedBytes', () => {
     expect(received.join()).toHaveLength(received.most)
   })
 
-  it('keeps a single piece as it came', () => {
+  it('returns a single piece without copying it', () => {
     const received = new ReceivedBytes()
     received.add(whole)
     expect(received.join()).toBe(whole)
   })
 
-  it('goes on after bytes were dropped', () => {
+  it('stays correct after bytes are dropped', () => {
     const received = new ReceivedBytes()
     received.add(whole.subarray(0, 10))
     received.add(whole.subarray(10, 20))

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { FastRequest, FrontOptions } from './front-options.js'
 import { type Front, standBefore } from './stand-before.js'
 
-// Time-outs, memory and closing. Answers byte by byte: test/differential.test.ts.
+// Time-outs, memory and closing. test/differential.test.ts compares answers byte by byte.
 const MEMORY_BYTES = 150_000
 
 let server: Server
@@ -71,20 +71,20 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('standBefore', () => {
-  it('closes a connection on which nothing is asked any more', async () => {
+  it('closes an idle connection after the keep-alive time-out', async () => {
     client.write(post())
     await closed()
     expect(received).toContain('200 OK')
     expect(received).toContain('keep-alive: timeout=0')
   })
 
-  it('keeps one on which a request takes longer than that', async () => {
+  it('keeps a connection open whose request takes longer than the keep-alive time-out', async () => {
     serve = (request) => setTimeout(() => request.respond(200, [], ['{"late":true}']), 600)
     client.write(post())
     await until(() => received.includes('{"late":true}'))
   })
 
-  it('closes one whose client does not read its answer', async () => {
+  it('closes a connection whose client does not read its answer', async () => {
     serve = (request) => request.respond(200, [], ['x'.repeat(30_000_000)])
     client.pause()
     client.write(post())
@@ -92,7 +92,7 @@ describe('standBefore', () => {
     await new Promise<void>((resolve) => requests[0]!.socket.once('close', () => resolve()))
   })
 
-  it('says when an answer is sent, or nobody takes it any more', async () => {
+  it('calls back once an answer is sent or its client has gone', async () => {
     let sent = 0
     const count = () => {
       sent += 1
@@ -108,14 +108,14 @@ describe('standBefore', () => {
     await until(() => sent === 2)
   })
 
-  it('takes a body byte by byte', async () => {
+  it('serves a body that arrives byte by byte, and hands a head that does to Node', async () => {
     const body = 'a'.repeat(1_000)
     client.setNoDelay(true)
     for (const byte of post(body)) {
       client.write(byte)
       await new Promise(setImmediate)
     }
-    // A single byte does not tell yet whether the request is plain.
+    // A single byte does not show yet whether the request is plain.
     await until(() => received.includes('by Node'))
     client.destroy()
     client = connect((server.address() as AddressInfo).port, '127.0.0.1').setNoDelay(true)
@@ -130,7 +130,7 @@ describe('standBefore', () => {
     expect(handedOver).toBe(1)
   })
 
-  it('reads on a long body once it is its turn', async () => {
+  it('pauses a long body until longBodyTurn resolves', async () => {
     const goOn: (() => void)[] = []
     options.longBodyTurn = () => new Promise((resolve) => goOn.push(resolve))
     const text = post('a'.repeat(120_000))
@@ -144,7 +144,7 @@ describe('standBefore', () => {
     expect(requests[0]?.body).toHaveLength(120_000)
   })
 
-  it('counts a large body as it comes, until it is answered', async () => {
+  it('counts a large body as it arrives, until it is answered', async () => {
     serve = () => undefined
     const text = post('a'.repeat(120_000))
     client.write(text.slice(0, 90_000))
@@ -159,14 +159,14 @@ describe('standBefore', () => {
     expect(heldBytes).toBe(0)
   })
 
-  it('gives back what it counted where the client leaves', async () => {
+  it('releases the counted bytes if the client disconnects', async () => {
     client.write(post('a'.repeat(120_000)).slice(0, 90_000))
     await until(() => heldBytes >= 90_000)
     client.destroy()
     await until(() => heldBytes === 0)
   })
 
-  it('refuses a large body where there is no room for it, and serves what comes after it', async () => {
+  it('answers 503 to a large body without memory for it, then serves the next request', async () => {
     heldBytes = 80_000
     const body = post('a'.repeat(120_000))
     client.write(body.slice(0, 100_000))
@@ -178,7 +178,7 @@ describe('standBefore', () => {
     expect(requests.map((request) => String(request.body))).toEqual(['{}'])
   })
 
-  it('refuses a body whose client wants the connection closed', async () => {
+  it('answers 503 and closes if the client of a refused body sent connection: close', async () => {
     heldBytes = 80_000
     const isClosed = closed()
     const body = post('a'.repeat(120_000)).replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n')
@@ -189,7 +189,7 @@ describe('standBefore', () => {
     expect(received).toMatch(/^HTTP\/1.1 503 .*connection: close\r\n\r\nError: no room$/s)
   })
 
-  it('closes where the rest of a body that is refused does not come', async () => {
+  it('closes the connection if the rest of a refused body does not arrive', async () => {
     heldBytes = 80_000
     const isClosed = closed()
     client.write(post('a'.repeat(120_000)).slice(0, -1))
@@ -198,7 +198,7 @@ describe('standBefore', () => {
     expect(heldBytes).toBe(80_000)
   })
 
-  it('gives up a body that does not come, and outlives what its client does then', async () => {
+  it('times out a body that does not arrive and survives a later socket error', async () => {
     options.bodyTimeoutMs = 100
     const late = new Promise<Socket>((resolve) => server.once('clientError', (_, socket) => resolve(socket as Socket)))
     client.write(post().slice(0, -1))
@@ -208,7 +208,7 @@ describe('standBefore', () => {
     expect(() => socket.emit('error', new Error('ECONNRESET'))).not.toThrow()
   })
 
-  it('closes the idle ones at the end, and leaves the others to finish', async () => {
+  it('closes idle connections on shutdown and lets requests in flight finish', async () => {
     serve = () => undefined
     client.write(post())
     const idle = connect((server.address() as AddressInfo).port, '127.0.0.1')

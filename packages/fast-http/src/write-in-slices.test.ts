@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { writeInSlices } from './write-in-slices.js'
 
 describe('writeInSlices', () => {
-  it('writes short parts at once, in order', () => {
+  it('writes short parts immediately, in order', () => {
     const stream = new PassThrough()
     let isDone = false
     writeInSlices(
@@ -14,13 +14,13 @@ describe('writeInSlices', () => {
         isDone = true
       },
     )
-    // From Node 26 on, a read returns one part; before, all of them.
+    // From Node 26 on, a read returns one part; earlier versions return all of them.
     let written = ''
     for (let part = stream.read(); part !== null; part = stream.read()) written += part
     expect([isDone, written]).toEqual([true, 'ab'])
   })
 
-  it('writes a slice of a long part only when there is room, and says which is the last', async () => {
+  it('writes each slice of a long part when the stream has drained and marks the last one', async () => {
     const stream = new PassThrough()
     const text = 'ä'.repeat(400_000)
     const written: [number, boolean][] = []
@@ -44,7 +44,7 @@ describe('writeInSlices', () => {
     expect(Buffer.concat(pieces).toString()).toBe(text)
   })
 
-  it('ends where the stream is closed', async () => {
+  it('stops if the stream is closed', async () => {
     const stream = new PassThrough()
     const done = new Promise<void>((resolve) => {
       writeInSlices(stream, [Buffer.alloc(600_000)], (slice) => stream.write(slice), resolve)

@@ -1,11 +1,11 @@
-/** An answer as far as it matters: `date` changes, and names of headers have no case and no order. */
+/** An answer as compared: without `date`, header names lower-cased and sorted. */
 export interface ComparedAnswer {
   status: string
   headers: string[]
   body: string
 }
 
-/** The answers in what came back on a connection. */
+/** Parses the answers received on a connection. */
 export function answersIn(text: string): ComparedAnswer[] {
   const answers: ComparedAnswer[] = []
   let rest = text
@@ -16,7 +16,7 @@ export function answersIn(text: string): ComparedAnswer[] {
     const headers = lines.map((line) => line.replace(/^[^:]*/, (name) => name.toLowerCase()))
     const length = Number(headers.find((line) => line.startsWith('content-length: '))?.slice(16) ?? 0)
     const isBodiless = rest.slice(end + 4, end + 9) === 'HTTP/'
-    // Node's own refusals, 417, are chunks of nothing.
+    // Node's own 417 refusals are chunked with an empty body.
     const isEmpty = headers.includes('transfer-encoding: chunked')
     const body = isBodiless ? '' : rest.slice(end + 4, end + 4 + (isEmpty ? 5 : length))
     answers.push({ status, headers: headers.filter((line) => !line.startsWith('date: ')).sort(), body })

