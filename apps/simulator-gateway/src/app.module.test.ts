@@ -22,7 +22,7 @@ const simulator = {
     work({ json: '["simulated"]' } as SimulationAnswer, {} as Simulation, undefined),
 }
 
-/** The gateway without a node: the simulator is the stub above. */
+/** Starts the gateway without a node: the simulator is the stub above. */
 async function start(variables: Record<string, string> = {}): Promise<string[]> {
   const environment = readGatewayEnvironment({
     UPSTREAM_RPC_URL: 'http://127.0.0.1:1',
@@ -41,7 +41,7 @@ async function start(variables: Record<string, string> = {}): Promise<string[]> 
   return lines
 }
 
-/** Not a plain request, because it has an `Origin`: the controller answers it. */
+/** The `Origin` header makes the fast front hand the request to the controller. */
 const post = (body: object) =>
   fetch(url, {
     method: 'POST',
@@ -49,7 +49,7 @@ const post = (body: object) =>
     body: JSON.stringify(body),
   })
 
-it('serves POST / by a controller, counted and in its limits', async () => {
+it('answers POST / through the controller, with metrics and rate limits', async () => {
   await start({ LIMITS: '{"callsPerSecond": 1}' })
   const call = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [] }
   const answered = await post(call)
@@ -63,7 +63,7 @@ it('serves POST / by a controller, counted and in its limits', async () => {
   expect(body).toContain('upfront_refused_requests_total{status="429"}')
 })
 
-it('rehearses as it starts, and takes its failure for no internal error', async () => {
+it('runs a simulation at start-up and does not log its failure as an internal error', async () => {
   const before = simulator.rehearsals
   const lines = await start()
   expect(simulator.rehearsals).toBe(before + 1)
@@ -71,7 +71,7 @@ it('rehearses as it starts, and takes its failure for no internal error', async 
   expect(lines.join()).not.toContain('internal error')
 })
 
-it('gives the paid routes what they need, where billing is', async () => {
+it('provides PaidSimulator only if BILLING_URL is set', async () => {
   await start({
     BILLING_URL: 'http://127.0.0.1:1',
     BILLING_TOKEN: 'a token',

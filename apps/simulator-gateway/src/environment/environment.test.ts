@@ -15,7 +15,7 @@ function problems(variables: Record<string, string>): readonly string[] {
 }
 
 describe('readGatewayEnvironment', () => {
-  it('needs nothing but the upstream', () => {
+  it('requires only UPSTREAM_RPC_URL and has defaults for the rest', () => {
     const environment = readGatewayEnvironment(valid)
     expect(environment.UPSTREAM_RPC_URL).toEqual(['http://127.0.0.1:8545'])
     expect(environment.GATEWAY_PORT).toBe(8080)
@@ -25,7 +25,7 @@ describe('readGatewayEnvironment', () => {
     expect(environment.CHAIN_GENESIS_FILE).toBeUndefined()
   })
 
-  it('takes several upstreams, and of the limits those that are not as usual', () => {
+  it('parses several upstream URLs and merges LIMITS with its defaults', () => {
     const environment = readGatewayEnvironment({
       UPSTREAM_RPC_URL: 'http://a:1, https://b/key',
       LIMITS: '{"callsPerSecond": 0}',
@@ -34,11 +34,11 @@ describe('readGatewayEnvironment', () => {
     expect(environment.LIMITS).toMatchObject({ callsPerSecond: 0, gas: 50_000_000 })
   })
 
-  it('takes an empty variable for unset', () => {
+  it('treats an empty variable as unset', () => {
     expect(readGatewayEnvironment({ ...valid, GATEWAY_PORT: '' }).GATEWAY_PORT).toBe(8080)
   })
 
-  it('names every bad variable at once', () => {
+  it('reports every bad variable in one error', () => {
     const found = problems({
       GATEWAY_PORT: '80800',
       EVM_ENGINE: 'geth',
@@ -63,7 +63,7 @@ describe('readGatewayEnvironment', () => {
     expect(found).toContain('GATEWAY_PORT: must not be greater than 65535')
   })
 
-  it('says of a setting that is gone what took its place, and shows no key', () => {
+  it('names the replacement of a removed setting without showing a key', () => {
     const key = `0x${'42'.repeat(32)}`
     expect(problems({ ...valid, MAX_JSON_VALUES: '5', RECEIPT_KEY: key })).toEqual([
       'MAX_JSON_VALUES: is no setting any more: it is always 300000',
@@ -71,21 +71,21 @@ describe('readGatewayEnvironment', () => {
     ])
   })
 
-  it('reads what is a field of LIMITS now, after what LIMITS says itself', () => {
+  it('reads removed variables as LIMITS fields, with LIMITS taking precedence', () => {
     const old = { FREE_RATE_LIMIT: 'off', MAX_CALLS: '7', REQUEST_TIMEOUT_MS: '900', LIMITS: '{"calls": 9}' }
     const { LIMITS } = readGatewayEnvironment({ ...valid, ...old })
     expect(LIMITS).toEqual({ ...DEFAULT_LIMITS, callsPerSecond: 0, calls: 9, timeoutMs: 900 })
     expect(problems({ ...valid, FREE_GAS_CAP: 'much' })).toEqual(['LIMITS.gas: expected a whole number from 21000 on'])
   })
 
-  it.each(['[]', '5', 'null', '{'])('refuses %s for LIMITS', (LIMITS) => {
+  it.each(['[]', '5', 'null', '{'])('rejects LIMITS=%s', (LIMITS) => {
     expect(problems({ ...valid, LIMITS })).toEqual(['LIMITS: expected a JSON object such as {"callsPerSecond": 500}'])
   })
 
   it.each([
     [{}, 'UPSTREAM_WS_URL or FLASHBLOCKS_WS_URL, where transactions are seen'],
     [{ UPSTREAM_WS_URL: 'ws://a', FOLLOW_HEAD: 'off' }, 'blocks, which FOLLOW_HEAD=off leaves out'],
-  ])('says what a score of predictions lacks: %j', (others, lacking) => {
+  ])('rejects TRUTH_SCORE=on without a setting that it needs: %j', (others, lacking) => {
     expect(problems({ ...valid, ...others, TRUTH_SCORE: 'on' })).toEqual([`TRUTH_SCORE: needs ${lacking} (got "on")`])
   })
 
@@ -94,7 +94,7 @@ describe('readGatewayEnvironment', () => {
     expect(help.match(/^ {2}[A-Z]/gm)?.length).toBeLessThanOrEqual(40)
   })
 
-  it('never repeats an upstream URL, which may hold a key', () => {
+  it('never repeats an upstream URL in an error, because it may hold a key', () => {
     expect(problems({ UPSTREAM_RPC_URL: 'https://ok/,ftp://secret' })).toEqual([
       'UPSTREAM_RPC_URL: entry 2 is not an http(s) URL',
     ])

@@ -12,7 +12,7 @@ function read(content: unknown) {
   return readReceiptKeysFile(path)
 }
 
-it('reads the key, and those that signed before', () => {
+it('reads the signing key and retired addresses with their dates', () => {
   expect(read({ key })).toEqual({ privateKey: key, retired: [] })
   expect(read({ key, retired: [{ address, until: '2026-11-22T00:00:00Z' }] })).toEqual({
     privateKey: key,
@@ -30,10 +30,10 @@ it.each([
   [{ key, retired: {} }, 'retired: expected an array'],
   [{ key, retired: [{ address: key, until: '2026-11-22' }] }, 'retired[0].address: expected an address'],
   [{ key, retired: [{ address, until: 'soon' }] }, 'retired[0].until: expected a time'],
-])('refuses %j', (content, problem) => {
+])('rejects a key file with %j', (content, problem) => {
   expect(() => read(content)).toThrow(problem)
 })
 
-it('says why a file is not there', () => {
+it('reports why the file cannot be read', () => {
   expect(() => readReceiptKeysFile(`${path}.none`)).toThrow("the file can't be read (ENOENT)")
 })

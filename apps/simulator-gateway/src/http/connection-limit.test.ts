@@ -14,7 +14,7 @@ async function serverOf(total: number, perClient: number) {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const sockets: Socket[] = []
-  /** Connects from its own address, and resolves once the server has accepted. */
+  /** Connects from the client's own address and resolves once the server has accepted. */
   const open = async (client: number) => {
     const accepted = once(server, 'connection')
     const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.2.${client}` }).on('error', () => undefined)
@@ -42,7 +42,7 @@ const textOf = async (socket: Socket) => {
 }
 
 describe('limitConnections', () => {
-  it('closes the oldest idle connection of the client with the most for a new one', async () => {
+  it('closes the oldest idle connection of the client that holds the most to admit a new one', async () => {
     const { open, ask, close } = await serverOf(4, 3)
     const [first, second, third] = [await open(1), await open(1), await open(1)]
     const other = await open(2)
@@ -54,7 +54,7 @@ describe('limitConnections', () => {
     close()
   })
 
-  it('takes an IPv6 /64 for one client, and lets its /48 have four times as many', () => {
+  it('counts an IPv6 /64 as one client and allows its /48 four times as many connections', () => {
     const server = new EventEmitter()
     limitConnections(server as never, { total: 100, perClient: 2, memory, isIdle: () => undefined })
     const isRefused = (remoteAddress: string) => {
@@ -69,7 +69,7 @@ describe('limitConnections', () => {
     expect(refused(['2001:db8:1:5::1', '2001:db8:2:1::1'])).toEqual([true, false])
   })
 
-  it('refuses by 503 where all are in use, or a client has its share', async () => {
+  it('answers 503 if no connection is idle or the client has reached its share', async () => {
     const { open, ask, close } = await serverOf(3, 2)
     const [first, second] = [await open(1), await open(1)]
     expect(await textOf(await open(1))).toMatch(/^HTTP\/1\.1 503 .*retry-after: 1.*"too many connections"/s)

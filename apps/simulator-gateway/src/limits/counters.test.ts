@@ -2,7 +2,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { RedisHealth } from '../replicas/redis-health.js'
 import { inMemory, SharedCounter } from './counters.js'
 
-/** A store that can hang: it then answers nothing in time, and carries out what it was asked later. */
+/** A store that can hang: requests then time out, and are carried out later. */
 class Store extends RateLimiterMemory {
   asked = 0
   isHanging = false
@@ -43,7 +43,7 @@ function counterOf(points: number, duration = 1) {
 }
 
 describe('SharedCounter', () => {
-  it('counts in the store, and says until when', async () => {
+  it('counts in the store and returns the points consumed and the time until they reset', async () => {
     const { counter } = counterOf(2, 60)
     await counter.consume('a')
     await counter.consume('a')
@@ -52,7 +52,7 @@ describe('SharedCounter', () => {
     expect((await counter.penalty('b', 5)).msBeforeNext).toBeLessThanOrEqual(60_000)
   })
 
-  it('asks no store that hangs after three time-outs, tries it again after a while, and says both', async () => {
+  it('stops asking a hanging store after three time-outs, retries it later and logs both changes', async () => {
     const { counter, store, said, pass } = counterOf(1_000)
     store.isHanging = true
     for (let call = 0; call < 10; call++) await counter.consume('a')
@@ -70,7 +70,7 @@ describe('SharedCounter', () => {
     expect(said).toHaveLength(2)
   })
 
-  it('counts what the store does late for the duration that it was asked in', async () => {
+  it('counts a late request towards the window in which it was sent', async () => {
     const { counter, store, pass } = counterOf(2, 1)
     store.isHanging = true
     for (let call = 0; call < 3; call++) await counter.consume(`${call}`)

@@ -11,8 +11,8 @@ const budget = (limits: Partial<FreeBudgetLimits>, stall: Pick<EventLoopStall, '
     stall,
   )
 
-describe('calls', () => {
-  it('are refused after the last, saying when to come again', async () => {
+describe('FreeBudget calls per second', () => {
+  it('rejects calls beyond the limit with a retry time, per client', async () => {
     const free = budget({ callsPerSecond: 2 })
     await free.take('192.0.2.1')
     await free.take('192.0.2.1')
@@ -21,7 +21,7 @@ describe('calls', () => {
     await free.take('192.0.2.2')
   })
 
-  it('count for the seconds in which they waited for the event loop', async () => {
+  it('adds the allowance of the seconds for which the event loop was blocked', async () => {
     const free = budget({ callsPerSecond: 20 }, new EventLoopStall())
     for (const until = performance.now() + 2_100; performance.now() < until; );
     for (let call = 0; call < 60; call++) await free.take('192.0.2.1')
@@ -32,7 +32,7 @@ describe('calls', () => {
     ).rejects.toThrow(RateLimited)
   })
 
-  it('take an IPv6 network for one client, and a mapped IPv4 address for itself', async () => {
+  it('counts an IPv6 /64 as one client and a mapped IPv4 address as that address', async () => {
     const free = budget({ callsPerSecond: 1 })
     await free.take('2001:db8:1:2::1')
     await expect(free.take('2001:db8:1:2:ffff::9')).rejects.toThrow(RateLimited)
@@ -42,21 +42,21 @@ describe('calls', () => {
     await free.take('::ffff:192.0.2.2')
   })
 
-  it('count for an IPv6 /48 too, which may make four times as many', async () => {
+  it('limits an IPv6 /48 to four times the limit of one client', async () => {
     const free = budget({ callsPerSecond: 2 })
     for (let call = 0; call < 8; call++) await free.take(`2001:db8:1:${call}::1`)
     await expect(free.take('2001:db8:1:9::1')).rejects.toThrow('more than 8 calls in a second')
     await free.take('2001:db8:2:9::1')
   })
 
-  it('are the other entries of a batch too', async () => {
+  it('counts every entry of a batch', async () => {
     const free = budget({ callsPerSecond: 5 })
     await free.take('192.0.2.1')
     await free.takeMore('192.0.2.1', 4)
     await expect(free.take('192.0.2.1')).rejects.toThrow(RateLimited)
   })
 
-  it('take an address with a port for the address, and all that are none for one client', async () => {
+  it('ignores the port of an address and counts all invalid addresses as one client', async () => {
     const free = budget({ callsPerSecond: 1 })
     await free.take('192.0.2.1:4711')
     await expect(free.take('192.0.2.1')).rejects.toThrow(RateLimited)
@@ -67,32 +67,35 @@ describe('calls', () => {
     await expect(free.take('')).rejects.toThrow(RateLimited)
   })
 
-  it('are not counted on a connection that has been reset', async () => {
+  it('throws ClientGone if the connection has been reset', async () => {
     await expect(budget({}).take(undefined)).rejects.toThrow(ClientGone)
   })
 })
 
-describe('what calls took', () => {
+describe('FreeBudget usage per minute', () => {
   it.each([
     ['gas', { gasUsed: 400n }, 'more than 1000 gas in a minute'],
     ['bytes', { bytes: 400 }, 'more than 1000 bytes of requests and answers in a minute'],
     ['reads', { reads: 400 }, 'more than 1000 values read from the node in a minute'],
-  ])('%s: refused once a minute’s is spent, and says which and when', async (_, cost, message) => {
-    const free = budget({ gasPerMinute: 1_000, bytesPerMinute: 1_000, readsPerMinute: 1_000 })
-    for (let call = 0; call < 3; call += 1) {
-      await free.take('192.0.2.1')
-      free.spend('192.0.2.1', cost)
-    }
-    await Promise.resolve()
-    const refused = await free.take('192.0.2.1').catch((error: RateLimited) => error)
-    expect(refused).toBeInstanceOf(RateLimited)
-    expect((refused as RateLimited).message).toContain(message)
-    expect((refused as RateLimited).retryAfterSeconds).toBeGreaterThan(50)
-    await free.take('192.0.2.2')
-  })
+  ])(
+    '%s: rejects calls once the minute’s allowance is used up, naming the limit and a retry time',
+    async (_, cost, message) => {
+      const free = budget({ gasPerMinute: 1_000, bytesPerMinute: 1_000, readsPerMinute: 1_000 })
+      for (let call = 0; call < 3; call += 1) {
+        await free.take('192.0.2.1')
+        free.spend('192.0.2.1', cost)
+      }
+      await Promise.resolve()
+      const refused = await free.take('192.0.2.1').catch((error: RateLimited) => error)
+      expect(refused).toBeInstanceOf(RateLimited)
+      expect((refused as RateLimited).message).toContain(message)
+      expect((refused as RateLimited).retryAfterSeconds).toBeGreaterThan(50)
+      await free.take('192.0.2.2')
+    },
+  )
 })
 
-it('is off at 0', async () => {
+it('FreeBudget applies no limit if callsPerSecond is 0', async () => {
   const free = budget({ callsPerSecond: 0, gasPerMinute: 1 })
   for (let call = 0; call < 100; call++) {
     await free.take('192.0.2.1')

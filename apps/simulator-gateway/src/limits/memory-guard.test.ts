@@ -7,7 +7,7 @@ function work(client: string, bytes = 0) {
 }
 
 describe('MemoryGuard', () => {
-  it('ends half of the work while memory is short: who has most reserved, then who has most under way, the oldest first', () => {
+  it('ends half of the requests at 85% of the limit: most reserved first, then most in flight, then oldest', () => {
     let resident = 84
     const guard = new MemoryGuard({ limit: 100 }, () => resident)
     const [small, old, large, young, other] = [work('a'), work('b'), work('c', 9), work('b'), work('d', 1)]
@@ -22,7 +22,7 @@ describe('MemoryGuard', () => {
     expect([old.reasons.length, young.reasons.length]).toEqual([1, 0])
   })
 
-  it('spares who has one request under way and nothing reserved, until the last', () => {
+  it('spares clients with a single request and no reservation until 95% of the limit', () => {
     let resident = 94
     const guard = new MemoryGuard({ limit: 100 }, () => resident)
     const [one, other] = [work('a'), work('b')]
@@ -35,7 +35,7 @@ describe('MemoryGuard', () => {
     guard.leave(other)
   })
 
-  it('leaves finished work alone', () => {
+  it('does not end a request that has finished', () => {
     const guard = new MemoryGuard({ limit: 100 }, () => 100)
     const done = work('a')
     guard.watch(done)

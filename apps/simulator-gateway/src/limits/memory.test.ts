@@ -4,12 +4,12 @@ import { Overloaded } from './refused.js'
 const MIB = 1024 * 1024
 
 describe('Memory', () => {
-  it('leaves the process its own part of the limit', () => {
+  it('keeps part of the memory limit for the process itself', () => {
     expect(new Memory(1024 * MIB).capacity).toBe(320 * MIB)
     expect(new Memory(256 * MIB).capacity).toBe(48 * MIB)
   })
 
-  it('holds up to its capacity', () => {
+  it('throws Overloaded beyond its capacity', () => {
     const memory = new Memory(640)
     memory.take(60)
     expect(() => memory.take(61)).toThrow(Overloaded)
@@ -18,7 +18,7 @@ describe('Memory', () => {
     expect(memory.bytes).toBe(0)
   })
 
-  it('gives one client’s bodies as much as stays free beside them, and others what is left', () => {
+  it('limits one client’s bodies to half of the free space', () => {
     // Capacity 128, of which 112 for bodies.
     const memory = new Memory(688)
     const greedy = memory.bodiesOf('a')
@@ -33,7 +33,7 @@ describe('Memory', () => {
     expect(memory.bytes).toBe(48)
   })
 
-  it('holds a large answer until it is given back, and no small one', () => {
+  it('reserves memory for a large answer until it is released, and none for a small one', () => {
     const memory = new Memory(2 * MIB)
     expect(memory.hold(SMALL_BYTES)).toBeUndefined()
     expect(memory.bytes).toBe(0)

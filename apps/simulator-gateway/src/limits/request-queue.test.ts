@@ -7,7 +7,7 @@ const bob: Client = { name: 'bob', pays: false }
 const carol: Client = { name: 'carol', pays: false }
 const payer: Client = { name: 'payer', pays: true }
 
-/** Enters, and records the label of each turn or refusal. */
+/** Enters the queue and records the name of each request admitted or refused. */
 function entering(queue: RequestQueue, order: string[]) {
   return (client: Client, label = client.name) => {
     const turn = queue.enter(client, never)
@@ -18,7 +18,7 @@ function entering(queue: RequestQueue, order: string[]) {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('RequestQueue', () => {
-  it('lets in, queues in order, refuses', async () => {
+  it('admits requests up to its capacity, queues the next in order and refuses the rest', async () => {
     const queue = new RequestQueue(1, 2)
     const order: string[] = []
     const enter = entering(queue, order)
@@ -33,7 +33,7 @@ describe('RequestQueue', () => {
     expect([queue.inFlight, queue.queued]).toEqual([0, 0])
   })
 
-  it('lets in what fits, and who needs less before who needs more than is there', async () => {
+  it('admits requests that fit, smaller ones before one that needs more units than are free', async () => {
     const queue = new RequestQueue(100, 100)
     const order: string[] = []
     const enter = (client: Client, units: number) => {
@@ -59,7 +59,7 @@ describe('RequestQueue', () => {
     expect(order.at(-1)).toBe('carol')
   })
 
-  it('leaves a client as many slots as are free beside it, and others the rest', () => {
+  it('limits a client to as many slots as it leaves free for others', () => {
     const queue = new RequestQueue(8, 100)
     const order: string[] = []
     const enter = entering(queue, order)
@@ -71,7 +71,7 @@ describe('RequestQueue', () => {
     expect(order.at(-1)).toBe('carol')
   })
 
-  it('gives who holds nothing of what is for first requests, and nobody more than one of it', async () => {
+  it('admits clients without a request in flight beyond its capacity, one request each', async () => {
     const queue = new RequestQueue(2, 100, 2)
     const order: string[] = []
     const enter = entering(queue, order)
@@ -88,7 +88,7 @@ describe('RequestQueue', () => {
     expect([order.length, queue.inFlight, queue.queued]).toEqual([5, 2, 2])
   })
 
-  it('takes nothing for first requests of what others may hold, and gives one client alone no more than all', async () => {
+  it('keeps first requests in extra slots from using up the shared capacity', async () => {
     const queue = new RequestQueue(4, 100, 100)
     const order: string[] = []
     const enter = entering(queue, order)
@@ -106,7 +106,7 @@ describe('RequestQueue', () => {
     expect(order.filter((name) => name === 'alice')).toHaveLength(3)
   })
 
-  it('gives turns to who holds the fewest, one client after another', async () => {
+  it('gives the next turn to the client with the fewest requests in flight, in rotation', async () => {
     const queue = new RequestQueue(1, 100)
     const order: string[] = []
     const enter = entering(queue, order)
@@ -118,7 +118,7 @@ describe('RequestQueue', () => {
     expect(order).toEqual(['alice', 'alice', 'bob', 'carol', 'alice', 'bob', 'alice'])
   })
 
-  it('lets those that pay go first', async () => {
+  it('admits paying clients first', async () => {
     const queue = new RequestQueue(1, 100)
     const order: string[] = []
     const enter = entering(queue, order)
@@ -130,7 +130,7 @@ describe('RequestQueue', () => {
     expect(order).toEqual(['alice', 'payer', 'payer', 'bob'])
   })
 
-  it('held, gives a client one turn at a time, and more one by one', async () => {
+  it('while held, runs one request per client and admits further ones only one by one', async () => {
     const queue = new RequestQueue(8, 2)
     const order: string[] = []
     const enter = entering(queue, order)
@@ -149,7 +149,7 @@ describe('RequestQueue', () => {
     expect([order.length, queue.inFlight, queue.queued]).toEqual([6, 5, 0])
   })
 
-  it('held, lets as many wait as there is room for, and then as many as wait anyway', () => {
+  it('while held, queues up to its free capacity plus maxQueued, then throws Overloaded', () => {
     const queue = new RequestQueue(4, 0)
     queue.hold()
     for (let request = 0; request < 4; request += 1) void queue.enter(alice, never)
@@ -157,7 +157,7 @@ describe('RequestQueue', () => {
     expect(() => queue.enter(alice, never)).toThrow(Overloaded)
   })
 
-  it('released, refuses the newest of the client with the most where more wait than may', async () => {
+  it('on release, refuses the newest requests of the client that has queued the most', async () => {
     const queue = new RequestQueue(4, 2)
     queue.hold()
     const asked = Array.from({ length: 6 }, () =>
@@ -173,7 +173,7 @@ describe('RequestQueue', () => {
     expect(await Promise.race([asked[3], settled().then(() => 'waits')])).toBe('waits')
   })
 
-  it('refuses the newest of the client with the most where too many wait', async () => {
+  it('refuses the newest request of the client that has queued the most if the queue is full', async () => {
     const queue = new RequestQueue(1, 3)
     const order: string[] = []
     const enter = entering(queue, order)
@@ -187,7 +187,7 @@ describe('RequestQueue', () => {
     expect([queue.inFlight, queue.queued]).toEqual([1, 3])
   })
 
-  it('drops a waiting request whose client is gone, and gives its turn to the next', async () => {
+  it('drops a queued request if its client disconnects, and gives the turn to the next', async () => {
     const queue = new RequestQueue(1, 2)
     queue.enter(alice, never)
     const gone = new AbortController()
@@ -200,7 +200,7 @@ describe('RequestQueue', () => {
     expect([queue.inFlight, queue.queued]).toEqual([1, 0])
   })
 
-  it('says so when the turn does not come in time', async () => {
+  it('rejects with Overloaded if the request times out in the queue', async () => {
     const queue = new RequestQueue(1, 2)
     queue.enter(alice, never)
     const late = new AbortController()

@@ -5,7 +5,7 @@ import { Memory } from './memory.js'
 import { MemoryGuard } from './memory-guard.js'
 import { Turns } from './turns.js'
 
-/** Turns, with the clients that had one, in order. Requests stay under way until `end`. */
+/** Turns, with the clients that were admitted, in order. Requests stay in flight until `end`. */
 function takingTurns() {
   const memory = new Memory(2 ** 30)
   const turns = new Turns({ maxInFlight: 64, maxQueued: 1_024 }, { memory, guard: new MemoryGuard(memory) })
@@ -31,7 +31,7 @@ function takingTurns() {
 }
 
 describe('Turns', () => {
-  it('lets connections in before more requests of clients that have one under way', async () => {
+  it("while connections arrive, admits a new client immediately and delays a busy client's further requests", async () => {
     const { turns, begun, take, end } = takingTurns()
     for (let turn = 0; turn < 80; turn += 1) {
       turns.connectionAccepted()
@@ -48,7 +48,7 @@ describe('Turns', () => {
     await end()
   })
 
-  it('lets as many long records be made at a time as there is memory for', async () => {
+  it('limits concurrent long recordings to those that fit in memory', async () => {
     const memory = new Memory(2 ** 30)
     const turns = new Turns({ maxInFlight: 64, maxQueued: 1_024 }, { memory, guard: new MemoryGuard(memory) })
     const leaves: (() => void)[] = []
@@ -66,7 +66,7 @@ describe('Turns', () => {
     expect([leaves.length, turns.queued]).toEqual([3, 0])
   })
 
-  it('serves the request of a lone connection at once', async () => {
+  it('serves the request of a single connection immediately', async () => {
     const { turns, begun, take, end } = takingTurns()
     turns.connectionAccepted()
     take('one')
@@ -74,7 +74,7 @@ describe('Turns', () => {
     await end()
   })
 
-  it('is idle once the last request is answered', async () => {
+  it('idle() resolves once the last request is answered', async () => {
     const { turns, take, end } = takingTurns()
     await turns.idle()
     take('one')

@@ -15,7 +15,7 @@ describe('OneMessage', () => {
     transport.onmessage = (message) => void heard.push(message)
   })
 
-  it('gives the answer of a request, and nothing else that is sent', async () => {
+  it('resolves with the answer to its request and drops other messages', async () => {
     const answer = transport.take(PING)
     await transport.send({ jsonrpc: '2.0', method: 'notifications/message' })
     await transport.send(PONG)
@@ -23,21 +23,21 @@ describe('OneMessage', () => {
   })
 
   it.each([{ jsonrpc: '2.0', method: 'notifications/initialized' }, PONG])(
-    'waits for no answer to %j',
+    'expects no answer to %j',
     async (message) => {
       expect([await transport.take(message), heard]).toEqual([undefined, [message]])
     },
   )
 
   it.each([undefined, null, 'ping', {}, { ...PING, jsonrpc: '1.0' }, { ...PING, id: {} }])(
-    'refuses %j, which the server never sees',
+    'rejects %j before it reaches the server',
     async (message) => {
       await expect(transport.take(message)).rejects.toMatchObject({ code: -32600, httpStatus: 400 })
       expect(heard).toEqual([])
     },
   )
 
-  it('ends with its client', async () => {
+  it('rejects with ClientGone once it is closed', async () => {
     let isClosed = false
     transport.onclose = () => {
       isClosed = true
@@ -49,13 +49,13 @@ describe('OneMessage', () => {
   })
 })
 
-it('takes clients that take JSON and streams', () => {
+it('checkAccept requires both application/json and text/event-stream', () => {
   expect(() => checkAccept('application/json, text/event-stream')).not.toThrow()
   for (const accept of [undefined, '*/*', 'application/json', 'text/event-stream'])
     expect(() => checkAccept(accept)).toThrow(expect.objectContaining({ httpStatus: 406 }))
 })
 
-it('takes versions of the protocol that it knows', () => {
+it('checkVersion accepts supported protocol versions only', () => {
   for (const version of [undefined, '2025-06-18']) expect(() => checkVersion(version)).not.toThrow()
   expect(() => checkVersion('1999-01-01')).toThrow(expect.objectContaining({ httpStatus: 400 }))
 })

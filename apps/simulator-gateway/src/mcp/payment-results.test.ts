@@ -1,7 +1,7 @@
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import { failedSettlement } from './payment-results.js'
 
-it('a failed settlement says why, beside the offer', () => {
+it('failedSettlement returns the reason together with the payment offer', () => {
   const required = {
     x402Version: 2,
     resource: { url: 'http://gateway/v1/simulate' },

@@ -5,7 +5,7 @@ const read = { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber' }
 const sold = { ...read, method: 'eth_simulateV1' }
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
 
-it.each([[read], [[read, read]], [{ ...read, method: 'not_known' }]])('%j asks for reads only', (body) => {
+it.each([[read], [[read, read]], [{ ...read, method: 'not_known' }]])('%j is free: it contains reads only', (body) => {
   expect(asksForReadsOnly(bytes(body), LIMITS)).toBe(true)
 })
 

@@ -3,7 +3,7 @@ import { MinState } from './min-state.js'
 
 const preconfirmed = { enabled: false } as Preconfirmed
 
-/** A chain with this head, counting how often it is asked. */
+/** A chain with this head that counts how often it is asked for it. */
 function chainAt(number: bigint) {
   const chain = {
     asked: 0,
@@ -19,7 +19,7 @@ function chainAt(number: bigint) {
 }
 
 describe('MinState', () => {
-  it('asks for the head as often for a thousand requests that wait as for one', async () => {
+  it('shares head polls among a thousand waiting requests and rejects them after 500 ms', async () => {
     const chain = chainAt(7n)
     const state = new MinState(chain as unknown as Chain, preconfirmed)
     const waiting = Array.from({ length: 1_000 }, (_, index) => state.waitingFor(String(8 + index))())
@@ -29,7 +29,7 @@ describe('MinState', () => {
     await expect(waiting[0]).rejects.toThrow('this replica has not reached block 8 within 500 ms')
   })
 
-  it('lets those go on that wait for what has come, and no others', async () => {
+  it('releases only the requests whose block has been reached', async () => {
     const chain = chainAt(7n)
     const state = new MinState(chain as unknown as Chain, preconfirmed)
     await state.waitingFor('7')()

@@ -41,7 +41,7 @@ describe('UnsealedLogs', () => {
     logs = new UnsealedLogs((log) => sent.push(told(log)))
   })
 
-  it('sends what each flashblock adds, once, and confirms it in the sealed block', () => {
+  it('sends each log of a flashblock once and confirms it when the block is sealed', () => {
     const first = block('p1', 1, [A])
     const second = block('p1', 2, [A, B], first)
     for (const shown of [first, first, second]) logs.show(snapshot(shown))
@@ -52,19 +52,19 @@ describe('UnsealedLogs', () => {
     expect(logs.current()).toEqual([])
   })
 
-  it('keeps what a restarted block has at the same place, and takes back the rest, the newest first', () => {
+  it('keeps logs that a restarted block repeats at the same place and removes the others, newest first', () => {
     logs.show(snapshot(block('p1', 2, [A, B, C])))
     logs.show(snapshot(block('p2', 1, [A])))
     expect(sent).toEqual(['0xaa 2', '0xbb 2', '0xcc 2', '0xcc 2 removed', '0xbb 2 removed'])
   })
 
-  it('takes back what the sealed block does not hold, or holds elsewhere', () => {
+  it('removes logs that the sealed block lacks or has in another order', () => {
     logs.show(snapshot(block('p1', 1, [A, B])))
     logs.settle(sealed('0x51', [B, A]))
     expect(sent.slice(2)).toEqual(['0xaa 1 removed', '0xbb 1 removed'])
   })
 
-  it('takes back what was confirmed when a reorganisation drops the block, and shows its successor', () => {
+  it("removes confirmed logs if a reorganisation drops their block, then sends its successor's", () => {
     logs.show(snapshot(block('p1', 1, [A])))
     logs.settle(sealed('0x51', [A]))
     logs.unsettle(sealed('0x51', [A]))

@@ -7,7 +7,7 @@ const valuesOf = (waiting: WaitingTransactions, ...facts: ShownFact[]) =>
   waiting.changing(facts).map(({ value }) => value)
 
 describe('WaitingTransactions', () => {
-  it('finds those that change a fact, each once, until they wait no longer', () => {
+  it('finds each waiting transaction that changes one of the facts once, until it is removed', () => {
     const waiting = new WaitingTransactions()
     waiting.add(hash(1), { value: 1n }, [slot(1), slot(2)])
     waiting.add(hash(2), { value: 2n }, [slot(2), { kind: 'balance', address: `0x${'aa'.repeat(20)}` }])
@@ -18,13 +18,13 @@ describe('WaitingTransactions', () => {
     expect(valuesOf(waiting, slot(2))).toEqual([2n])
   })
 
-  it('gives few of many', () => {
+  it('returns at most 8 transactions', () => {
     const waiting = new WaitingTransactions()
     for (let at = 0; at < 20; at += 1) waiting.add(hash(at), { value: BigInt(at) }, [slot(1)])
     expect(valuesOf(waiting, slot(1))).toHaveLength(8)
   })
 
-  it('keeps the newest of large ones, and of the others nothing', () => {
+  it('keeps the newest transactions within its memory limit and never one that exceeds it', () => {
     const waiting = new WaitingTransactions()
     const input = `0x${'00'.repeat(2 * 1024 * 1024)}` as const
     for (let at = 0; at < 20; at += 1) waiting.add(hash(at), { value: BigInt(at), input }, [slot(at)])

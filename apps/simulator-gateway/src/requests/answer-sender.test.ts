@@ -32,14 +32,14 @@ describe('AnswerSender', () => {
 
   const get = (kind: string) => fetch(`http://127.0.0.1:${(server.server.address() as { port: number }).port}/${kind}`)
 
-  it('sends a short answer whole', async () => {
+  it('sends a short answer in one piece with its headers and reserves no memory', async () => {
     const response = await get('short')
     expect(response.headers.get('upfront-state')).toBe('block=1')
     expect(await response.json()).toBe('ab')
     expect(held).toBe(0)
   })
 
-  it('sends a long one in slices, with its length, and counts it as memory until it is read', async () => {
+  it('sends a long answer in slices with its content-length, reserving memory until it is read', async () => {
     const response = await get('long')
     expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(LONG)))
     expect(await response.text()).toBe(LONG)

@@ -2,7 +2,7 @@ import type { BlockPosition } from '@upfront/protocol'
 import type { RpcContext } from '../requests/rpc-method.js'
 import { sweepMethod } from './sweep-method.js'
 
-it('tries no further position once the outcomes together are longer than an answer, and reserves memory for them', async () => {
+it('stops the sweep once its outcomes exceed answerBytes, and reserves memory for them as they grow', async () => {
   let runs = 0
   const reserved: number[] = []
   const outcome = `[{"calls":[{"returnData":"0x${'00'.repeat(200)}"}]}]`

@@ -3,7 +3,7 @@ import { growing, SMALL_ANSWER_BYTES, takingTurns } from './growing-answer.js'
 
 const KIB = 1_024
 
-/** Work with an answer of `bytes`, recording the limits tried and the bytes reserved for it. */
+/** Work with an answer of `bytes` that records the limits tried and the bytes reserved for it. */
 function answerOf(bytes: number) {
   const tried: number[] = []
   const reserved: number[] = []
@@ -15,20 +15,20 @@ function answerOf(bytes: number) {
   return { tried, reserved, work, context: { reserve: (bytes: number) => void reserved.push(bytes / KIB) } }
 }
 
-describe('an answer that grows', () => {
-  it('is made once where it is small, without memory of its own', () => {
+describe('growing', () => {
+  it('makes a small answer in one run without reserving memory', () => {
     const { tried, reserved, work, context } = answerOf(200 * KIB)
     expect(growing({ answerBytes: 16_384 * KIB }, context, work)).toBe(200 * KIB)
     expect({ tried, reserved }).toEqual({ tried: [256], reserved: [] })
   })
 
-  it('is made once where it is as long as expected, with memory for it', () => {
+  it('makes an answer of the expected length in one run, with memory reserved', () => {
     const { tried, reserved, work, context } = answerOf(900 * KIB)
     expect(growing({ answerBytes: 16_384 * KIB }, context, work, 1_000 * KIB)).toBe(900 * KIB)
     expect({ tried, reserved }).toEqual({ tried: [1_000], reserved: [3_000] })
   })
 
-  it('is made again with more memory where it is longer, up to the limit', () => {
+  it('runs again with more memory if the answer is longer, up to the limit', () => {
     const { tried, reserved, work, context } = answerOf(900 * KIB)
     expect(growing({ answerBytes: 1_024 * KIB }, context, work)).toBe(900 * KIB)
     expect({ tried, reserved }).toEqual({ tried: [256, 1_024], reserved: [3_072] })
@@ -37,7 +37,7 @@ describe('an answer that grows', () => {
 })
 
 describe('takingTurns', () => {
-  it('ends each turn that runs side by side took, also where the work fails', async () => {
+  it('releases the recording turns of parallel work, even if the work fails', async () => {
     const held: number[] = []
     const record = async (answerBytes: number) => {
       held.push(answerBytes)

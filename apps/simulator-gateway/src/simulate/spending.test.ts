@@ -4,7 +4,7 @@ import type { Cost } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/refused.js'
 import { countingRefused, MaximumSpent, spending, type Taken } from './spending.js'
 
-// More gas than is possible in the time that a test takes.
+// More gas than can be used in the time that a test takes.
 const GAS = 50_000_000_000n
 
 async function spentOn(error: Error, took?: Taken): Promise<Cost | undefined> {
@@ -19,22 +19,22 @@ async function spentOn(error: Error, took?: Taken): Promise<Cost | undefined> {
 }
 
 describe('spending', () => {
-  it('counts work that met a limit of its own at all that it may take', async () => {
+  it('charges the full gas limit if the request exceeded a limit of its own', async () => {
     const error = new RpcError(ErrorCode.limitExceeded, 'the request took longer than 1 ms')
     expect((await spentOn(error))?.gasUsed).toBe(GAS)
   })
 
-  it('counts work that was ended for want of memory at what its time allows', async () => {
+  it('charges by time if the request was ended for lack of memory', async () => {
     expect((await spentOn(new Overloaded('memory is short')))?.gasUsed).toBeLessThan(GAS)
   })
 
-  it('counts the runs before the one that was ended too', async () => {
+  it('adds the runs before the one that was ended', async () => {
     const took = { gasUsed: 30n * GAS }
     expect((await spentOn(new RpcError(ErrorCode.limitExceeded, 'too long'), took))?.gasUsed).toBe(31n * GAS)
     expect((await spentOn(new Overloaded('memory is short'), took))?.gasUsed).toBeGreaterThan(30n * GAS)
   })
 
-  it('counts calls that ran before one that is refused once, at what their time allows, though the request goes on', async () => {
+  it('charges a refused call by time, once, if earlier calls ran and the request continues', async () => {
     const spent: Cost[] = []
     const context = { spend: (cost: Cost) => void spent.push(cost), spendInVain: (cost: Cost) => void spent.push(cost) }
     const error = Object.assign(new RpcError(ErrorCode.nonceTooHigh, 'nonce too high'), { cause: new CallsRan() })
@@ -50,18 +50,18 @@ describe('spending', () => {
     expect((await spentOn(error))?.gasUsed).toBe(0n)
   })
 
-  it('counts runs that took what the maximum pays for, and no more: none is under way', async () => {
+  it('charges only completed runs if the payer’s maximum is spent', async () => {
     const took = { gasUsed: 7n * GAS }
     expect((await spentOn(new MaximumSpent(7n * GAS, 6n * GAS), took))?.gasUsed).toBe(7n * GAS)
   })
 
-  it('counts of a call that fails by itself what it took until then', async () => {
+  it('charges a failed call for the gas and reads used until it failed', async () => {
     const error = new RpcError(ErrorCode.invalidParams, 'to: expected an address')
     expect(await spentOn(error)).toEqual({ gasUsed: 0n, reads: 0 })
     expect(await spentOn(error, { gasUsed: 21_000n, budget: { used: 3 } })).toEqual({ gasUsed: 21_000n, reads: 3 })
   })
 
-  it('counts what succeeds once, at once where it is done at once', () => {
+  it('charges a successful run once, synchronously if the work is synchronous', () => {
     const spent: Cost[] = []
     const context = { spend: (cost: Cost) => void spent.push(cost) }
     const done = spending({ gas: GAS }, context, (taken) => {

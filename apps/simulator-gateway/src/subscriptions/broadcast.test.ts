@@ -1,7 +1,7 @@
 import { Broadcast } from './broadcast.js'
 
 const ignore = () => undefined
-/** Events are delivered in turns of the event loop. */
+/** Events are delivered in later turns of the event loop. */
 const told = () => new Promise((resolve) => setImmediate(resolve))
 
 function listenTo(broadcast: Broadcast<number>, seen: number[], last?: number) {
@@ -33,7 +33,7 @@ describe('Broadcast', () => {
     begun = 0
   })
 
-  it('gives who comes back exactly what one who stayed was given', async () => {
+  it('sends a resuming listener exactly the events that it missed', async () => {
     const broadcast = new Broadcast(source)
     const stayed: number[] = []
     const resumed: number[] = []
@@ -47,7 +47,7 @@ describe('Broadcast', () => {
     expect(begun).toBe(1)
   })
 
-  it('does not resume from an event that it no longer keeps, or never sent', async () => {
+  it('does not resume from an event that it dropped or never sent', async () => {
     const broadcast = new Broadcast(source)
     await broadcast.listen(ignore, ignore, ignore)
     for (const event of [1, 2, 3, 4, 5, 6]) publish(event)
@@ -55,7 +55,7 @@ describe('Broadcast', () => {
     expect(await listenTo(broadcast, [], 2)).toBeDefined()
   })
 
-  it('keeps less to resume from than may wait to be told', async () => {
+  it('delivers events even if none is kept for resuming (mostKept: 0)', async () => {
     const broadcast = new Broadcast({ ...source, mostKept: 0 })
     const seen: number[] = []
     await listenTo(broadcast, seen)
@@ -65,7 +65,7 @@ describe('Broadcast', () => {
     expect(await listenTo(broadcast, [], 3)).toBeUndefined()
   })
 
-  it('tells a new listener first what is current', async () => {
+  it('sends the current events to a new listener first', async () => {
     const broadcast = new Broadcast({ ...source, current: () => [7, 8] })
     const seen: number[] = []
     await listenTo(broadcast, seen)
@@ -74,7 +74,7 @@ describe('Broadcast', () => {
     expect(seen).toEqual([7, 8, 9])
   })
 
-  it('tells many in turns of the event loop, each all of it once and in its order', async () => {
+  it('delivers to many listeners over several event loop turns, each event once and in order', async () => {
     const broadcast = new Broadcast(source)
     const seen = Array.from({ length: 300 }, (): number[] => [])
     const turns = new Set<number>()
@@ -90,7 +90,7 @@ describe('Broadcast', () => {
         (...events) => {
           own.push(...events)
           turns.add(turn)
-          // Longer than a broadcast may hold one turn.
+          // Longer than one turn of a broadcast may take.
           if (own === seen[0]) for (const until = performance.now() + 6; performance.now() < until; );
         },
         ignore,
@@ -107,7 +107,7 @@ describe('Broadcast', () => {
     expect(turns.size).toBeGreaterThan(1)
   })
 
-  it('ends where more waits to be told than it keeps', async () => {
+  it('ends a listener if more events are queued for it than are kept', async () => {
     const broadcast = new Broadcast(source)
     const reasons: string[] = []
     const seen: number[] = []
@@ -122,7 +122,7 @@ describe('Broadcast', () => {
     expect(reasons).toEqual([expect.stringContaining('subscribe again')])
   })
 
-  it('runs on for a while after the last listener has left, then stops and forgets', async () => {
+  it('keeps running for lingerMs after the last listener left, then stops and drops its events', async () => {
     const broadcast = new Broadcast({ ...source, lingerMs: 20 })
     const leave = await broadcast.listen(ignore, ignore, ignore)
     publish(1)
@@ -137,7 +137,7 @@ describe('Broadcast', () => {
     expect(begun).toBe(2)
   })
 
-  it('tells all who listen that events are missing, and begins anew with the next', async () => {
+  it('ends all listeners if events are missing and starts again with the next listener', async () => {
     let end: (reason: string) => void = ignore
     const broadcast = new Broadcast<number>({
       ...source,
@@ -160,7 +160,7 @@ describe('Broadcast', () => {
     expect(begun).toBe(2)
   })
 
-  it('starts again after a start that failed', async () => {
+  it('starts again after a failed start', async () => {
     let fails = true
     const broadcast = new Broadcast<number>({
       ...source,

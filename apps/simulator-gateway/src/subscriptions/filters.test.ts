@@ -21,7 +21,7 @@ function source() {
 }
 
 describe('Filters', () => {
-  it('gives each change once, and none of a filter that ended', async () => {
+  it('returns each change once, and an error for an ended or unknown filter', async () => {
     const filters = new Filters()
     const { made, begin } = source()
     const id = await filters.make('a', begin)
@@ -32,7 +32,7 @@ describe('Filters', () => {
       expect(() => filters.changes(unknown as string)).toThrow('filter not found')
   })
 
-  it('forgets one that has more waiting than is kept, or whose source has a gap', async () => {
+  it('drops a filter if it holds too many changes or its source has a gap', async () => {
     const filters = new Filters()
     const { made, begin } = source()
     const full = await filters.make('a', begin)
@@ -44,7 +44,7 @@ describe('Filters', () => {
     expect(made.left).toBe(2)
   })
 
-  it('gives a client 64, and another one as many', async () => {
+  it('allows 64 filters per client', async () => {
     const filters = new Filters()
     const { begin } = source()
     const ids = await Promise.all(Array.from({ length: 64 }, () => filters.make('a', begin)))
@@ -54,7 +54,7 @@ describe('Filters', () => {
     await filters.make('a', begin)
   })
 
-  it('gives the clients of an IPv6 network together what four may have, and says when all are taken', async () => {
+  it('allows an IPv6 /48 four times as many filters as one client, and limits the total', async () => {
     const filters = new Filters()
     const { begin } = source()
     const make = (client: string, count: number) =>
@@ -70,7 +70,7 @@ describe('Filters', () => {
     await expect(filters.make('198.51.100.2', begin)).rejects.toThrow('all filters are taken')
   })
 
-  it('counts none that could not be made', async () => {
+  it('does not count a filter whose creation failed', async () => {
     const filters = new Filters()
     for (let n = 0; n < 70; n += 1)
       await expect(filters.make('a', () => Promise.reject(new Error('refused')))).rejects.toThrow('refused')

@@ -19,7 +19,7 @@ function watching(answers: string[]) {
 }
 
 describe('WatchedSimulation', () => {
-  it('rests after a refusal whatever heads come, longer after each that follows, and then tells the outcome', async () => {
+  it('pauses after a refusal, longer after each further one, regardless of new heads, then sends the result', async () => {
     const { watch, told, asked } = watching([REFUSED, REFUSED, DONE])
     await watch.run()
     for (let head = 0; head < 5; head += 1) await watch.run()
@@ -34,7 +34,7 @@ describe('WatchedSimulation', () => {
     expect(asked()).toBe(4)
   })
 
-  it('asks no more once it is ended', async () => {
+  it('does not run again after end()', async () => {
     const { watch, asked } = watching([REFUSED])
     await watch.run()
     watch.end()

@@ -19,7 +19,7 @@ function begin() {
   return { telemetry, metrics, lines }
 }
 
-it('counts each flashblock that reaches a native precompile, and says so once', async () => {
+it('counts every flashblock that reaches a native precompile and logs a warning once', async () => {
   const { telemetry, metrics, lines } = begin()
   const reason = 'transaction 0: 0xb20f000000000000000000000000000000000000 is a native precompile of this chain'
   for (const blockNumber of [7n, 8n])
@@ -31,7 +31,7 @@ it('counts each flashblock that reaches a native precompile, and says so once', 
   expect(await metrics.text()).toContain('upfront_preconfirmed_events_total{event="nativePrecompile"} 2')
 })
 
-it("writes a stream's host, and nothing else of its URL", () => {
+it("logs only the host of a stream's URL", () => {
   const { telemetry, lines } = begin()
   telemetry.tell('preconfirmed.connected', { kind: 'connected', url: 'wss://stream.example/a-key?token=secret' })
   const [line] = lines()
@@ -39,7 +39,7 @@ it("writes a stream's host, and nothing else of its URL", () => {
   expect(JSON.stringify(line)).not.toMatch(/a-key|secret/)
 })
 
-it('shows what is there before anything happened as 0', async () => {
+it('exports listed series as 0 before the first event', async () => {
   const { metrics } = begin()
   const text = await metrics.text()
   expect(text).toContain('upfront_refused_requests_total{status="503"} 0')

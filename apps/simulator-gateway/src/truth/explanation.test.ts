@@ -23,7 +23,7 @@ const run = (facts: FoundFact[], of = result()): Run => ({
 })
 
 describe('partsOf', () => {
-  it('names what differs, a failure apart from what it did not move', () => {
+  it('names the parts that differ and marks a change of status', () => {
     expect(partsOf(result(), result())).toEqual({ differs: [] })
     expect(partsOf(result(), result(40_000n))).toEqual({ differs: ['gas'] })
     expect(partsOf(result(), result(40_000n, false))).toEqual({ differs: ['status', 'gas'], effect: 'fails' })
@@ -35,7 +35,7 @@ describe('explanationOf', () => {
   const why = (before: FoundFact[], after: FoundFact[], atPlace = mined) =>
     explanationOf(run(before), run(after, atPlace), mined)
 
-  it('is a dependency that changed, and says where', () => {
+  it('is "dependency" if a value changed, naming the transaction or block that changed it', () => {
     const after = fact('slot', 2n, { isOfBlock: true })
     const slot = { fact: after.fact, predicted: '0x1', found: '0x2', by: 'a transaction before' }
     const time = { fact: { kind: 'time' }, predicted: '0x5', found: '0x6', by: 'the block' }
@@ -46,26 +46,26 @@ describe('explanationOf', () => {
     })
   })
 
-  it('is a block between, where nothing but a value of the block changed', () => {
+  it('is "block" if only a value of the block changed', () => {
     expect(why([fact('slot', 1n), fact('time', 5n)], [fact('slot', 1n), fact('time', 6n)])).toMatchObject({
       why: 'block',
       because: [{ fact: { kind: 'time' }, by: 'the block' }],
     })
   })
 
-  it('is a rule, where a slot that it writes was empty before', () => {
+  it('is "rule" if the gas price of a slot write changed because the slot was empty before', () => {
     const before = fact('slot', 0n, { isNamed: false, price: 'zero to some' })
     const after = fact('slot', 5n, { isNamed: false, price: 'some to some' })
     expect(why([before], [after])).toMatchObject({ why: 'rule', because: [{ predicted: '0x0', found: '0x5' }] })
-    // A different value does not change the price.
+    // A different value alone does not change the price.
     expect(why([{ ...after, value: 4n }], [after])).toMatchObject({ why: 'unnamed', because: [] })
   })
 
-  it('is ours, where the same run at its own place differs from the chain', () => {
+  it('is "ours" if the run at the mined position differs from the chain', () => {
     expect(why([fact('slot', 1n)], [fact('slot', 2n)], result(39_999n))).toMatchObject({ why: 'ours', because: [] })
   })
 
-  it('is unnamed, where nothing that was found by both is another one', () => {
+  it('is "unnamed" if no fact found by both runs differs', () => {
     expect(why([fact('slot', 1n)], [fact('time', 1n)])).toMatchObject({ why: 'unnamed', because: [] })
   })
 })

@@ -20,13 +20,13 @@ async function proof(isCause: (found: Found) => boolean): Promise<string> {
 }
 
 describe('proofOf', () => {
-  it('tries facts alone, then all that changed', async () => {
+  it('tries each fact alone, then all changed facts together', async () => {
     expect(await proof(({ stateOverrides }) => stateOverrides[ADDRESS]?.balance === '0x5')).toBe('alone')
     expect(await proof(({ blockOverrides }) => blockOverrides.time === '0x6')).toBe('together')
     expect(await proof(() => false)).toBe('neither')
   })
 
-  it('gives the values that were found, and takes a refusal for no cause', async () => {
+  it('overrides facts with the values found, and counts a refused run as no proof', async () => {
     const asked: Found[] = []
     const again = async (found: Found) => {
       asked.push(found)

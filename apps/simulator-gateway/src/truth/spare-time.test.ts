@@ -6,7 +6,7 @@ describe('SpareTime', () => {
     return { failures, spare: new SpareTime({ idle, mostWaiting, onFailure: (error) => failures.push(error) }) }
   }
 
-  it('begins nothing while a client has work, then does what is urgent first', async () => {
+  it('starts no work until the gateway is idle, then runs urgent work first', async () => {
     const idle = eventually()
     const { spare } = made(() => idle.promise)
     const done: string[] = []
@@ -26,7 +26,7 @@ describe('SpareTime', () => {
     spare.end()
   })
 
-  it('does the newest of ordinary work first and leaves out the oldest, and urgent work that finds no place', async () => {
+  it('runs the newest ordinary work first, drops the oldest, and rejects urgent work beyond its limit', async () => {
     const idle = eventually()
     const { spare } = made(() => idle.promise)
     const done: number[] = []
@@ -44,7 +44,7 @@ describe('SpareTime', () => {
     spare.end()
   })
 
-  it('goes on after work that fails, and does nothing once it has ended', async () => {
+  it('continues after a failure and runs nothing after end()', async () => {
     const { spare, failures } = made()
     const later = eventually()
     spare.addUrgent(() => Promise.reject(new Error('no')))

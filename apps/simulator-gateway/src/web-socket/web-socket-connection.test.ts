@@ -11,7 +11,7 @@ import type { Budget } from '../requests/request.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { WebSocketConnection } from './web-socket-connection.js'
 
-/** Not called in these tests. */
+/** These tests make no calls. */
 const endpoint = {} as RpcEndpoint
 
 async function connected(options: WebSocket.ClientOptions) {
@@ -40,7 +40,7 @@ async function connected(options: WebSocket.ClientOptions) {
 }
 
 describe('WebSocketConnection', () => {
-  it('keeps a client that answers pings', async () => {
+  it('keeps a client connected that answers pings', async () => {
     const { client, connection, webSocket, close } = await connected({})
     for (let time = 0; time < 3; time++) {
       const pong = once(webSocket, 'pong')
@@ -52,7 +52,7 @@ describe('WebSocketConnection', () => {
     close()
   })
 
-  it('takes no pong for life but the one to its own ping', async () => {
+  it('closes a client whose pong does not match the ping', async () => {
     const { client, connection, webSocket, close } = await connected({ autoPong: false })
     connection.ping()
     await once(client, 'ping')
@@ -63,7 +63,7 @@ describe('WebSocketConnection', () => {
     close()
   })
 
-  it('reads on one long message at a time', async () => {
+  it('reads one long message at a time across connections', async () => {
     const all = await Promise.all(Array.from({ length: 16 }, () => connected({})))
     let turn = 0
     /** The connections that were read from in each turn of the event loop. */
@@ -79,7 +79,7 @@ describe('WebSocketConnection', () => {
     const half = Buffer.concat([Buffer.from('01ff00000000000f424000000000', 'hex'), Buffer.alloc(999_999, 0x20)])
     for (const { client } of all) (client as unknown as { _socket: Socket })._socket.write(half)
     for (; all.some(({ socket }) => socket.bytesRead < half.length); turn++) await setImmediate()
-    // The one whose turn it is, and the previous one with data already read.
+    // The connection whose turn it is, and the previous one with data already read.
     expect(Math.max(...[...reading.values()].map(({ size }) => size))).toBeLessThanOrEqual(2)
     for (const { client, close } of all) {
       client.terminate()
@@ -87,7 +87,7 @@ describe('WebSocketConnection', () => {
     }
   })
 
-  it('counts what a subscription keeps, though its message was shorter', async () => {
+  it('counts the memory that a subscription keeps, even if its message was shorter', async () => {
     const { client, connection, close } = await connected({})
     const begin = async () => () => undefined
     const id = await connection.subscribe(begin, 2 ** 20)

@@ -6,7 +6,7 @@ const flashblock = (index: number) =>
 const shown = (index: number) =>
   ({ kind: 'preconfirmed', block: 7n, flashblock: index, ageMs: 1, payloadId: '0x01' }) as const
 
-it('tells of each followed block when it is seen, and once it is known what became of its state', () => {
+it('prints each followed block once when it is seen and once when its state is carried or not', () => {
   const lines: string[] = []
   const watch = new StreamPrinter((line) => lines.push(line.slice(14)))
   const seen = { block: '8', hash: '0x08' } as const
@@ -28,7 +28,7 @@ it('tells of each followed block when it is seen, and once it is known what beca
   ])
 })
 
-it('tells each thing once, when it changes', () => {
+it('prints each state once, when it changes', () => {
   const lines: string[] = []
   const watch = new StreamPrinter((line) => lines.push(line.slice(14)))
   for (let look = 0; look < 2; look++) {

@@ -3,7 +3,7 @@ import type { SimulationContext } from '../../simulate/simulation-context.js'
 import type { Simulator } from '../../simulate/simulator.js'
 import { Recorder } from './recorder.js'
 
-it('simulates with all the guards of the request, in geth’s words', async () => {
+it('simulates with the limits of the request and geth’s error texts, and waits for a recording turn', async () => {
   let given: SimulationContext | undefined
   const simulator = {
     simulate: async (_: string, __: unknown, context: SimulationContext) => {
