@@ -150,7 +150,7 @@ export class RandomToken {
     code.push(...push(value & WORD), ...push(key), 0x55)
   }
 
-  /** Views take 36 or 68 bytes of input; a call takes one byte per index. Anything else reverts. */
+  /** Views take 36 or 68 bytes of input, call 0 takes none, and call n takes 100 + n bytes. Anything else reverts. */
   #program(bodies: number[][]): number[] {
     const views = [
       [0x60, 4, 0x35, ...this.#viewCode()],

@@ -54,7 +54,7 @@ export async function load(
   return { requests: latencies.length, seconds: elapsed, cpu, latencies }
 }
 
-/** The quantile of the values. */
+/** The value that `fraction` of the values don't exceed. */
 export function quantile(values: readonly number[], fraction: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN
