@@ -116,22 +116,25 @@ fn success(gas: Gas) -> InterpreterResult {
 }
 
 /// A JUMPI that avoids a branch leading only to an error, if the other branch does more.
-pub fn jump_if(step: InstructionContext<'_, Context, EthInterpreter>) -> InstructionExecResult {
-    let state = &mut step.host.journaled_state.database;
-    if state.is_blind() {
-        let code = step.interpreter.bytecode.bytecode_slice();
-        let on = step.interpreter.bytecode.pc();
-        let words = step.interpreter.stack.data();
-        if let [.., condition, target] = words[..] {
-            let to = usize::try_from(target).unwrap_or(usize::MAX);
-            let goes = !condition.is_zero();
-            let (next, other) = if goes { (to, on) } else { (on, to) };
-            if ends_in_error(code, next) && !ends_in_error(code, other) {
-                state.bend();
-                let height = words.len();
-                step.interpreter.stack.data_mut()[height - 2] = U256::from(!goes);
-            }
-        }
+pub fn jump_if(mut step: InstructionContext<'_, Context, EthInterpreter>) -> InstructionExecResult {
+    if step.host.journaled_state.database.is_blind() {
+        avoid_error(&mut step);
     }
     control::jumpi(step)
+}
+
+#[cold]
+fn avoid_error(step: &mut InstructionContext<'_, Context, EthInterpreter>) {
+    let code = step.interpreter.bytecode.bytecode_slice();
+    let on = step.interpreter.bytecode.pc();
+    let words = step.interpreter.stack.data();
+    let [.., condition, target] = words[..] else { return };
+    let to = usize::try_from(target).unwrap_or(usize::MAX);
+    let goes = !condition.is_zero();
+    let (next, other) = if goes { (to, on) } else { (on, to) };
+    if ends_in_error(code, next) && !ends_in_error(code, other) {
+        step.host.journaled_state.database.bend();
+        let height = words.len();
+        step.interpreter.stack.data_mut()[height - 2] = U256::from(!goes);
+    }
 }

@@ -4,7 +4,7 @@ use super::{
     frames::FrameStore,
     halt,
     inspector::{Inspector, LogPosition},
-    instructions::{Instructions, record_transfer},
+    instructions::{Instructions, record_transfer, step},
     precompiles::PrecompileSet,
     record_frame, record_step, record_uses,
     recorder::Named,
@@ -117,8 +117,8 @@ impl Evm {
     }
 }
 
-/// Runs a frame.
-#[inline]
+/// Runs a frame. Not inlined into `frame_run`: the loop needs the registers.
+#[inline(never)]
 fn run(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
@@ -126,7 +126,7 @@ fn run(
     context: &mut Context,
 ) -> InterpreterAction {
     let ended = loop {
-        if let Err(ended) = interpreter.step(table, prices, context) {
+        if let Err(ended) = step(interpreter, table, prices, context) {
             cold_path();
             break ended;
         }

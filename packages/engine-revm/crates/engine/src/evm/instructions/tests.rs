@@ -10,7 +10,7 @@ use revm::{
     bytecode::{Bytecode, opcode::*},
     context::{BlockEnv, CfgEnv},
     handler::instructions::InstructionProvider,
-    interpreter::{InputsImpl, Interpreter, SharedMemory, interpreter::ExtBytecode},
+    interpreter::{Gas, InputsImpl, Interpreter, STACK_LIMIT, SharedMemory, interpreter::ExtBytecode},
     primitives::hardfork::SpecId,
 };
 use std::sync::Arc;
@@ -48,5 +48,28 @@ fn a_raised_stop_ends_a_loop() {
         let (table, prices) = (instructions.instruction_table(), instructions.gas_table());
         frame(code).run_plain(table, prices, &mut evm.inner.ctx);
         assert!(evm.inner.ctx.error.is_err());
+    }
+}
+
+#[test]
+fn steps_as_revm_does() {
+    let mut evm = evm(Arc::default());
+    let instructions = evm.inner.instruction;
+    let (table, prices) = (instructions.instruction_table(), instructions.gas_table());
+    let opcodes = (0..=u8::MAX).filter(|opcode| (POP..=SWAP16).contains(opcode) || *opcode == ADD);
+    for (opcode, height, gas) in opcodes.flat_map(|opcode| {
+        let heights = (0..20).chain([STACK_LIMIT - 1, STACK_LIMIT]);
+        heights.flat_map(move |height| [0, 2, 3, 100].map(|gas| (opcode, height, gas)))
+    }) {
+        let ended =
+            [step, |frame: &mut Interpreter<_>, table: &_, prices: &_, host: &mut _| frame.step(table, prices, host)]
+                .map(|run| {
+                    let mut frame = frame(&[opcode, 1, 2, 3, 4]);
+                    (0..height).for_each(|word| assert!(frame.stack.push(U256::from(word))));
+                    frame.gas = Gas::new(gas);
+                    let result = run(&mut frame, table, prices, &mut evm.inner.ctx);
+                    (result, frame.gas.remaining(), frame.bytecode.pc(), frame.stack.data().clone())
+                });
+        assert_eq!(ended[0], ended[1], "opcode {opcode:#x}, {height} words, {gas} gas");
     }
 }
