@@ -97,7 +97,7 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
   'a queue that reverts': {
     blockStateCalls: [{ blockOverrides: OSAKA, stateOverrides: { [WITHDRAWAL_QUEUE]: { code: '0x5f5ffd' } } }],
   },
-  // Failure of the first system contract is ignored, that of the others makes the block invalid.
+  // Failures of the contracts of EIP-4788 and EIP-2935 are ignored; those of the two queues make the block invalid.
   ...Object.fromEntries(
     [BEACON_ROOTS, HISTORY, WITHDRAWAL_QUEUE, CONSOLIDATION_QUEUE].flatMap((contract) =>
       [BLAKE2F, IDENTITY].map((precompile) => [`precompile ${precompile} on ${contract}`, moved(precompile, contract)]),

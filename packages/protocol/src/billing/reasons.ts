@@ -53,7 +53,7 @@ export const RefusalReason = {
   payToNotServed: 'pay_to_not_served',
   /** A stranger's settlement below the least amount that this facilitator settles. */
   amountTooSmall: 'amount_too_small',
-  /** The payer is blocked because a payment could not be collected, or probably not: for a while, or for good if its contract burns gas. */
+  /** The payer is blocked after an uncollectable or doubtful payment; permanently if its contract made a settlement revert on chain. */
   payerRefused: 'payer_refused',
   /** The code of the payer's account uses more gas than a settlement may. */
   payerCodeTooCostly: 'payer_code_too_costly',

@@ -20,7 +20,7 @@ export interface Named {
 }
 
 interface Frame {
-  /** The depth at which the frame's input is known. */
+  /** Least depth of everything that the frame computes. */
   base: Depth
   address: string
   ofAddress: Depth
