@@ -19,7 +19,7 @@ async function rulesOf(url: string, options: ChainRulesOptions = {}) {
   }
 }
 
-describe('chain rules of a local node', () => {
+describe('fetchChainRules from anvil', () => {
   const running: { anvil: Anvil; proxy: FaultProxy }[] = []
   async function start(hardfork: string, chainId = 31337): Promise<FaultProxy> {
     const anvil = await startAnvil(['--port', '0', '--hardfork', hardfork, '--chain-id', String(chainId)])
@@ -34,13 +34,13 @@ describe('chain rules of a local node', () => {
     }
   })
 
-  it.each(['cancun', 'prague', 'osaka'])('%s by eth_config', async (fork) => {
+  it.each(['cancun', 'prague', 'osaka'])('finds %s by eth_config', async (fork) => {
     const rules = await rulesOf((await start(fork)).url)
     expect(rules).toMatchObject({ chainId: 31337n, stack: 'ethereum', source: 'eth_config' })
     expect(rulesAt(rules, 1n, NOW)?.fork).toBe(fork)
   })
 
-  it('by the head header where the node tells nothing, and says so', async () => {
+  it('infers the fork from the head header if the node lacks eth_config', async () => {
     const proxy = await start('cancun')
     proxy.lacks.add('eth_config')
     const rules = await rulesOf(proxy.url)
@@ -48,7 +48,7 @@ describe('chain rules of a local node', () => {
     expect(rulesAt(rules, 1n, NOW)?.fork).toBe('cancun')
   })
 
-  it('by debug_chainConfig before eth_config, which is silent about earlier forks', async () => {
+  it('prefers debug_chainConfig to eth_config, which lacks earlier forks', async () => {
     const proxy = await start('osaka')
     const config = {
       chainId: 31337,
@@ -64,7 +64,7 @@ describe('chain rules of a local node', () => {
     expect([999n, 1_000n, 2_000n].map((time) => rulesAt(rules, 1n, time)?.fork)).toEqual(['cancun', 'prague', 'osaka'])
   })
 
-  it('by the chain id where that is known, with another block time where one is asked for', async () => {
+  it('uses the rules of a known chain id, with the configured block time', async () => {
     const proxy = await start('osaka', 8453)
     const rules = await rulesOf(proxy.url, { blockTime: 7n })
     expect(rules).toMatchObject({
@@ -83,14 +83,14 @@ describe('chain rules of a local node', () => {
     expect(await rulesOf(proxy.url, { genesis: own })).toMatchObject({ source: 'genesis-file' })
   })
 
-  it('is an error, never a guess, where the node can not be read', async () => {
+  it('rejects, and does not infer rules, if the node fails', async () => {
     const proxy = await start('osaka')
     proxy.fault = 'http-500'
     await expect(rulesOf(proxy.url)).rejects.toMatchObject({ code: -32603, data: { upstream: proxy.host } })
   })
 })
 
-describe('chain rules of recorded chains', () => {
+describe('fetchChainRules from recorded chains', () => {
   const children: ChildProcess[] = []
   async function serve(tool: string, ...args: string[]): Promise<string> {
     const port = await freePort()
@@ -103,7 +103,7 @@ describe('chain rules of recorded chains', () => {
     for (const child of children) child.kill()
   })
 
-  it('Ethereum by eth_config, blob schedule included', async () => {
+  it('finds Ethereum’s fork and blob schedule by eth_config', async () => {
     const rules = await rulesOf(await serve('fixture-upstream.mjs'))
     expect(rules).toMatchObject({ source: 'eth_config', stack: 'ethereum' })
     expect(rulesAt(rules, 55n, 550n)).toEqual({
@@ -112,7 +112,7 @@ describe('chain rules of recorded chains', () => {
     })
   })
 
-  it('OP stack by the genesis file, by debug_chainConfig, by the head header', async () => {
+  it('finds OP-stack rules by the genesis file, debug_chainConfig or the head header', async () => {
     const chain = join(RECORDINGS, 'conformance-op/chain')
     const genesis: unknown = JSON.parse(readFileSync(join(chain, 'genesis.json'), 'utf8'))
     const plain = await serve('fixture-upstream-op.mjs', '--chain', chain)

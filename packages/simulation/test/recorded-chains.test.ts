@@ -18,7 +18,7 @@ describe('rules over the recorded Ethereum chain', () => {
   const rules = () => chainRulesFromGenesis(recordedJson('conformance', 'chain', 'genesis.json'))
   const headers = () => recordedHeaders('conformance')
 
-  it('goes through every fork from Paris to Osaka and both BPO forks', () => {
+  it('finds every fork from Paris to Osaka and both BPO forks', () => {
     const seen = headers().map(({ number, timestamp }) => {
       const found = rulesAt(rules(), number, timestamp)
       return found && `${found.fork} ${found.blob?.max ?? '-'}`
@@ -35,7 +35,7 @@ describe('rules over the recorded Ethereum chain', () => {
     ])
   })
 
-  it('never finds a fork that the header lacks the fields of', () => {
+  it('finds the fork that each header’s fields show', () => {
     for (const header of headers()) {
       const found = rulesAt(rules(), header.number, header.timestamp)
       if (found === undefined) continue
@@ -72,7 +72,7 @@ describe('rules over the recorded Ethereum chain', () => {
 describe('rules over the recorded OP-stack chain', () => {
   const rules = () => chainRulesFromGenesis(recordedJson('conformance-op', 'chain', 'genesis.json'))
 
-  it('is Jovian from its genesis on', () => {
+  it('are Jovian from genesis on', () => {
     expect(rulesAt(rules(), 0n, 0n)).toEqual({ fork: 'prague', opFork: 'jovian' })
     expect(chainRulesFromGenesis(recordedJson('conformance-op', 'chain', 'chain-config.json'))).toMatchObject({
       stack: 'optimism',

@@ -8,10 +8,10 @@ import {
 } from '../src/index.js'
 import { type RecordedExchange, recordedExchanges, recordedHeaders, recordedJson } from './recorded-chain.js'
 
-/** Codes that only an engine can come to: the planner must let these requests pass. */
+/** Error codes that only the engine finds: the planner must accept these requests. */
 const ENGINE_CODES = [-38010, -38011, -38012, -38013, -38014, -38015]
 
-/** Messages that geth finds while it executes, with codes that the planner has too. */
+/** Errors that geth finds during execution, with codes that the planner also returns. */
 const ENGINE_MESSAGES = /is not a precompile|max priority fee per gas higher/
 
 describe.each(['conformance', 'conformance-op'] as const)('plans of the recorded exchanges in %s', (chain) => {
@@ -31,14 +31,14 @@ describe.each(['conformance', 'conformance-op'] as const)('plans of the recorded
     return planSimulation(request, base as BlockHeader, rules, DEFAULT_SIMULATION_LIMITS)
   }
 
-  it('finds exchanges', () => {
+  it('has at least 40 recorded exchanges', () => {
     expect(exchanges.length).toBeGreaterThanOrEqual(40)
   })
 
   for (const exchange of exchanges) {
     const { name, error, result } = exchange
     if (error !== undefined) {
-      it(`refuses as recorded, or leaves it to the engine: ${name}`, () => {
+      it(`returns the recorded error code, or leaves the error to the engine: ${name}`, () => {
         if (ENGINE_CODES.includes(error.code) || ENGINE_MESSAGES.test(error.message)) {
           expect(planOf(exchange).blocks.length).toBeGreaterThan(0)
         } else {
@@ -47,7 +47,7 @@ describe.each(['conformance', 'conformance-op'] as const)('plans of the recorded
       })
     }
     if (result !== undefined) {
-      it(`plans the blocks that were recorded: ${name}`, () => {
+      it(`plans the recorded blocks: ${name}`, () => {
         const { blocks } = planOf(exchange)
         expect(blocks.map(headerOf)).toEqual(result.map((block, i) => recordedFields(block, blocks[i])))
         const types = blocks.flatMap(({ calls }) => calls.map(({ type }) => toQuantity(type)))
@@ -85,7 +85,7 @@ function headerOf(block: PlannedBlock): Record<string, unknown> {
   }
 }
 
-/** The base fee is compared where it is planned; under validation the engine derives it. */
+/** The base fee is compared if it is planned; under validation the engine derives it. */
 function recordedFields(block: Record<string, unknown>, planned: PlannedBlock | undefined): Record<string, unknown> {
   return {
     ...Object.fromEntries(HEADER_FIELDS.map((field) => [field, block[field]])),
@@ -94,7 +94,7 @@ function recordedFields(block: Record<string, unknown>, planned: PlannedBlock | 
   }
 }
 
-/** Types by position; undefined where only a hash was recorded. */
+/** Types by position; undefined if only a hash was recorded. */
 function recordedTypes(blocks: Record<string, unknown>[]): (string | undefined)[] {
   const transactions = blocks.flatMap((block) => block.transactions as (string | { type: string })[])
   return transactions.map((transaction) => (typeof transaction === 'string' ? undefined : transaction.type))

@@ -1,7 +1,7 @@
 import { type BlockHeader, blockHeaderToRpc, type Hash, type Hex, toQuantity } from '@upfront/protocol'
 import type { Answer, ExecutedLog, Failure, Touched } from '../src/engine/engine.js'
 
-/** What a scripted engine is told that a call came to. */
+/** A call's result, as the script gives it. */
 export interface ScriptedCall {
   succeeded: boolean
   gasUsed: bigint
@@ -19,10 +19,10 @@ export interface ScriptedBlock {
   calls: ScriptedCall[]
 }
 
-/** No string of an answer holds quotes: this text is nothing but the place of an error. */
+/** Marks the place of an error: strings in an answer contain no quotes, so nothing else matches. */
 const GAP = ',"error":""'
 
-/** As an engine gives it: without the words of errors. */
+/** An engine's answer, without error messages. */
 export function answerOf(blocks: readonly ScriptedBlock[], touched: Touched = { accounts: 0, slots: 0 }): Answer {
   const calls = blocks.flatMap((block) => block.calls)
   return {

@@ -11,15 +11,15 @@ import {
 
 const NOTHING: Answer = { pieces: ['[]'], failures: [], gasUsed: 0n, touched: { accounts: 0, slots: 0 }, records: [] }
 
-/** An engine that executes nothing: whatever the plan, it reads what its script says, and keeps it. */
+/** An engine that executes nothing: for any plan, it reads and keeps what its script lists. */
 export class ScriptedEngine implements Engine {
   readonly name = 'portable'
   readonly version = '0'
   /** What each plan reads, one batch after another. */
   script: readonly (readonly StateRead[])[] = []
-  /** What a plan lacked, step by step. */
+  /** The reads that plans lacked, one entry per step. */
   readonly lacked: (readonly StateRead[])[] = []
-  /** So many reads of a batch are needed in any case. */
+  /** Number of reads of a batch that are certainly needed. */
   certain = Number.POSITIVE_INFINITY
   abandoned = 0
   readonly #states = new Map<Hash, Map<string, StateValue>>()

@@ -17,7 +17,7 @@ const facts: RuleFacts = {
   ...{ entryPoint: ENTRY_POINT, sender: SENDER, staked: new Set<Address>(), accountExisted: true, keccak256 },
 }
 
-/** The rules that an account breaks if it reads these slots of a token after hashing these words with its own address. */
+/** The slots of a token that an account may not read after hashing these words with its own address. */
 function brokenBy(slots: readonly bigint[], hashed: readonly bigint[]) {
   const uses = {
     ...{ opcodes: [], writes: [], transientReads: [], transientWrites: [], inspected: [], named: [] },
@@ -29,20 +29,20 @@ function brokenBy(slots: readonly bigint[], hashed: readonly bigint[]) {
 }
 const hashOf = (index: bigint) => BigInt(keccak256(`0x${word(BigInt(SENDER)).slice(2)}${word(index).slice(2)}`))
 
-describe('the rules of a validation', () => {
-  it('let an account read what belongs to it: its address, and up to 128 slots after a hash of it', () => {
+describe('brokenRules (ERC-7562)', () => {
+  it('lets an account read its associated storage: the slot of its address, and up to 128 slots after a hash of it', () => {
     const own = [BigInt(SENDER), ...[0n, 1n, 2n].flatMap((index) => [hashOf(index), hashOf(index) + 128n])]
     const strange = [BigInt(SENDER) + 1n, hashOf(0n) - 1n, hashOf(1n) + 129n, hashOf(3n)]
     expect(brokenBy([...own, ...strange], [0n, 1n, 2n])).toEqual(strange)
   })
 
-  it('are found of as many slots and hashes as gas pays for', () => {
+  it('reports each of 40,000 foreign slots, with 20,000 hashes to check against', () => {
     const slots = Array.from({ length: 40_000 }, (_, index) => BigInt(index))
     const hashed = Array.from({ length: 20_000 }, (_, index) => BigInt(index))
     expect(brokenBy(slots, hashed)).toHaveLength(40_000)
   })
 
-  it('begin with the frames of the operation, however many an EntryPoint opens', () => {
+  it('operationFrames finds the execution frame after 150,000 other frames of the EntryPoint', () => {
     const sending = { ...frame, depth: 1, from: ENTRY_POINT, to: ENTRY_POINT }
     const below = Array.from({ length: 150_000 }, () => ({ ...frame, depth: 2, to: TOKEN }))
     const execution = { ...frame, depth: 2 }

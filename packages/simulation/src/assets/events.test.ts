@@ -56,7 +56,7 @@ describe('transfersIn', () => {
     ['lists beyond the data', log(BATCH, [C, A, B], [64n, 2n ** 200n, 2n]), []],
     ['a list longer than the data', log(BATCH, [C, A, B], [64n, 64n, 2n ** 255n]), []],
     ['another event', log(`0x${'12'.repeat(32)}`, [A, B], [5n]), []],
-  ])('%s', (_name, emitted, transfers) => {
+  ])('returns the transfers in a log: %s', (_name, emitted, transfers) => {
     expect(transfersIn(emitted)).toEqual(transfers)
   })
 })
@@ -71,13 +71,13 @@ describe('approvalIn', () => {
       { kind: 'permit2', permit2: TOKEN, token: C, owner: A, spender: B, amount: 5n, expiration: 99n },
     ],
     ['no approval', log(TRANSFER, [A, B], [5n]), undefined],
-  ])('%s', (_name, emitted, approval) => {
+  ])('returns the approval in a log, if any: %s', (_name, emitted, approval) => {
     expect(approvalIn(emitted)).toEqual(approval)
   })
 })
 
 describe('transfersByLogs', () => {
-  it('leaves out deposits that are told as transfers too, of thousands as well', () => {
+  it('leaves out deposits that also emit a Transfer, among thousands of logs', () => {
     const amounts = Array.from({ length: 5_000 }, (_, index) => BigInt(index))
     const logs = amounts.flatMap((amount) => [
       log(TRANSFER, [ZERO, A], [2n * amount]),

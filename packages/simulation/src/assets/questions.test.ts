@@ -19,13 +19,13 @@ describe('symbolIn', () => {
     ],
     ['nothing', text(''), undefined],
     ['no answer', undefined, undefined],
-  ])('reads %s', (_name, answer, symbol) => {
+  ])('returns a clean symbol of at most 32 characters, or undefined: %s', (_name, answer, symbol) => {
     expect(symbolIn(answer)).toBe(symbol)
   })
 })
 
 describe('decimalsIn', () => {
-  it('takes what uint8 holds', () => {
+  it('accepts values of up to 255 only', () => {
     expect([18n, 255n, 256n].map((value) => decimalsIn(`0x${word(value)}`))).toEqual([18, 255, undefined])
   })
 })

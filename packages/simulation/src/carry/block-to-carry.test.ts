@@ -26,7 +26,7 @@ describe('carryRules', () => {
     ['optimism', 'holocene', 'isthmus'],
     ['optimism', 'jovian', 'karst'],
   ] as const)(
-    'knows those of the first block of a fork that is all in the block: %s, %s to %s',
+    'returns rules for the first block of a fork that changes state only by the block: %s, %s to %s',
     (stack, before, fork) => {
       expect(rulesOver(stack, before, fork)).toMatchObject(stack === 'ethereum' ? { fork } : { opFork: fork })
     },
@@ -36,7 +36,10 @@ describe('carryRules', () => {
     ['optimism', 'regolith', 'canyon'],
     ['optimism', 'regolith', 'ecotone'],
     ['optimism', 'jovian', 'azul'],
-  ] as const)('knows none where a fork changes state by itself, or may: %s, %s to %s', (stack, before, fork) => {
-    expect(rulesOver(stack, before, fork)).toBeUndefined()
-  })
+  ] as const)(
+    'returns undefined if the fork changes, or may change, more state than the block: %s, %s to %s',
+    (stack, before, fork) => {
+      expect(rulesOver(stack, before, fork)).toBeUndefined()
+    },
+  )
 })

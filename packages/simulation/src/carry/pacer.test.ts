@@ -9,7 +9,7 @@ const times = (count: number, run: () => void) => {
 }
 
 describe('Pacer', () => {
-  it('steps down to every second block, then off, where blocks in a row take too long', () => {
+  it('slows to every second block after 8 slow blocks in a row, and stops after 8 useless ones', () => {
     const { pacer, paces } = pacerWith()
     times(7, () => pacer.took(150, 200))
     pacer.took(90, 200)
@@ -27,7 +27,7 @@ describe('Pacer', () => {
     expect(pacer.allows(16n)).toBe(false)
   })
 
-  it('tries again after a while, and goes back to each block once that is quick', () => {
+  it('tries again after 5 minutes, and returns to every block once blocks are fast', () => {
     const { pacer, paces } = pacerWith()
     times(16, () => pacer.useless('in vain'))
     expect(pacer.allows(20n, performance.now() + 310_000)).toBe(true)
@@ -36,7 +36,7 @@ describe('Pacer', () => {
     expect([pacer.allows(30n), pacer.allows(31n)]).toEqual([true, true])
   })
 
-  it('stays off once it is distrusted', () => {
+  it('stays off once distrusted', () => {
     const { pacer } = pacerWith()
     pacer.distrust()
     times(20, () => pacer.useless('in vain'))

@@ -14,7 +14,7 @@ const common = {
 }
 
 describe('sealedTransactionFromRpc', () => {
-  it('takes the fields of each type, and leaves others alone', () => {
+  it('reads the fields of each transaction type and ignores others', () => {
     const fees = { maxFeePerGas: '0x9', maxPriorityFeePerGas: '0x1', gasPrice: '0x7' }
     const typed = {
       ...common,
@@ -48,7 +48,7 @@ describe('sealedTransactionFromRpc', () => {
     })
   })
 
-  it('takes a deposit as nodes show it: with its depositor’s nonce, and without what is zero', () => {
+  it('reads a deposit in RPC form: ignores its nonce and defaults missing fields to zero', () => {
     const deposit = { ...common, type: '0x7e', to: null, sourceHash: word('4'), from: address, nonce: '0x77' }
     expect(sealedTransactionFromRpc(deposit, 0)).toMatchObject({
       ...{ nonce: 0n, to: null },
@@ -56,7 +56,7 @@ describe('sealedTransactionFromRpc', () => {
     })
   })
 
-  it('names what is wrong, and refuses types that are not known', () => {
+  it('names the invalid field, and refuses unknown transaction types', () => {
     expect(() => sealedTransactionFromRpc({ ...common, type: '0x0', gasPrice: 7 }, 3)).toThrow(
       'transactions[3].gasPrice: ',
     )

@@ -75,7 +75,7 @@ function start(options: Partial<StateCarrierOptions> = {}) {
 }
 
 describe('StateCarrier', () => {
-  it('carries blocks one after the other, from a parent that is known, whether anything of its state is held or not', async () => {
+  it('carries blocks in order onto a known parent, and reports others as orphans', async () => {
     const { carrier, asked, reasons } = start()
     await Promise.all([2, 3].map((number) => carrier.prepare(block(number), block(number - 1))))
     await carrier.prepare(block(7), block(6))
@@ -87,7 +87,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('begins with nothing where it can’t decode a block, or does not know its rules', async () => {
+  it('skips blocks with undecodable transactions or unknown fork rules, and marks the first of each', async () => {
     const { carrier, reasons, events } = start()
     // The first Cancun block.
     await carrier.prepare(block(50), block(49))
@@ -104,7 +104,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('says what differs, and what could not be read, and goes on', async () => {
+  it('reports a difference, a failed read and an error, then carries the next block', async () => {
     const { carrier, state, reasons } = start()
     state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'gasUsed', detail: '1, 2' } })
     await carrier.prepare(block(2), block(1))
@@ -118,7 +118,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('gives the first block several intervals, and begins the next one with nothing but what that has seen', async () => {
+  it('gives the first block 4 block intervals, and a block after a carried one a single interval', async () => {
     jest.useFakeTimers()
     try {
       const { carrier, state, reasons } = start({
@@ -147,7 +147,7 @@ describe('StateCarrier', () => {
     }
   })
 
-  it('lets no more than a few blocks wait', async () => {
+  it('lets at most 16 blocks wait, and reports the others as behind', async () => {
     const { carrier, state, reasons } = start()
     let release = () => {}
     const gate = new Promise<void>((resolve) => (release = resolve))
@@ -162,7 +162,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('steps down where blocks are executed in vain', async () => {
+  it('slows down, then stops, if every executed block differs', async () => {
     const { carrier, state, reasons } = start()
     state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'receiptsRoot', detail: '' } })
     for (let number = 2; number < 30; number++) {
@@ -174,7 +174,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('ends carrying for good where the node contradicts a value', async () => {
+  it('stops for good and forgets its state if the node contradicts a carried value', async () => {
     const { carrier, state, reasons, events } = start({ auditEveryMs: 5 })
     const sampled = { read: { kind: 'nonce', address: `0x${'1'.repeat(40)}` }, value: 5n } as const
     state.next = async () => ({ kind: 'done', outcome: { ...DONE, sample: [sampled] } as Carried })
@@ -194,7 +194,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('forgets a block that was under way when the node contradicted a value', async () => {
+  it('forgets a block that was being carried when the node contradicted a value', async () => {
     const { carrier, state, reasons } = start({ auditEveryMs: 20 })
     const sampled = { read: { kind: 'nonce', address: `0x${'1'.repeat(40)}` }, value: 5n } as const
     state.next = async () => ({ kind: 'done', outcome: { ...DONE, sample: [sampled] } as Carried })
@@ -210,7 +210,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('audits the first block at once where nobody vouches for the node', async () => {
+  it('audits the first block at once with auditsFirst', async () => {
     const { carrier, state, reasons } = start({ auditsFirst: true })
     const sampled = { read: { kind: 'nonce', address: `0x${'1'.repeat(40)}` }, value: 5n } as const
     state.next = async () => ({ kind: 'done', outcome: { ...DONE, sample: [sampled] } as Carried })
@@ -221,7 +221,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('drops everything where requests read otherwise than was carried, and ends where that goes on', async () => {
+  it('forgets its state if requests dispute a carried value, and stops for good on the fourth dispute', async () => {
     const { carrier, state, reasons } = start()
     state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'disputed', detail: 'Balance' } })
     const paces: string[] = []
@@ -235,7 +235,7 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('stands on what was executed of a block already, where nothing comes after its transactions', async () => {
+  it('reuses already executed transactions of a block on OP-stack chains, not on Ethereum', async () => {
     const layer: StateLayer = { id: 'a', accounts: new Map() }
     const receipt = { cumulativeGasUsed: 5n } as BlockToCarry['earlierReceipts'][number]
     const executed = () => ({ layers: [layer], receipts: [receipt] })

@@ -95,7 +95,7 @@ const sample: fc.Arbitrary<Sample> = fc.letrec<{ node: Sample }>((tie) => ({
 })).node
 
 describe('abiDecoder', () => {
-  it('decodes what viem encodes, of any type', async () => {
+  it('decodes what viem encodes, for random types', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(sample, { maxLength: 4 }), async (samples) => {
         const inputs = samples.map(({ parameter }, at) => ({ ...parameter, name: `a${at}` }))
@@ -112,7 +112,7 @@ describe('abiDecoder', () => {
     )
   })
 
-  it('takes any data that viem takes', async () => {
+  it('decodes any data that viem can decode', async () => {
     const someWords = fc.array(
       fc.oneof(
         fc.nat({ max: 200 }).map((word) => word - (word % 32)),
@@ -143,7 +143,7 @@ describe('abiDecoder', () => {
     )
   })
 
-  it('keeps to the budget, in turns, however often the data points at the same place', async () => {
+  it('stops at the decoding budget, in turns, if the data refers to the same place many times', async () => {
     // Each list refers 20 times to the next one, in 5 levels: 20^5 numbers from 106 words.
     const word = (value: number) => value.toString(16).padStart(64, '0')
     const level = word(20) + word(20 * 32).repeat(20)
@@ -159,7 +159,7 @@ describe('abiDecoder', () => {
     expect(turns).toBeGreaterThanOrEqual(10)
   })
 
-  it('refuses names and types that no compiler writes', async () => {
+  it('refuses names, types and parameter lists that are too long', async () => {
     for (const entry of [
       { type: 'event', name: 'x'.repeat(7_000_000), inputs: [] },
       { type: 'event', name: 'x', inputs: [{ type: 'uint256', name: 'y'.repeat(300) }] },
@@ -169,7 +169,7 @@ describe('abiDecoder', () => {
       await expect(decoderOf([entry])).rejects.toThrow('abi[0]: expected an ABI entry as compilers write it')
   })
 
-  it('decodes calls, with structs and lists', async () => {
+  it('decodes calls with structs and arrays', async () => {
     const data = encodeFunctionData({
       abi,
       functionName: 'fill',
@@ -179,7 +179,7 @@ describe('abiDecoder', () => {
     expect((await decoderOf(abi)).call(data)).toEqual({ name: 'fill', args })
   })
 
-  it('decodes errors; those of Solidity need no ABI', async () => {
+  it('decodes custom errors by the ABI, and Solidity’s built-in errors without one', async () => {
     const decoder = await decoderOf(abi)
     expect(decoder.error(encodeErrorResult({ abi, errorName: 'TooLate', args: [5n, A] }))).toEqual({
       name: 'TooLate',
@@ -192,7 +192,7 @@ describe('abiDecoder', () => {
     })
   })
 
-  it('decodes logs with the parts that are indexed', async () => {
+  it('decodes logs with their indexed parameters', async () => {
     const topics = encodeEventTopics({ abi, eventName: 'Filled', args: { maker: A, side: 3 } }) as `0x${string}`[]
     const data = encodeAbiParameters([{ type: 'string' }], ['hello'])
     expect((await decoderOf(abi)).log(topics, data)).toEqual({
@@ -201,7 +201,7 @@ describe('abiDecoder', () => {
     })
   })
 
-  it('leaves aside what does not fit', async () => {
+  it('returns undefined for data that does not match the ABI', async () => {
     const decoder = await decoderOf(abi)
     const [topic] = encodeEventTopics({ abi, eventName: 'Filled' }) as [`0x${string}`]
     expect(decoder.log([topic], '0x')).toBeUndefined()
@@ -214,7 +214,7 @@ describe('abiDecoder', () => {
     expect(decoder.call(`0x${data.slice(2, 10)}${'ff'.repeat(96)}`)).toBeUndefined()
   })
 
-  it('names the entry that can not be read', async () => {
+  it('names the invalid ABI entry in the error', async () => {
     for (const inputs of [5, [{}], [{ type: 'tuple[]', components: [] }], [{ type: 'uint256[0][]' }]]) {
       const broken = { type: 'function', name: 'f', inputs }
       await expect(decoderOf([...abi, broken])).rejects.toThrow(

@@ -75,7 +75,7 @@ describe('BlockHints', () => {
   it.each([
     ['debug_traceBlockByHash', PRESTATE],
     ['debug_executionWitness', WITNESS],
-  ])('has what %s names read in one go', async (method, answer) => {
+  ])('asks for %s once per block and reads the state it names in one batch', async (method, answer) => {
     const node = hints({ [method]: answer })
     const onLack = node.hints.onLack(header, calls, at)
     onLack(MUCH, 1)
@@ -92,7 +92,7 @@ describe('BlockHints', () => {
     expect(node.probed).toHaveLength(3)
   })
 
-  it('asks for the access lists of the transactions that call a contract, the one with the most gas first', async () => {
+  it('asks for access lists of transactions that call a contract, the one with the most gas first', async () => {
     const node = hints({ eth_createAccessList: LISTED })
     const onLack = node.hints.onLack(header, calls, at)
     onLack(MUCH, 1)
@@ -108,7 +108,7 @@ describe('BlockHints', () => {
     expect(node.read).toEqual(NAMED)
   })
 
-  it('asks nothing of a node that serves none, nor where little is lacking or nothing may be asked', async () => {
+  it('asks for no hints if the node serves none, few reads are missing, or asking is disabled', async () => {
     const node = hints({})
     for (let times = 0; times < 3; times += 1) {
       const onLack = node.hints.onLack(header, calls, at)
@@ -130,7 +130,7 @@ describe('BlockHints', () => {
     }
   })
 
-  it('is not disturbed by an answer that makes no sense', async () => {
+  it('ignores a malformed answer', async () => {
     const node = hints({ debug_traceBlockByHash: [{ result: { x: {} } }] })
     const onLack = node.hints.onLack(header, calls, at)
     onLack(MUCH, 1)

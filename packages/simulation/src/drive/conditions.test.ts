@@ -26,20 +26,20 @@ function withFacts(
   return { simulated, together: conditionsFor(simulated).together }
 }
 
-/** Its first block a minute later. */
+/** The overrides of its first block a minute later. */
 async function later(...asked: Parameters<typeof withFacts>) {
   const { simulated, together } = withFacts(...asked)
   const changed = await together.find(({ under }) => under.endsWith('later'))?.applied(simulated.simulation)
   return changed?.request.blockStateCalls[0]?.blockOverrides
 }
 
-describe('a minute later', () => {
-  it('has no blocks between where nothing hangs on how many there are', async () => {
+describe('conditionsFor: a minute later', () => {
+  it('keeps the block number if no fact depends on the number of blocks', async () => {
     const slot = { kind: 'slot', address: `0x${'1'.repeat(40)}` } as const
     expect(await later([{ kind: 'time' }, slot])).toEqual({ number: 8n, timestamp: 172n })
   })
 
-  it('is two blocks on where something does', async () => {
+  it('adds two blocks if a fact or override depends on the block number', async () => {
     const history = { kind: 'slot', address: '0x0000f90827f1c53a10cb7a02335b175320002935' } as const
     for (const fact of [
       history,
@@ -49,7 +49,7 @@ describe('a minute later', () => {
     expect(await later([{ kind: 'time' }], { slotNumber: 3n })).toEqual({ number: 10n, timestamp: 172n })
   })
 
-  it('is not tried where the run that followed facts told that it is the same, save beside others', async () => {
+  it('is left out if isSameLater is set, unless other conditions or other fork rules apply', async () => {
     const names = (...asked: Parameters<typeof withFacts>) => withFacts(...asked).together.map(({ under }) => under)
     const minute = '60 s and 2 blocks later'
     expect(names([{ kind: 'time' }])).toEqual([minute])

@@ -88,12 +88,12 @@ describe('Driver', () => {
     return ended
   }
 
-  it('is done at once where nothing is lacking', () => {
+  it('answers at once, without asking the node, if no state is missing', () => {
     expect(driver.simulate(plan, at, limits())).toMatchObject({ pieces: ['[]'] })
     expect(node.asked).toEqual([])
   })
 
-  it('reads what work lacks, step by step, and counts it', async () => {
+  it('reads missing state round by round and counts the reads', async () => {
     engine.script = [[balance(1), balance(2)], [balance(2)], [balance(3)]]
     const request = limits()
     await done(driver.simulate(plan, at, request))
@@ -103,7 +103,7 @@ describe('Driver', () => {
     expect(node.asked).toHaveLength(3)
   })
 
-  it('leaves guesses out that pass their own bound, and refuses nothing for them', async () => {
+  it('drops guessed reads beyond their own limit and does not refuse the request for them', async () => {
     const [needed, ...guessed] = [1, 2, 3, 4, 5].map(balance)
     engine.certain = 1
     engine.script = [[needed!, ...guessed], [balance(6)]]
@@ -117,7 +117,7 @@ describe('Driver', () => {
     await expect(done(driver.simulate(plan, at, limits(1)))).resolves.toBeDefined()
   })
 
-  it('goes on by many values at a time where all guesses turn out to be needed', async () => {
+  it('still reads many values at a time if all guesses turn out to be needed', async () => {
     const rest = Array.from({ length: 400 }, (_, index) => balance(index + 1))
     engine.certain = 1
     engine.script = [rest]
@@ -128,14 +128,14 @@ describe('Driver', () => {
     expect(node.asked.length).toBeGreaterThan(195)
   })
 
-  it('counts guesses as needed once no more may be guessed and nothing else is lacking', async () => {
+  it('counts guesses as needed reads once the limit of guesses is reached and nothing else is missing', async () => {
     engine.certain = 0
     engine.script = [1, 2, 3, 4, 5].map((number) => [balance(number)])
     await expect(done(driver.simulate(plan, at, limits(2)))).rejects.toThrow('reads more than 2 values')
     expect(node.asked).toHaveLength(4)
   })
 
-  it('asks once for what two requests lack at the same time', async () => {
+  it('asks once for a value that two requests need at the same time', async () => {
     engine.script = [[balance(1)]]
     const both = Promise.all([driver.simulate(plan, at, limits()), driver.simulate(plan, at, limits())])
     await done(both)
@@ -143,14 +143,14 @@ describe('Driver', () => {
     expect(node.asked).toHaveLength(1)
   })
 
-  it('does not join reads of different states', async () => {
+  it('does not share reads between different states', async () => {
     engine.script = [[balance(1)]]
     const other = pinnedState({ header, key: `0x${'ee'.repeat(32)}` })
     await done(Promise.all([driver.simulate(plan, at, limits()), driver.simulate(plan, other, limits())]))
     expect(node.asked).toHaveLength(2)
   })
 
-  it('goes on for one where another that waits for the same value leaves', async () => {
+  it('continues a shared read if one of its two requests is cancelled', async () => {
     engine.script = [[balance(1)]]
     const leaving = limits()
     const left = driver.simulate(plan, at, leaving)
@@ -163,7 +163,7 @@ describe('Driver', () => {
     expect(node.asked).toHaveLength(1)
   })
 
-  it('abandons work whose read fails, with that failure', async () => {
+  it('abandons work and rejects with the read’s error if a read fails', async () => {
     engine.script = [[balance(1)]]
     node.fails = true
     await expect(done(driver.simulate(plan, at, limits()))).rejects.toBeInstanceOf(UpstreamError)
@@ -172,7 +172,7 @@ describe('Driver', () => {
     await done(driver.simulate(plan, at, limits()))
   })
 
-  it('begins again with what could be read, and needs no value that was only guessed to be needed', async () => {
+  it('starts again after a failed read, and succeeds if the value is not needed', async () => {
     const scripts = [[[balance(1), balance(2)]], [[balance(1)], [balance(3)]]]
     const begin = engine.begin.bind(engine)
     engine.begin = (...args) => {
@@ -186,7 +186,7 @@ describe('Driver', () => {
     expect(node.asked).toHaveLength(3)
   })
 
-  it('fails once nothing is lacking but what could not be read', async () => {
+  it('rejects once only values that could not be read are missing', async () => {
     engine.script = [[balance(1), balance(2)], [balance(3)]]
     node.fails = (asked) => asked.includes(address(2))
     await expect(done(driver.simulate(plan, at, limits()))).rejects.toBeInstanceOf(UpstreamError)
@@ -195,7 +195,7 @@ describe('Driver', () => {
     expect(node.asked).toHaveLength(2)
   })
 
-  it('abandons work that reads more than its request may', async () => {
+  it('abandons work and returns -32005 if it exceeds the read limit of its request', async () => {
     engine.script = [[balance(1), balance(2)], [balance(3)]]
     const refused = done(driver.simulate(plan, at, limits(2)))
     await expect(refused).rejects.toBeInstanceOf(RpcError)
@@ -204,7 +204,7 @@ describe('Driver', () => {
     expect(node.asked).toHaveLength(2)
   })
 
-  it('abandons work whose time is up', async () => {
+  it('abandons work with a timeout at the deadline', async () => {
     engine.script = [[balance(1)]]
     await expect(driver.simulate(plan, at, limits(100, performance.now()))).rejects.toMatchObject({
       data: { fault: 'timeout' },
@@ -222,7 +222,7 @@ describe('Driver', () => {
     expect(engine.known(at.key, [balance(3)])).toEqual([3n])
   })
 
-  it('has the engine know what is read ahead, and minds no failure', async () => {
+  it('gives the engine values that are read ahead, and ignores failed reads', async () => {
     driver.readAhead([balance(1)], at)
     node.fails = true
     node.answer()

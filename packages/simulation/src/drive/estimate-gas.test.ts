@@ -61,7 +61,7 @@ function site(simulate: Simulate, balance = 0n): CallSite {
 }
 
 describe('estimateGas', () => {
-  it('finds a limit that is enough, and at most 1.5% above the least, in few runs', async () => {
+  it('returns a limit that is enough and at most 1.5% above the minimum, in fewer than 30 runs', async () => {
     await fc.assert(
       fc.asyncProperty(fc.bigInt(21_000n, 29_000_000n), fc.integer({ min: 50, max: 100 }), async (needed, percent) => {
         let runs = 0
@@ -79,7 +79,7 @@ describe('estimateGas', () => {
     )
   })
 
-  it('answers a plain transfer with one run', async () => {
+  it('estimates a plain transfer in one run', async () => {
     let runs = 0
     const simulate = callThatNeeds(21_000n, 21_000n, () => {
       runs += 1
@@ -88,13 +88,13 @@ describe('estimateGas', () => {
     expect(runs).toBe(1)
   })
 
-  it('says so where no gas is enough', async () => {
+  it('returns geth’s "gas required exceeds allowance" if no limit is enough', async () => {
     await expect(estimateGas(request(), site(callThatNeeds(40_000_000n, 1n)))).rejects.toEqual(
       new RpcError(-32000, 'gas required exceeds allowance (30000000)'),
     )
   })
 
-  it('says so too where geth gives the reason for which gas was short', async () => {
+  it('returns the same error if the call halts at the reentrancy sentry', async () => {
     const short = callThatNeeds(40_000_000n, 1n, undefined, { kind: 'reentrancySentry' })
     await expect(estimateGas(request(), site(short))).rejects.toEqual(
       new RpcError(-32000, 'gas required exceeds allowance (30000000)'),
@@ -105,7 +105,7 @@ describe('estimateGas', () => {
     ['Osaka', ethereumRules()],
     ['Karst', optimismRules()],
     ['Azul', optimismRules()],
-  ])('never gives more than a transaction may have from %s on (EIP-7825), and does before', async (name, rules) => {
+  ])('caps the estimate at 16,777,216 gas from %s on (EIP-7825), and not before', async (name, rules) => {
     const fork = name.toLowerCase() as 'osaka'
     const since = aHeader().timestamp + 10n
     const at = async (timestamp: bigint, needed: bigint) => {
@@ -121,7 +121,7 @@ describe('estimateGas', () => {
     }
   })
 
-  it('asks for no more than the sender can pay', async () => {
+  it('limits the estimate to the gas that the sender can pay', async () => {
     const paying = request({ from: ZERO_ADDRESS, gasPrice: 10n })
     await expect(estimateGas(paying, site(callThatNeeds(100_000n, 90_000n), 500_000n))).rejects.toEqual(
       new RpcError(-32000, 'gas required exceeds allowance (50000)'),

@@ -33,19 +33,19 @@ const fail = (error: unknown) => {
 }
 
 describe('leastGas', () => {
-  it('takes what was used where that is enough, in one run', async () => {
+  it('returns the gas used if that is enough, in one run', async () => {
     const { request, run, runs, reference } = machine(30_000n, 40_000n)
     expect(await leastGas(request, reference, [30_000n, 40_000n], run, fail)).toEqual([30_000n, 40_000n])
     expect(runs()).toBe(1)
   })
 
-  it('finds what a call needs beyond what it used, to the last unit', async () => {
+  it('finds the exact minimum if a call needs more than it used', async () => {
     const { request, run, reference } = machine(30_000n, 123_457n, 40_000n, 999_999n)
     const used = [30_000n, 50_000n, 40_000n, 21_000n]
     expect(await leastGas(request, reference, used, run, fail)).toEqual([30_000n, 123_457n, 40_000n, 999_999n])
   })
 
-  it('leaves out what it does not find in time', async () => {
+  it('leaves out limits that it does not find in 129 runs', async () => {
     const { request, run, runs, reference } = machine(...Array<bigint>(40).fill(777_777n))
     const limits = await leastGas(request, reference, Array<bigint>(40).fill(21_000n), run, fail)
     expect(limits[0]).toBe(777_777n)
@@ -53,7 +53,7 @@ describe('leastGas', () => {
     expect(runs()).toBeLessThanOrEqual(129)
   })
 
-  it('has the limits that it found before a run failed, where that ends nothing else', async () => {
+  it('returns the limits found before a run failed, or rejects if the error handler throws', async () => {
     const { request, run, runs, reference } = machine(30_000n, 123_457n, 140_000n)
     const silent = new Error('the node did not answer')
     const failing = async (tried: typeof request) => {

@@ -67,7 +67,7 @@ async function run(payload: object, driver: SimulatingDriver, dialect: 'upfront'
 }
 
 describe('simulate', () => {
-  it('answers one block for each planned block, with what is metered beside it', async () => {
+  it('returns one block per planned block, with the gas and touched state to meter', async () => {
     const answer = await run(
       { blockStateCalls: [{ calls: [{ to: A }] }, { blockOverrides: { number: '0x67' } }] },
       driverOf(sealed),
@@ -91,7 +91,7 @@ describe('simulate', () => {
     expect(answer.json).not.toContain('undefined')
   })
 
-  it('places logs in their block and transaction', async () => {
+  it('sets the block and transaction fields of logs', async () => {
     const log = { address: ZERO_ADDRESS, topics: [hashOf(9)], data: '0x' as const, index: 6 }
     const call: ScriptedCall = { succeeded: true, gasUsed: 1n, maxUsedGas: 1n, returnData: '0x', logs: [log] }
     const { result } = await run(
@@ -145,7 +145,7 @@ describe('simulate', () => {
     [2, 0, 'blockStateCalls[1].calls[0]: block gas limit reached: remaining: 1, required: 2'],
     [2, undefined, 'blockStateCalls[1]: block gas limit reached: remaining: 1, required: 2'],
     [1, undefined, 'blockStateCalls: block gas limit reached: remaining: 1, required: 2'],
-  ])('says where the engine refused block %s, call %s', async (block, call, message) => {
+  ])('names the place in the request if the engine rejects block %s, call %s', async (block, call, message) => {
     const driver = driverOf(() => {
       throw new SimulationRejected({ kind: 'blockGasLimit', left: 1n, asked: 2n }, block, call)
     })
@@ -153,7 +153,7 @@ describe('simulate', () => {
     await expect(run(payload, driver)).rejects.toEqual(new RpcError(-38015, message))
   })
 
-  it('passes on what it does not know', async () => {
+  it('rethrows errors other than rejections unchanged', async () => {
     const failure = new Error('upstream gone')
     const driver = driverOf(() => {
       throw failure

@@ -30,13 +30,13 @@ function ask(outcomes: ('lost' | 'answered')[]) {
 }
 
 describe('StateReads', () => {
-  it('asks again for what a node of several lacks, the more so where another had the state', async () => {
+  it('allows 2 attempts if the state is missing, and 8 once the block’s state was read', async () => {
     const { read, attempts } = ask(['answered', 'lost', 'lost'])
     for (let count = 0; count < 3; count += 1) await read()
     expect(attempts).toEqual([2, 8, 8])
   })
 
-  it('asks once for old state that nobody was found to have', async () => {
+  it('allows 1 attempt after the state was missing, and 8 again once it was read', async () => {
     const { read, attempts } = ask(['lost', 'lost', 'answered', 'lost'])
     expect(await read()).toBeInstanceOf(UpstreamError)
     for (let count = 0; count < 3; count += 1) await read()

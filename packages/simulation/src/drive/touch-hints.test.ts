@@ -8,12 +8,12 @@ const plan = (...inputs: Hex[]) =>
 const hinted = (...inputs: Hex[]) => hintedCall(plan(...inputs), new Set())?.call.input
 
 describe('hintedCall', () => {
-  it('is the one with the longest input', () => {
+  it('returns the call with the longest input, or undefined if none has input', () => {
     expect(hinted('0x', '0x0102', '0x03')).toBe('0x0102')
     expect(hinted('0x')).toBeUndefined()
   })
 
-  it('is none whose input is too long to be sent for a hint', () => {
+  it('skips a call whose input is too long to send', () => {
     const long: Hex = `0x${'5b'.repeat(300_000)}`
     expect(hinted(long)).toBeUndefined()
     expect(hinted(long, '0x0102')).toBe('0x0102')

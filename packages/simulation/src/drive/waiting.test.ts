@@ -45,19 +45,19 @@ const silent = () => {
 }
 
 describe('afterWaiting', () => {
-  it('tries what the request names whatever it takes, and of strangers those that together have a quarter of its gas', async () => {
+  it('tries given transactions whatever their gas, and seen ones up to a quarter of the gas limit', async () => {
     const { runs, leftOut } = await tried({ given, seen: seen(200_000n, 100_000n, 50_000n) })
     expect(runs).toEqual([[GAS], [200_000n, 50_000n]])
     expect(leftOut).toEqual(["a waiting transaction: it takes more than is spared of the request's limits"])
   })
 
-  it('leaves the calls what they took', async () => {
+  it('reserves the gas that the calls used', async () => {
     const { runs, leftOut } = await tried({ seen: seen(200_000n, 50_000n) }, undefined, { gasUsed: GAS - 60_000n })
     expect(runs).toEqual([[50_000n]])
     expect(leftOut).toHaveLength(1)
   })
 
-  it("names a stranger's run that meets a limit as left out, where one of the request's own ends it", async () => {
+  it('lists seen transactions that exceed a limit as left out, and rejects for given ones', async () => {
     const spare = ({ isSpare }: Simulation) => isSpare && limited()
     const { under, leftOut } = await tried({ given, seen: seen(100n, 200n) }, spare)
     expect(under).toEqual(['a place after a waiting transaction'])
@@ -65,7 +65,7 @@ describe('afterWaiting', () => {
     await expect(tried({ given }, limited)).rejects.toThrow('too much')
   })
 
-  it('names what the node did not answer, and ends what is sold there', async () => {
+  it('lists runs without an answer from the node as left out, and rejects with isForAll', async () => {
     const why = 'upstream node: reading state: no answer in time'
     const { runs, under, leftOut } = await tried({ given, seen: seen(100n, 200n) }, silent)
     expect({ under, leftOut }).toEqual({
@@ -76,7 +76,7 @@ describe('afterWaiting', () => {
     await expect(tried({ given }, silent, { isForAll: true })).rejects.toThrow(why)
   })
 
-  it('gives strangers a part of what may be read', async () => {
+  it('gives seen transactions a quarter of the read limit', async () => {
     const reading = ({ isSpare, budget }: Simulation) => isSpare && budget.take(26)
     expect((await tried({ seen: seen(100n) }, reading)).leftOut).toHaveLength(1)
     expect((await tried({ seen: seen(100n) }, ({ budget }) => budget.take(25))).leftOut).toEqual([])

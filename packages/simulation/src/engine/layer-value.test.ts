@@ -16,7 +16,7 @@ describe('layerValue', () => {
   })
   const newer = layer('2', { balance: 2n, storageCleared: false, storage: new Map([[hash32(2n), hash32(22n)]]) })
 
-  it('takes the newest layer that has it', () => {
+  it('returns the value of the newest layer that has it', () => {
     expect([balance, slot(1n), slot(2n)].map((read) => layerValue([older, newer], read))).toEqual([
       2n,
       hash32(11n),
@@ -24,11 +24,11 @@ describe('layerValue', () => {
     ])
   })
 
-  it('is zero for slots that a layer cleared', () => {
+  it('returns zero for slots that a layer cleared', () => {
     expect(layerValue([older, newer], slot(3n))).toBe(ZERO_HASH)
   })
 
-  it('is absent for what no layer decides', () => {
+  it('returns undefined if no layer determines the value', () => {
     expect(layerValue([newer], slot(3n))).toBeUndefined()
     expect(layerValue([newer], { kind: 'nonce', address: A })).toBeUndefined()
     expect(layerValue([older, newer], { kind: 'blockHash', number: 1n })).toBeUndefined()

@@ -25,7 +25,7 @@ const log = (topic: typeof TRANSFER | typeof APPROVAL, first: string, second: st
   topics: [topic, word(first), word(second)] as const,
 })
 
-it('bounds what is sent and what comes, a hundredth worse at most, and what the called contract may spend', () => {
+it('guardBounds bounds sent and received amounts, 1% worse at most, and the called contract’s allowance', () => {
   const bounds = guardBounds(recordOf([log(TRANSFER, ROUTER, OWNER, 1_000n)] as never, 500n))
   expect(bounds).toEqual([
     { token: ZERO, spender: ZERO, least: -505n },
@@ -34,7 +34,7 @@ it('bounds what is sent and what comes, a hundredth worse at most, and what the 
   ])
 })
 
-it('lets approvals be what they were shown as, and endless ones be', () => {
+it('guardBounds allows approvals up to the shown amount, and does not bound unlimited ones', () => {
   expect(guardBounds(recordOf([log(APPROVAL, OWNER, ROUTER, 7n)] as never))).toContainEqual({
     ...{ token: TOKEN, spender: ROUTER, least: 7n },
   })

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 const folder = new URL('../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, folder), 'utf8')
 
-it('is what its source compiles to', () => {
+it('OutcomeGuard.json is what OutcomeGuard.sol compiles to', () => {
   const compile = '../../testing/devnet/scripts/compile.mjs'
   const { status, stderr } = spawnSync('node', [compile, '.', '--evm=cancun', '--check'], {
     cwd: folder,
@@ -13,7 +13,7 @@ it('is what its source compiles to', () => {
   expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' })
 })
 
-it('is the same for pages and for the local stand', () => {
+it('guard-code.ts and the devnet’s artifact have the same code as OutcomeGuard.json', () => {
   const text = read('artifacts/OutcomeGuard.json')
   const { bytecode, deployedBytecode } = JSON.parse(text)
   expect(read('src/guard/guard-code.ts')).toContain(`\n  '${bytecode}'\n`)

@@ -20,18 +20,18 @@ describe('nextBaseFee', () => {
     ['a little above: at least 1 wei more', 1n, 10_000_001n, 2n],
     ['a little below', 1n, 9_999_999n, 1n],
     ['zero stays zero when empty', 0n, 0n, 0n],
-  ])('%s', (_name, fee, used, expected) => {
+  ])('follows EIP-1559: %s', (_name, fee, used, expected) => {
     expect(nextBaseFee(parent(fee, used), PRAGUE, ETHEREUM)).toBe(expected)
   })
 
-  it('counts the DA footprint from Jovian on only', () => {
+  it('counts the DA footprint only from Jovian on', () => {
     const heavy = parent(1000n, 0n, 20_000_000n)
     expect(nextBaseFee(heavy, PRAGUE, ETHEREUM)).toBe(875n)
     expect(nextBaseFee(heavy, { fork: 'prague', opFork: 'isthmus' }, ETHEREUM)).toBe(875n)
     expect(nextBaseFee(heavy, { fork: 'prague', opFork: 'jovian' }, ETHEREUM)).toBe(1125n)
   })
 
-  it('never falls below the minimum, nor moves more than an eighth', () => {
+  it('never falls below the minimum, nor rises by more than an eighth', () => {
     const fee = fc.bigInt(0n, 2n ** 100n)
     fc.assert(
       fc.property(fee, fc.bigInt(0n, 20_000_000n), fee, (before, used, minimum) => {
@@ -62,19 +62,19 @@ describe('baseFeeParameters', () => {
     })
   })
 
-  it('falls back to the configuration where the extraData says nothing', () => {
+  it('uses the configured parameters if the extraData has none', () => {
     const configured = { elasticity: 6n, denominator: 250n, minimum: 0n }
     for (const extraData of ['0x', '0x00', '0x000000000000000006', '0x02000000fa00000006'] as const) {
       expect(ofBase(extraData, holocene)).toEqual(configured)
     }
   })
 
-  it('knows the denominators before and after Canyon', () => {
+  it('uses denominator 50 before Canyon and 250 from Canyon on', () => {
     expect(ofBase('0x', { fork: 'paris', opFork: 'regolith' }).denominator).toBe(50n)
     expect(ofBase('0x', { fork: 'shanghai', opFork: 'canyon' }).denominator).toBe(250n)
   })
 
-  it('is EIP-1559 on Ethereum whatever the extraData', () => {
+  it('uses EIP-1559’s parameters on Ethereum, whatever the extraData', () => {
     expect(baseFeeParameters(ethereumRules(), aHeader({ extraData: '0x00000000fa00000006' }), PRAGUE, PRAGUE)).toEqual(
       ETHEREUM,
     )

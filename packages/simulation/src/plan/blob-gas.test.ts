@@ -12,13 +12,13 @@ describe('nextExcessBlobGas', () => {
     baseFeePerGas,
   })
 
-  it('is what the parent used above the target', () => {
+  it('adds what the parent used above the target', () => {
     expect(nextExcessBlobGas(parent(0n, 9n), PRAGUE)).toBe(3n * GAS_PER_BLOB)
     expect(nextExcessBlobGas(parent(2n, 3n), PRAGUE)).toBe(0n)
     expect(nextExcessBlobGas(parent(10n, 6n), PRAGUE)).toBe(10n * GAS_PER_BLOB)
   })
 
-  it('falls only by EIP-7918 while execution costs more than blobs', () => {
+  it('follows EIP-7918 from Osaka on while execution costs more than blobs', () => {
     expect(nextExcessBlobGas(parent(10n, 3n, 1_000_000_000n), OSAKA)).toBe(11n * GAS_PER_BLOB)
     expect(nextExcessBlobGas(parent(10n, 3n, 1_000_000_000n), PRAGUE)).toBe(7n * GAS_PER_BLOB)
     expect(nextExcessBlobGas(parent(10n, 3n, 1n), OSAKA)).toBe(7n * GAS_PER_BLOB)
@@ -42,7 +42,7 @@ describe('blobBaseFee', () => {
     expect(blobBaseFee(excess, 3_338_477n)).toBe(fee)
   })
 
-  it('stays within 256 bits and ends, whatever the excess', () => {
+  it('saturates at 2^256 - 1 and terminates, whatever the excess', () => {
     expect(blobBaseFee(2n ** 64n - 1n, 1n)).toBe(2n ** 256n - 1n)
     expect(blobBaseFee(178n * 3_338_477n, 3_338_477n)).toBe(2n ** 256n - 1n)
     expect(blobBaseFee(177n * 3_338_477n, 3_338_477n)).toBeLessThan(2n ** 256n - 1n)

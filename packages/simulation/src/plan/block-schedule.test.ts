@@ -4,10 +4,10 @@ import { denimSchedule, mayShareSecond, nextTime } from './block-schedule.js'
 const GENESIS = 1_686_789_347n
 const DENIM = 1_793_901_600n
 
-describe('Denim', () => {
+describe('denimSchedule', () => {
   const schedule = denimSchedule(GENESIS, DENIM)
 
-  it('begins at the block that the fork time falls to', () => {
+  it('starts at the first block at or after the fork time', () => {
     expect(schedule.subsecond).toMatchObject({ number: 53_556_127n, timestamp: 1_793_901_601n })
     expect(denimSchedule(1_695_768_288n, 1_792_605_600n).subsecond).toMatchObject({
       number: 48_418_656n,
@@ -15,7 +15,7 @@ describe('Denim', () => {
     })
   })
 
-  it('follows the formula over a million blocks across the fork', () => {
+  it('gives the specified times to a million blocks around the fork', () => {
     const first = 53_556_127n
     let previous = GENESIS + 2n * (first - 500_001n)
     let wrong = 0
@@ -29,7 +29,7 @@ describe('Denim', () => {
     expect(wrong).toBe(0)
   })
 
-  it('has five blocks share a second, and never more', () => {
+  it('gives exactly five blocks to each second', () => {
     const shared = new Map<bigint, number>()
     let previous = 1_793_901_601n
     for (let number = 53_556_128n; number < 53_556_628n; number++) {
@@ -39,17 +39,17 @@ describe('Denim', () => {
     expect([...shared.values()].slice(1, -1).every((blocks) => blocks === 5)).toBe(true)
   })
 
-  it('gives the same time again where the schedule lies behind a time that was set by hand', () => {
+  it('repeats an overridden time that is ahead of the schedule', () => {
     expect(nextTime(schedule, 53_556_200n, DENIM + 10_000n)).toBe(DENIM + 10_000n)
     expect(nextTime(schedule, 53_556_000n, DENIM - 5n)).toBe(DENIM - 3n)
   })
 
-  it('lets blocks share a second from the fork on', () => {
+  it('allows blocks to share a second only from the fork on', () => {
     expect([DENIM - 1n, DENIM].map((time) => mayShareSecond(schedule, time))).toEqual([false, true])
     expect(mayShareSecond({ blockTime: 2n }, DENIM)).toBe(false)
   })
 })
 
-it('is the block time where a chain has no such fork', () => {
+it('nextTime adds the block time on a chain without subsecond blocks', () => {
   expect(nextTime({ blockTime: 12n }, 7n, 100n)).toBe(112n)
 })

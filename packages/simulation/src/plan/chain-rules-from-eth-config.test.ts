@@ -13,7 +13,7 @@ const osaka = { ...prague, activationTime: 200, precompiles: { ...prague.precomp
 const bpo1 = { ...osaka, activationTime: 300, blobSchedule: { target: 10, max: 15, baseFeeUpdateFraction: 8_346_193 } }
 
 describe('chainRulesFromEthConfig', () => {
-  it('tells the forks apart by what they list', () => {
+  it('identifies forks by their precompiles and system contracts', () => {
     const rules = chainRulesFromEthConfig({ current: prague, next: osaka, last: bpo1 })
     expect(rules).toMatchObject({
       chainId: 560048n,
@@ -29,12 +29,12 @@ describe('chainRulesFromEthConfig', () => {
     ])
   })
 
-  it('takes next and last once where they are the same, or absent', () => {
+  it('adds next and last once if they are the same, and not if they are null', () => {
     expect(chainRulesFromEthConfig({ current: prague, next: osaka, last: osaka }).forks).toHaveLength(2)
     expect(chainRulesFromEthConfig({ current: prague, next: null, last: null }).forks).toHaveLength(1)
   })
 
-  it('says so where the node runs a fork that is not implemented', () => {
+  it('adds a caveat if the node runs a fork that is not implemented', () => {
     const systemContracts = { ...osaka.systemContracts, BOGOTA_CONTRACT_ADDRESS: '0x' }
     expect(chainRulesFromEthConfig({ current: { ...osaka, systemContracts } }).caveats?.join()).toContain(
       'after Amsterdam',
@@ -42,7 +42,7 @@ describe('chainRulesFromEthConfig', () => {
     expect(chainRulesFromEthConfig({ current: osaka })).not.toHaveProperty('caveats')
   })
 
-  it("takes no fork for Amsterdam whose head lacks Amsterdam's field", () => {
+  it("identifies Amsterdam only if the head has Amsterdam's header field", () => {
     const systemContracts = { ...osaka.systemContracts, BUILDER_DEPOSIT_CONTRACT_ADDRESS: '0x' }
     const forkOf = (headHasAccessList: boolean) =>
       chainRulesFromEthConfig({ current: { ...osaka, systemContracts } }, headHasAccessList).forks[0]?.fork

@@ -14,11 +14,11 @@ const dev = {
 }
 
 describe('chainRulesFromGenesis', () => {
-  it('reads a genesis file and a bare configuration alike', () => {
+  it('reads the same from a genesis file and from a bare chain configuration', () => {
     expect(chainRulesFromGenesis({ config: dev, alloc: {} })).toEqual(chainRulesFromGenesis(dev))
   })
 
-  it('takes default blob parameters where the schedule is silent, and Osaka’s from the fork before', () => {
+  it('uses default blob parameters if the schedule has none, and for Osaka those of the fork before', () => {
     const rules = chainRulesFromGenesis(dev)
     expect([0n, 100n, 200n, 300n].map((time) => rulesAt(rules, 1n, time))).toEqual([
       { fork: 'cancun', blob: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n } },
@@ -28,11 +28,11 @@ describe('chainRulesFromGenesis', () => {
     ])
   })
 
-  it('reads numbers in hex too, as reth writes them', () => {
+  it('also reads numbers in hex, as reth writes them', () => {
     expect(chainRulesFromGenesis({ ...dev, chainId: '0x539', pragueTime: '0x64' })).toEqual(chainRulesFromGenesis(dev))
   })
 
-  it('knows the Merge by netsplit block, by total difficulty, or at the latest by Shanghai', () => {
+  it('finds the Merge by netsplit block, by total difficulty, or at the latest by Shanghai', () => {
     const old = { chainId: 1, shanghaiTime: 500 }
     expect(rulesAt(chainRulesFromGenesis({ ...old, mergeNetsplitBlock: 36 }), 35n, 0n)).toBeUndefined()
     expect(rulesAt(chainRulesFromGenesis({ ...old, mergeNetsplitBlock: 36 }), 36n, 0n)).toEqual({ fork: 'paris' })

@@ -31,7 +31,7 @@ describe('inferChainRules', () => {
     [onOptimism(cancun), { fork: 'cancun', opFork: 'granite' }],
     [onOptimism(shanghai), { fork: 'shanghai', opFork: 'canyon' }],
     [onOptimism(paris), { fork: 'paris', opFork: 'regolith' }],
-  ])('takes the oldest rules that fit: %#', (header, expected) => {
+  ])('infers the oldest fork that has the header’s fields: case %#', (header, expected) => {
     const rules = inferChainRules(header, 9n)
     expect(rules).toMatchObject({ chainId: 9n, source: 'inferred' })
     expect(rulesAt(rules, header.number, header.timestamp)).toEqual(expected)

@@ -9,7 +9,7 @@ function at(chainId: bigint, number: bigint, timestamp: bigint) {
 }
 
 describe('knownChainRules', () => {
-  it('knows Ethereum mainnet through its blob forks', () => {
+  it('knows the forks of Ethereum mainnet from Paris to its blob-parameter forks', () => {
     expect(at(1n, 15_537_393n, 1_663_224_162n)).toBeUndefined()
     expect(at(1n, 15_537_394n, 1_663_224_179n)).toEqual(['paris', undefined])
     expect(at(1n, 22_431_084n, 1_746_612_311n)).toEqual(['prague', 9])
@@ -18,7 +18,7 @@ describe('knownChainRules', () => {
     expect(at(1n, 24_000_000n, 1_767_747_671n)).toEqual(['osaka', 21])
   })
 
-  it('knows Amsterdam on Sepolia', () => {
+  it('knows when Amsterdam starts on Sepolia', () => {
     expect(at(11_155_111n, 9_000_000n, 1_791_294_815n)).toEqual(['osaka', 21])
     expect(at(11_155_111n, 9_000_000n, 1_791_294_816n)).toEqual(['amsterdam', 21])
   })
@@ -32,12 +32,12 @@ describe('knownChainRules', () => {
     expect(knownChainRules(84_532n)?.opBaseFee?.elasticity).toBe(10n)
   })
 
-  it('says what it can not do', () => {
+  it('has a caveat about B20 for Base, and none for Ethereum', () => {
     expect(knownChainRules(8_453n)?.caveats?.join()).toContain('B20')
     expect(knownChainRules(1n)).not.toHaveProperty('caveats')
   })
 
-  it('knows no other', () => {
+  it('returns undefined for other chains', () => {
     for (const chainId of [0n, 1337n, 31_337n, 2n ** 64n + 1n]) expect(knownChainRules(chainId)).toBeUndefined()
   })
 })
@@ -69,8 +69,8 @@ describe.each([
     [1_763_568_001n, 'jovian'],
     [1_781_712_001n, 'karst'],
   ]),
-] as [bigint, ...[bigint, string][]][])('the forks of chain %s', (chainId, ...forks) => {
-  it.each(forks)('change at %s', (time, fork) => {
+] as [bigint, ...[bigint, string][]][])('forks of chain %s', (chainId, ...forks) => {
+  it.each(forks)('the fork changes exactly at %s', (time, fork) => {
     const before = forks[forks.findIndex(([known]) => known === time) - 1]?.[1] ?? 'isthmus'
     const number = 200_000_000n
     expect([time - 1n, time, time + 1n].map((at) => rulesAt(knownChainRules(chainId)!, number, at)?.opFork)).toEqual([
@@ -81,7 +81,7 @@ describe.each([
   })
 })
 
-it('knows how fast each chain makes its blocks', () => {
+it('knownChainRules has each chain’s block time', () => {
   expect([10n, 57_073n, 130n, 763_373n].map((id) => knownChainRules(id)?.schedule)).toEqual([
     { blockTime: 2n },
     { blockTime: 1n },

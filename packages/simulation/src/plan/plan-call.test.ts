@@ -9,7 +9,7 @@ const accessList = [{ address: to, storageKeys: [] }]
 const plan = planCall
 
 describe('planCall', () => {
-  it('fills an empty call as geth does', () => {
+  it('fills in an empty call like geth', () => {
     expect(plan({})).toEqual({
       type: 2,
       from: ZERO_ADDRESS,
@@ -32,11 +32,11 @@ describe('planCall', () => {
     ['authorizations', { to, authorizationList: [authorization] }, 4],
     ['both', { to, blobVersionedHashes: [blob], authorizationList: [authorization] }, 4],
     ['a blob fee without blobs', { to, maxFeePerBlobGas: 1n }, 2],
-  ])('takes the type from the fields: %s', (_name, call, type) => {
+  ])('derives the transaction type from the fields: %s', (_name, call, type) => {
     expect(plan(call).type).toBe(type)
   })
 
-  it('keeps what takes effect whatever the type', () => {
+  it('keeps the access list, authorizations and blobs of a call with a gas price', () => {
     const planned = plan({
       to,
       gasPrice: 5n,
@@ -64,7 +64,7 @@ describe('planCall', () => {
     [{ blobVersionedHashes: [blob] }, 'blob transaction of type create'],
     [{ authorizationList: [authorization] }, 'EIP-7702 transaction cannot be used to create contract'],
     [{ to, chainId: 2n }, "chainId does not match node's (have=2, want=1)"],
-  ])('says why geth makes no transaction of it: %#', (call, message) => {
+  ])('contradictionOf returns geth’s error: case %#', (call, message) => {
     expect(contradictionOf(call, 1n)).toBe(message)
     expect(contradictionOf({ to, chainId: 1n }, 1n)).toBeUndefined()
   })

@@ -25,7 +25,7 @@ function refusal(run: () => unknown): { code: number; message: string } {
 const overriding = (...blocks: object[]) => ({ blockStateCalls: blocks.map((blockOverrides) => ({ blockOverrides })) })
 
 describe('planSimulation', () => {
-  it('puts one empty block after the base with geth’s defaults', () => {
+  it('plans one empty block after the base, with geth’s defaults', () => {
     const { blocks, gasBudget, validation } = plan({ blockStateCalls: [{}] })
     expect(blocks).toEqual([
       {
@@ -49,7 +49,7 @@ describe('planSimulation', () => {
     expect(validation).toBe(false)
   })
 
-  it('leaves the base fee to the engine under validation, unless it is given', () => {
+  it('leaves the base fee to the engine under validation, unless it is overridden', () => {
     const blocks = plan({ ...overriding({}, { baseFeePerGas: '0x9' }), validation: true }).blocks
     expect(blocks[0]).not.toHaveProperty('baseFeePerGas')
     expect(blocks[1]?.baseFeePerGas).toBe(9n)
@@ -73,7 +73,7 @@ describe('planSimulation', () => {
     )
   })
 
-  it('gives blocks the times of a chain on which five share a second, and takes equal ones from its fork on', () => {
+  it('plans five blocks per second after Denim, and accepts equal times only from Denim on', () => {
     // 96 blocks of 2 s before 192, then 200 ms each: block 100 is at 192.8 s.
     const rules = optimismRules({ schedule: denimSchedule(0n, 192n) })
     const on = aHeader({ number: 100n, timestamp: 192n })
@@ -87,7 +87,7 @@ describe('planSimulation', () => {
     expect(() => plan(overriding({ time: '0xc0' }), { rules: before, on })).toThrow('192 <= 192')
   })
 
-  it('hands fee recipient and gas limit down, prevRandao and beacon root not', () => {
+  it('inherits fee recipient and gas limit from the block before, not prevRandao and beacon root', () => {
     const hash = `0x${'77'.repeat(32)}`
     const [first, filled, last] = plan(
       overriding({ feeRecipient: A, gasLimit: '0x5', prevRandao: hash, beaconRoot: hash }, { number: '0x67' }),
@@ -135,16 +135,16 @@ describe('planSimulation', () => {
       `blockStateCalls[0].blockOverrides.number: too many blocks: ${2n ** 256n - 101n} > 256 after gaps are filled`,
     ],
     [overriding({ time: '0xffffffffffffffff' }, {}), -38021, 'blockStateCalls[1]: no block time is left below 2^64'],
-  ])('refuses blocks out of order: %#', (payload, code, message) => {
+  ])('refuses blocks out of order or too many: case %#', (payload, code, message) => {
     expect(refusal(() => plan(payload))).toEqual({ code, message })
   })
 
-  it('takes 256 blocks in all, not one more', () => {
+  it('accepts 256 blocks, with filled gaps included', () => {
     expect(plan(overriding({ number: '0x164' })).blocks).toHaveLength(256)
     expect(plan({ blockStateCalls: Array(256).fill({}) }).blocks).toHaveLength(256)
   })
 
-  it('refuses blocks whose rules it does not know', () => {
+  it('refuses blocks before the Merge, and from an unsupported fork on', () => {
     const paris: ChainRules = ethereumRules({ forks: [{ fork: 'paris', block: 200n }] })
     const worked = refusal(() => plan(overriding({}), { rules: paris, on: aHeader({ difficulty: 1n }) }))
     expect(worked).toEqual({ code: -32000, message: expect.stringContaining('comes before the Merge') })
@@ -156,7 +156,7 @@ describe('planSimulation', () => {
     })
   })
 
-  it('takes an older block for what its header shows, where nothing is told of its time', () => {
+  it('infers the fork from the base’s header if the rules start later', () => {
     const told = ethereumRules({ forks: [{ fork: 'osaka', timestamp: 10_000n }] })
     const { requestsHash: _, ...cancun } = base
     const [first, second] = plan(overriding({}, { time: '0x2710' }), { rules: told, on: cancun }).blocks
@@ -168,7 +168,7 @@ describe('planSimulation', () => {
     })
   })
 
-  it("caps a validated transaction's gas on the OP stack from Osaka on", () => {
+  it("caps a validated transaction's gas on OP-stack chains from Karst on (EIP-7825)", () => {
     const calls = [{ calls: [{ gas: '0x1000001', to: A }] }]
     const karst: ChainRules = { ...ethereumRules(), stack: 'optimism', forks: [{ fork: 'karst', block: 0n }] }
     expect(plan({ blockStateCalls: calls, validation: true }, { rules: karst }).fault?.error.message).toContain(
@@ -179,14 +179,14 @@ describe('planSimulation', () => {
     expect(plan({ blockStateCalls: calls, validation: true }, { rules: ethereum })).not.toHaveProperty('fault')
   })
 
-  it('refuses a base of a fork that the rules do not tell of', () => {
+  it('refuses a base whose header shows a fork that the rules lack', () => {
     const on = aHeader({ blockAccessListHash: ZERO_HASH })
     expect(refusal(() => plan(overriding({}), { on })).code).toBe(-32000)
     const rules = ethereumRules({ forks: [{ fork: 'amsterdam', timestamp: 0n }] })
     expect(plan(overriding({}), { on, rules }).blocks[0]?.rules.fork).toBe('amsterdam')
   })
 
-  it('gives each block the rules of its own time', () => {
+  it('gives each block the rules at its own time', () => {
     const rules = ethereumRules({
       forks: [
         { fork: 'cancun', timestamp: 0n },
@@ -197,7 +197,7 @@ describe('planSimulation', () => {
     expect([baseRules.fork, ...blocks.map((block) => block.rules.fork)]).toEqual(['cancun', 'cancun', 'osaka'])
   })
 
-  it('refuses a block before the fork that eth_config calls current, and takes the fork from its time on', () => {
+  it('refuses a block before the current fork of eth_config, and accepts one from the fork’s time on', () => {
     const rules = ethereumRules({ source: 'eth_config', forks: [{ fork: 'osaka', timestamp: 1020n }] })
     const { message, code } = refusal(() => plan(overriding({}), { rules }))
     expect(code).toBe(-32000)
@@ -205,7 +205,7 @@ describe('planSimulation', () => {
     expect(plan(overriding({ time: '0x3fc' }), { rules }).blocks[0]?.rules.fork).toBe('osaka')
   })
 
-  it('leaves out what a fork had not brought', () => {
+  it('leaves out withdrawals and beacon root before their forks', () => {
     const rules = ethereumRules({ forks: [{ fork: 'paris', block: 0n }], blobSchedule: [] })
     const withdrawals = [{ index: '0x0', validatorIndex: '0x0', address: A, amount: '0x1' }]
     const [block] = plan(overriding({ withdrawals, beaconRoot: ZERO_HASH }), { rules }).blocks
@@ -219,7 +219,7 @@ describe('planSimulation', () => {
     expect(plan(overriding({ withdrawals: [] }), { rules: optimismRules() }).blocks).toHaveLength(1)
   })
 
-  it('carries an OP-stack base’s fee parameters to every block', () => {
+  it('uses the base’s fee parameters for every block on OP-stack chains', () => {
     const on = aHeader({ extraData: '0x01000000fa0000000600000000000f4240' })
     for (const block of plan(overriding({}, {}), { rules: optimismRules(), on }).blocks) {
       expect(block).toMatchObject({
@@ -229,7 +229,7 @@ describe('planSimulation', () => {
     }
   })
 
-  it('takes what is known of a block under construction, below what the request says', () => {
+  it('uses the fields of the block under construction unless the request overrides them', () => {
     const opening = {
       timestamp: 1002n,
       gasLimit: 9n,
@@ -243,7 +243,7 @@ describe('planSimulation', () => {
     expect(blocks[1]).toMatchObject({ timestamp: 1014n, gasLimit: 7n, feeRecipient: A, baseFeePerGas: 0n })
   })
 
-  it('leaves the time of a block under construction aside where it is before the base', () => {
+  it('ignores the time of a block under construction if it is before the base', () => {
     const request = decodeSimulationRequest([{ blockStateCalls: [{}] }, 'pending'], DEFAULT_SIMULATION_LIMITS)
     for (const [timestamp, planned] of [
       [0n, 1012n],
@@ -258,13 +258,13 @@ describe('planSimulation', () => {
     }
   })
 
-  it('reports the order of blocks before the faults of calls, as geth does', () => {
+  it('reports block order errors before call errors, like geth', () => {
     const both = { gasPrice: '0x1', maxFeePerGas: '0x1' }
     const payload = { blockStateCalls: [{ calls: [both] }, { blockOverrides: { number: '0x1' } }] }
     expect(refusal(() => plan(payload)).code).toBe(-38020)
   })
 
-  it('always yields consecutive numbers and rising times', () => {
+  it('plans consecutive numbers and increasing times for random overrides', () => {
     const block = fc.record(
       { number: fc.integer({ min: 90, max: 400 }), time: fc.integer({ min: 900, max: 9000 }) },
       { requiredKeys: [] },

@@ -14,7 +14,7 @@ function baseOf(blockOverrides: object, of = block) {
 
 // BLOCKHASH knows `base` and its ancestors.
 describe('planTracedCall', () => {
-  it('knows no hash of the block that the call is in, and those of its ancestors', () => {
+  it('hides the hash of the call’s own block, and keeps those of its ancestors', () => {
     const unnamed = { number: 100n, hash: ZERO_HASH, parentHash: block.parentHash }
     expect(baseOf({})).toMatchObject({ number: 100n, base: unnamed })
     expect(baseOf({ number: 105n })).toMatchObject({ number: 105n, base: unnamed })
@@ -22,7 +22,7 @@ describe('planTracedCall', () => {
     expect(baseOf({ number: 5n }, genesis)).toMatchObject({ number: 5n, base: { number: 0n, hash: ZERO_HASH } })
   })
 
-  it('knows it where a number makes the call one of the next block', () => {
+  it('keeps that hash if a number override puts the call in the next block', () => {
     expect(baseOf({ number: 101n })).toMatchObject({ number: 101n, base: { number: 100n, hash: block.hash } })
   })
 })

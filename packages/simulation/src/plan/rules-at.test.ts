@@ -30,11 +30,11 @@ describe('rulesAt', () => {
     [9n, 19n, { fork: 'shanghai' }],
     [9n, 24n, { fork: 'prague', blob: ethereum.blobSchedule[0]?.parameters }],
     [9n, 25n, { fork: 'prague', blob: ethereum.blobSchedule[1]?.parameters }],
-  ])('knows block %s at %s', (number, timestamp, rules) => {
+  ])('returns the rules of block %s at time %s', (number, timestamp, rules) => {
     expect(rulesAt(ethereum, number, timestamp)).toEqual(rules)
   })
 
-  it('answers the same whatever was asked before', () => {
+  it('returns the same rules whatever was asked before', () => {
     const block = fc.record({
       chain: fc.constantFrom(ethereum, optimism),
       number: fc.bigInt(0n, 8n),
@@ -49,7 +49,7 @@ describe('rulesAt', () => {
     )
   })
 
-  it('gives the blocks between two changes the same object', () => {
+  it('returns the same object for blocks between two changes', () => {
     expect(rulesAt(ethereum, 6n, 26n)).toBe(rulesAt(ethereum, 7n, 29n))
   })
 })

@@ -33,7 +33,7 @@ function nodeWith(code: Hex) {
 }
 
 describe('placedByFork', () => {
-  it("lays the known code below the first block's transactions", async () => {
+  it("returns a layer with the known code, below the transactions of the fork's first block", async () => {
     const { read, asked } = nodeWith(CODE)
     const layer = await placedByFork(rules, first, read, KNOWN)
     expect(layer?.accounts.get(KNOWN.address)).toEqual({ code: CODE, storageCleared: false, storage: new Map() })
@@ -64,7 +64,7 @@ describe('placedByFork', () => {
     expect(state.layers.map(({ id }) => id)).toEqual([layer?.id, 'opening'])
   })
 
-  it('lays nothing where the node has other code, and the block is refused', async () => {
+  it('returns undefined if the node has other code, and the block is refused', async () => {
     for (const code of ['0x', '0x6002'] as const) {
       const layer = await placedByFork(rules, first, nodeWith(code).read)
       expect(layer).toBeUndefined()
@@ -74,7 +74,7 @@ describe('placedByFork', () => {
     }
   })
 
-  it('asks for nothing at any other block', async () => {
+  it('reads nothing for other blocks than the first one of the fork', async () => {
     const { read, asked } = nodeWith(CODE)
     for (const timestamp of [98n, 102n])
       expect(await placedByFork(rules, header(timestamp), read, KNOWN)).toBeUndefined()

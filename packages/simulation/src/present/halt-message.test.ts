@@ -11,7 +11,7 @@ describe('haltMessage', () => {
     ['stack limit reached 1024 (1023)', { kind: 'stackOverflow' }],
     ['bad elliptic curve pairing size', { kind: 'precompile', fault: 'pairingLength' }],
     ['what it is called', { kind: 'other', name: 'what it is called' }],
-  ])('%s', (message, halt) => {
+  ])('words the halt as: %s', (message, halt) => {
     expect(haltMessage(halt)).toBe(message)
   })
 })
@@ -23,7 +23,7 @@ describe('isOutOfGas', () => {
     [{ kind: 'writeProtection', isPriced: true }, true],
     [{ kind: 'writeProtection', isPriced: false }, false],
     [{ kind: 'codeStorageOutOfGas' }, false],
-  ])('%j: %s', (halt, expected) => {
+  ])('for %j returns %s', (halt, expected) => {
     expect(isOutOfGas(halt)).toBe(expected)
   })
 })

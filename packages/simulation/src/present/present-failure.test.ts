@@ -26,19 +26,19 @@ describe('presentFailure', () => {
       'execution reverted',
     ],
     ['0xab', 'execution reverted: 0xab', 'execution reverted'],
-  ])('says why a call reverted: %#', (data, upfront, message) => {
+  ])('gives the revert reason in both dialects: case %#', (data, upfront, message) => {
     const call = failed({ kind: 'revert' }, data)
     expect(presentFailure(call, 'upfront')).toBe(upfront)
     expect(presentFailure(call, 'ethereum')).toEqual({ code: 3, message, data })
   })
 
-  it('says why a call halted', () => {
+  it('gives a halt’s message in both dialects, and code -32015 in geth’s', () => {
     const call = failed({ kind: 'halt', halt: { kind: 'outOfGas' }, isGasCapped: false })
     expect(presentFailure(call, 'upfront')).toBe('out of gas')
     expect(presentFailure(call, 'ethereum')).toEqual({ code: -32015, message: 'out of gas' })
   })
 
-  it('does not repeat megabytes of revert data in a message', () => {
+  it('shortens megabytes of revert data in the message', () => {
     const call = failed({ kind: 'revert' }, `0xdb42144d${'ab'.repeat(1_000_000)}`)
     expect((presentFailure(call, 'upfront') as string).length).toBeLessThan(2_200)
     expect(presentFailure(call, 'upfront')).toContain('(1000000 bytes)')

@@ -31,6 +31,6 @@ it.each<[ErrorCode, string, Rejection]>([
     'failed to process withdrawal queue: system call failed to execute: invalid jump destination',
     { kind: 'requestQueue', queue: 'withdrawal', halt: { kind: 'invalidJump' } },
   ],
-])('%s: %s', (code, message, rejection) => {
+])('presentRejection returns code %s: %s', (code, message, rejection) => {
   expect(presentRejection(rejection)).toEqual({ code, message })
 })

@@ -12,7 +12,7 @@ const panic = (code: bigint) => encodeErrorResult({ abi, errorName: 'Panic', arg
 const word = (value: bigint) => value.toString(16).padStart(64, '0')
 
 describe('decodeRevertReason', () => {
-  it('reads any Error(string)', () => {
+  it('decodes any Error(string)', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (reason) => {
         expect(decodeRevertReason(error(reason))).toEqual({ kind: 'error', reason })
@@ -20,7 +20,7 @@ describe('decodeRevertReason', () => {
     )
   })
 
-  it('reads Panic(uint256) with its meaning', () => {
+  it('decodes Panic(uint256) with its meaning', () => {
     expect(decodeRevertReason(panic(0x12n))).toEqual({
       kind: 'panic',
       code: 0x12n,
@@ -34,7 +34,7 @@ describe('decodeRevertReason', () => {
     expect(decodeRevertReason(panic(2n ** 256n - 1n))).toMatchObject({ kind: 'panic', code: 2n ** 256n - 1n })
   })
 
-  it('leaves custom errors to their selector and data', () => {
+  it('returns selector and data of custom errors', () => {
     expect(decodeRevertReason('0x3cc50b45')).toEqual({ kind: 'custom', selector: '0x3cc50b45', data: '0x' })
     expect(decodeRevertReason(`0xdb42144d${word(5n)}`)).toEqual({
       kind: 'custom',
@@ -43,7 +43,7 @@ describe('decodeRevertReason', () => {
     })
   })
 
-  it('knows nothing and too little', () => {
+  it('returns none for empty data, and the bytes of data shorter than a selector', () => {
     expect(decodeRevertReason('0x')).toEqual({ kind: 'none' })
     expect(decodeRevertReason('0xabcdef')).toEqual({ kind: 'bytes', data: '0xabcdef' })
   })
@@ -55,7 +55,7 @@ describe('decodeRevertReason', () => {
     ['offset of 2^255', word(2n ** 255n)],
     ['length beyond the end', word(32n) + word(1n)],
     ['length of 2^256 - 1', word(32n) + word(2n ** 256n - 1n)],
-  ])('takes a malformed Error(string) for a custom error: %s', (_name, body) => {
+  ])('returns a malformed Error(string) as a custom error: %s', (_name, body) => {
     expect(decodeRevertReason(`0x08c379a0${body}`)).toEqual({
       kind: 'custom',
       selector: '0x08c379a0',
@@ -64,7 +64,7 @@ describe('decodeRevertReason', () => {
     if (body.length < 64) expect(decodeRevertReason(`0x4e487b71${body}`).kind).toBe('custom')
   })
 
-  it('never throws', () => {
+  it('never throws on random data', () => {
     const selectors = fc.constantFrom('08c379a0', '4e487b71', '')
     fc.assert(
       fc.property(selectors, fc.uint8Array({ maxLength: 200 }), (selector, bytes) => {

@@ -30,7 +30,7 @@ const recordOf = (...frames: Frame[]): CallRecord => ({
 })
 
 describe('callTrace', () => {
-  it("shows the transaction's gas for the outermost frame, and leaves empty fields out", () => {
+  it("shows the transaction's gas in the outermost frame, and omits empty fields", () => {
     expect(callTrace(recordOf(frame(0)))).toEqual({
       type: 'CALL',
       from: A,
@@ -42,7 +42,7 @@ describe('callTrace', () => {
     })
   })
 
-  it('says of logs of the top call alone that they stand first, as geth does', () => {
+  it('gives all logs position 0x0 with onlyTopCall, like geth', () => {
     const record = recordOf(frame(0, { logs: [log(0, '0x01'), log(2, '0x02')] }), frame(1), frame(1))
     const positions = (onlyTopCall: boolean) =>
       callTrace(record, { withLog: true, onlyTopCall })?.logs?.map(({ position }) => position)
@@ -50,7 +50,7 @@ describe('callTrace', () => {
     expect(positions(true)).toEqual(['0x0', '0x0'])
   })
 
-  it('nests frames in their order', () => {
+  it('nests frames in call order', () => {
     const trace = callTrace(recordOf(frame(0), frame(1, { input: '0x01' }), frame(2), frame(1, { input: '0x02' })))
     expect(trace?.calls?.map(({ input, calls }) => [input, calls?.length])).toEqual([
       ['0x01', 1],
@@ -58,13 +58,13 @@ describe('callTrace', () => {
     ])
   })
 
-  it('names no address of a creation that failed', () => {
+  it('omits the address of a failed creation', () => {
     const trace = callTrace(recordOf(frame(0, { kind: 'CREATE', halt: { kind: 'outOfGas' } })))
     expect(trace).toMatchObject({ error: 'out of gas' })
     expect(trace).not.toHaveProperty('to')
   })
 
-  it('gives indices of logs that reverted away again, and shows them nowhere', () => {
+  it('omits reverted logs and reuses their indices', () => {
     const record = recordOf(
       frame(0, { logs: [log(0, '0x01'), log(1, '0x04'), log(2, '0x05')] }),
       frame(1, { reverted: true, logs: [log(0, '0x02')] }),

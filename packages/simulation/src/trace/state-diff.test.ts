@@ -33,7 +33,7 @@ const slot = (before: number, after: number) => ({
 })
 
 describe('stateDiff', () => {
-  it('shows values before the first call and after the last', () => {
+  it('shows the values before the first call and after the last', () => {
     const records = [
       record({ before: facts(1n), after: facts(2n), slots: [slot(1, 2)] }),
       record({ before: facts(2n), after: facts(3n), slots: [slot(2, 3)] }),
@@ -43,7 +43,7 @@ describe('stateDiff', () => {
     })
   })
 
-  it('leaves out what came to be as it was', () => {
+  it('leaves out values that change back', () => {
     const records = [
       record({ before: facts(1n), after: facts(2n), slots: [slot(1, 2)] }),
       record({ before: facts(2n), after: facts(1n), slots: [slot(2, 1)] }),
@@ -51,7 +51,7 @@ describe('stateDiff', () => {
     expect(stateDiff(records)).toEqual({})
   })
 
-  it('shows code that an account gets', () => {
+  it('shows the code that an account receives', () => {
     expect(stateDiff([record({ after: { ...facts(1n), code: '0x60' } })])).toEqual({
       [A]: { code: { from: '0x', to: '0x60' } },
     })

@@ -30,7 +30,7 @@ describe('structLogJson', () => {
   it.each([
     ['text', '{"pc":0},{"pc":1}'],
     ['bytes', Buffer.from('{"pc":0},{"pc":1}')],
-  ])('shows steps as they are, as %s', (_, steps) => {
+  ])('copies the engine’s steps unchanged, from %s', (_, steps) => {
     expect(shown(recordOf({}, steps))).toEqual({
       gas: 21_000,
       failed: false,
@@ -39,11 +39,11 @@ describe('structLogJson', () => {
     })
   })
 
-  it('shows a call without code', () => {
+  it('shows no steps for a call without code', () => {
     expect(shown(recordOf({})).structLogs).toEqual([])
   })
 
-  it('shows what a reverted call returned, and nothing of one that halted', () => {
+  it('shows the return value of a reverted call, and 0x for one that halted', () => {
     expect(shown(recordOf({ reverted: true }))).toMatchObject({ failed: true, returnValue: '0x01' })
     expect(shown(recordOf({ halt: { kind: 'outOfGas' } }))).toMatchObject({ failed: true, returnValue: '0x' })
   })
