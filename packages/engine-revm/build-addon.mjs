@@ -61,6 +61,6 @@ function warn(text) {
 
 function doWithout(reason) {
   writeFileSync(cause, `${reason}\n`)
-  console.log(`engine-revm: ${reason}; a prebuilt addon or else the portable build serves instead`)
+  console.log(`engine-revm: ${reason}; a prebuilt addon or the portable build is used instead`)
   process.exit(wanted !== 'portable' && (wanted === 'native' || process.env.CI) ? 1 : 0)
 }

@@ -32,7 +32,7 @@ function ofTypes(): string[] {
   )
 }
 
-it("the addon's types say what its crate does: else `npm run types`", () => {
+it('index.d.cts has the methods and docs of the crate (else run `npm run types`)', () => {
   expect(ofRust().length).toBeGreaterThan(10)
   expect(ofTypes()).toEqual(ofRust())
 })

@@ -22,18 +22,18 @@ function installPrebuilt(code: string): void {
 }
 
 describe('loadAddon', () => {
-  it('takes the prebuilt one where none was built here', () => {
+  it('loads the prebuilt addon if none was built here', () => {
     installPrebuilt('module.exports = { NativeEngine: 1 }')
     expect(load().addon).toMatchObject({ NativeEngine: 1 })
   })
 
-  it('takes the prebuilt one where the one built here does not load', () => {
+  it('loads the prebuilt addon if the one built here does not load', () => {
     installPrebuilt('module.exports = { NativeEngine: 1 }')
     writeFileSync(join(folder, 'index.node'), 'no library')
     expect(load().addon).toMatchObject({ NativeEngine: 1 })
   })
 
-  it('leaves alone what was built for another processor', () => {
+  it('does not load an addon built for another processor', () => {
     writeFileSync(join(folder, 'index.node'), '')
     writeFileSync(join(folder, 'addon-needs.txt'), 'fpu\nfrobnicate')
     expect(loadAddon(pathToFileURL(`${folder}/`), undefined).reason).toBe(
@@ -41,14 +41,14 @@ describe('loadAddon', () => {
     )
   })
 
-  it('says why there is none', () => {
+  it('gives the reason if there is no addon', () => {
     expect(load().reason).toBe(`the native engine is not built; ${PREBUILT} is not installed`)
     expect(loadAddon(pathToFileURL(`${folder}/`), undefined).reason).toBe(
       'the native engine is not built; none is published for this platform',
     )
   })
 
-  it('says why the build failed, and why a prebuilt one does not load', () => {
+  it('gives the build error, and the reason why the prebuilt addon does not load', () => {
     writeFileSync(join(folder, 'addon-cause.txt'), 'not built: cargo failed: no linker\n')
     installPrebuilt('throw new Error("GLIBC_9 not found\\nmore")')
     expect(load().reason).toBe(
@@ -65,7 +65,7 @@ describe('platformPackage', () => {
     ['darwin', 'arm64', false, '@upfront/engine-revm-darwin-arm64'],
     ['win32', 'x64', false, '@upfront/engine-revm-win32-x64-msvc'],
     ['freebsd', 'x64', false, undefined],
-  ])('of %s on %s, glibc: %s', (platform, arch, glibc, name) => {
+  ])('returns the package for %s on %s, glibc: %s', (platform, arch, glibc, name) => {
     expect(platformPackage(platform, arch, glibc)).toBe(name)
   })
 })

@@ -31,7 +31,7 @@ it.each([
   ['bytes of code', [{ stateOverrides: { [NOBODY]: { code, nonce: '0x1' } }, calls: [{}] }]],
   ['bytes of input', [{ calls: [{ input: code }, {}] }]],
   ['inputs', [{ calls: Array(30).fill({ input: `0x${'60'.repeat(20_000)}` }) }]],
-])('writes many %s in pieces, as they are written at once', (_, blockStateCalls) => {
+])('writes many %s in pieces that join to the plan written at once', (_, blockStateCalls) => {
   const plan = planOf({ blockStateCalls })
   const whole = writePlan(planOf({ blockStateCalls }))
   expect(isLongPlan(plan)).toBe(true)
@@ -46,7 +46,7 @@ it.each([
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(1.2 * MOST)
 })
 
-it('writes what is short at once', () => {
+it('does not treat a short plan as long', () => {
   expect(
     isLongPlan(planOf({ blockStateCalls: [{ stateOverrides: { [NOBODY]: { nonce: '0x1' } }, calls: [{}] }] })),
   ).toBe(false)

@@ -29,8 +29,8 @@ const HANDMADE = Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS, ...HALT
 )
 
 /**
- * Allowed differences, apart from reasons: the access list has the parent's hash (EIP-2935), which differs for a simulated parent, because
- * its state root is unknown.
+ * Allowed difference besides messages: the access list has the parent's hash (EIP-2935), which differs for a simulated parent because its
+ * state root is unknown.
  */
 
 const binary = findGeth()
@@ -42,7 +42,7 @@ const CASES: [when: string, amsterdamTime: number][] = [
   ['from a block on that requests come to', 2_100],
 ]
 
-describeGeth.each(CASES)('Amsterdam %s, as geth has it', (_when, amsterdamTime) => {
+describeGeth.each(CASES)('Amsterdam %s: eth_simulateV1 answers like geth', (_when, amsterdamTime) => {
   let engines: [build: string, Engine][]
   let geth: Geth
   let answered = 0
@@ -80,7 +80,7 @@ describeGeth.each(CASES)('Amsterdam %s, as geth has it', (_when, amsterdamTime) 
     )[0]
   }
 
-  it('on requests made by hand', async () => {
+  it('to handwritten requests', async () => {
     const found: string[] = []
     for (const [index, [name, payload]] of HANDMADE.entries()) {
       const isOne = index % 3 === (amsterdamTime === 0 ? 0 : 1) || name === 'words by number'
@@ -91,7 +91,7 @@ describeGeth.each(CASES)('Amsterdam %s, as geth has it', (_when, amsterdamTime) 
     expect(found).toEqual([])
   }, 120_000)
 
-  it(`on random requests, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
+  it(`to random requests, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
     const found: string[] = []
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS && found.length < MAX_FOUND; seed++) {
       const what = await difference(new RandomRequest(seed).payload())

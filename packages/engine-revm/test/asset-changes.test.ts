@@ -21,7 +21,7 @@ describe('asset changes of random tokens, lying ones included', () => {
   afterAll(() => Promise.all(engines.map((engine) => engine.close())))
 
   it.each(engines.map((engine) => [engine.name, engine] as const))(
-    "are what the tokens' slots say, on %s",
+    "match the tokens' storage, on %s",
     async (name, engine) => {
       // Views that burn all their gas take longer on the portable build.
       const seeds = Math.ceil(name === 'native' ? SEEDS : SEEDS / 4)

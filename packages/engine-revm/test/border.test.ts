@@ -17,24 +17,24 @@ const { addon } = loadRevm()
 const halves: Record<string, unknown> = { ...generated }
 const structured = records.filter((type) => type.kind === 'record' || type.kind === 'union')
 
-it('has TypeScript as the table has it: else run npm run border', () => {
+it('the generated TypeScript matches the table (else run `npm run border`)', () => {
   expect(readFileSync(files.typescript.path, 'utf8')).toBe(files.typescript.text())
 })
 
 // Without rustfmt there is nothing to compare with.
-;(HAS_RUSTFMT ? it : it.skip)('has Rust as the table has it: else run npm run border', () => {
+;(HAS_RUSTFMT ? it : it.skip)('the generated Rust matches the table (else run `npm run border`)', () => {
   expect(readFileSync(files.rust.path, 'utf8')).toBe(files.rust.text())
 })
 
 describe.each(structured.map((type) => [type.name, type] as const))('%s', (name, type) => {
   if (type.to !== 'typescript')
-    it('is written as the table says', () => {
+    it('is written in the order and format of the table', () => {
       const write = halves[`write${name}`] as (record: unknown) => string
       fc.assert(fc.property(sample(type), ({ value, lines }) => expect(write(value)).toBe(text(lines, 'typescript'))))
     })
 
   if (type.to !== 'rust')
-    it('is read as the table says', () => {
+    it('is read in the order and format of the table', () => {
       const read = halves[`read${name}`] as (reader: TextReader) => unknown
       fc.assert(
         fc.property(sample(type), ({ value, lines }) => {
@@ -47,7 +47,7 @@ describe.each(structured.map((type) => [type.name, type] as const))('%s', (name,
 
   // A Rust tuple has no name to ask for. It is tested as part of another record.
   if ('rust' in type && type.rust === 'tuple') return // Without the addon there is no other side.
-  ;(addon === undefined ? it.skip : it)('means the same to Rust', () => {
+  ;(addon === undefined ? it.skip : it)('keeps its value when Rust reads it and writes it back', () => {
     const native = new addon!.NativeEngine({ cacheBytes: 0, memoryBytes: 0, threads: 1, queue: 1 }, () => {})
     const comparable = (line: string, { isNumber = false }: Line) => (isNumber ? BigInt(line) : line)
     fc.assert(

@@ -1,7 +1,7 @@
 import { createPortableEngine, createRevmEngine, loadRevm } from '../src/index.js'
 
 const { reason } = loadRevm()
-if (reason !== undefined) console.log(`what only the native build shows is skipped: ${reason}`)
+if (reason !== undefined) console.log(`tests of the native build are skipped: ${reason}`)
 
 /** The available builds of the engine, by name. */
 export const BUILDS: [name: string, create: typeof createRevmEngine][] = [

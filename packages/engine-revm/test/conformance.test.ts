@@ -56,7 +56,7 @@ describe.each(BUILDS)('blocks that op-geth built, on the %s build', (_build, cre
   })
   afterAll(() => engine.close())
 
-  it.each(recordedFiles('conformance-op', 'real'))('%s leaves the same balances', async (file) => {
+  it.each(recordedFiles('conformance-op', 'real'))('%s: the simulated block leaves the same balances', async (file) => {
     const chain = new RecordedChain('conformance-op')
     const real: RealBlock = recordedJson('conformance-op', 'real', file)
     const addresses = Object.keys(real.balances) as Hex[]

@@ -27,7 +27,7 @@ const MAX_FOUND = 5
 
 const REGRESSIONS = fileURLToPath(new URL('./regressions', import.meta.url))
 
-describe('the builds and geth answer alike', () => {
+describe('eth_simulateV1: the builds and geth give the same answer', () => {
   let engines: Engine[]
   let geth: Geth | undefined
 
@@ -59,19 +59,19 @@ describe('the builds and geth answer alike', () => {
     return fromGeth === undefined ? undefined : `geth or ours at ${fromGeth}`
   }
 
-  it.each(readdirSync(REGRESSIONS))('as once it did not: %s', async (name) => {
+  it.each(readdirSync(REGRESSIONS))('to the former regression %s', async (name) => {
     const { payload } = JSON.parse(readFileSync(`${REGRESSIONS}/${name}`, 'utf8'))
     expect(await difference(payload)).toBeUndefined()
   })
 
   it.each(Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS, ...HALT_REQUESTS }))(
-    'on %s',
+    'to the handwritten request: %s',
     async (_name, payload) => {
       expect(await difference(payload)).toBeUndefined()
     },
   )
 
-  it(`on random requests, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
+  it(`to random requests, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
     const found: string[] = []
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS && found.length < MAX_FOUND; seed++) {
       const payload = new RandomRequest(seed).payload()

@@ -25,12 +25,12 @@ describe.each(BUILDS)('an engine, on the %s build', (_build, create) => {
   })
   afterEach(() => engine.close())
 
-  it('names the version of revm that Cargo.lock pins', () => {
+  it('reports the version of revm that Cargo.lock pins', () => {
     const lock = readFileSync(new URL('../Cargo.lock', import.meta.url), 'utf8')
     expect(engine.version).toBe(/^name = "revm"\r?\nversion = "(.+)"/m.exec(lock)?.[1])
   })
 
-  it('lacks nothing of a thousand accounts that overrides replace and no call touches', async () => {
+  it('reads nothing of 1,000 accounts that overrides replace completely', async () => {
     const accounts = Array.from(
       { length: 1_000 },
       (_, index) => `0x${(0x50000000 + index).toString(16).padStart(40, '0')}`,
@@ -43,7 +43,7 @@ describe.each(BUILDS)('an engine, on the %s build', (_build, create) => {
     expect(read.filter((address) => address in stateOverrides)).toEqual([])
   })
 
-  it('takes layers anew that it forgot', async () => {
+  it('accepts layers again after it has dropped them', async () => {
     const layer = (id: string, value: number): StateLayer => ({
       id,
       accounts: new Map([[COUNTER, { storageCleared: false, storage: new Map([[word(0), word(value)]]) }]]),
@@ -59,14 +59,14 @@ describe.each(BUILDS)('an engine, on the %s build', (_build, create) => {
     expect(await counted(first)).toBe(2)
   })
 
-  it('gives a long answer as bytes', async () => {
+  it('returns an answer of 128 KiB as bytes', async () => {
     // RETURN of 128 KiB.
     const { pieces, blocks } = await simulated(engine, codePlan('0x620200005ff3'))
     expect(pieces).toEqual([expect.any(Buffer)])
     expect(blocks[0]!.calls[0]!.returnData).toHaveLength(2 + 2 * 128 * 1_024)
   })
 
-  it('runs simulations that need much memory one after another where there is room for one', async () => {
+  it('runs simulations one after another if the memory limit has room for one', async () => {
     const small = create({ memoryBytes: 64 * MIB })
     // Fills 128 KiB and calls itself with all of its gas: some 80 MiB per call with 50M gas.
     const deep = codePlan('0x6001620200005260005f5f5f5f305af1')

@@ -55,7 +55,7 @@ describe.each(BUILDS)("Ethereum's state tests on the %s build", (_build, create)
   afterAll(() => engine.close())
 
   it.each(Object.keys(BLOBS) as (keyof typeof BLOBS)[])(
-    'of %s',
+    'end with the expected state root, logs or refusal under %s',
     async (fork) => {
       const file = new URL(`../../../testing/recordings/conformance-ethereum/${fork}.jsonl.br`, import.meta.url)
       const lines = brotliDecompressSync(readFileSync(file)).toString().trim().split('\n')

@@ -58,7 +58,7 @@ describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, cr
     ['osaka', 6, true],
     // EIP-7594: six per transaction, although the block has room for nine.
     ['osaka', 7, false],
-  ] as const)('%s takes a transaction with %i blobs: %s', async (fork, blobs, isTaken) => {
+  ] as const)('%s accepts a transaction with %i blobs: %s', async (fork, blobs, isTaken) => {
     const executed = withBlobs(fork, blobs)
     if (isTaken) expect((await executed).receipts).toMatchObject([{ succeeded: true }])
     else await expect(executed).rejects.toBeInstanceOf(ExecutionRejected)
@@ -71,7 +71,7 @@ describe.each(BUILDS)('limits and prices of forks, on the %s build', (_build, cr
     ['CLZ before Osaka', TIMES.prague!, '60011e'],
     ['SLOTNUM before Amsterdam', TIMES.osaka!, '4b'],
     ['DUPN before Amsterdam', TIMES.osaka!, '6001e600'],
-  ])('prices no opcode of a later fork: %s', async (_what, timestamp, code) => {
+  ])('shows gas cost 0 for an opcode of a later fork: %s', async (_what, timestamp, code) => {
     const baseState = developmentState({ ...developmentBase, timestamp })
     const config = { stateOverrides: { [NOBODY]: { code: `0x${code}` } } }
     const [{ result }] = (await tracesOf(engine, { to: NOBODY, gas: '0x186a0' }, [config], baseState)) as [

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const HELP = `npm run fuzz compares the engines with each other, and with geth where it is there, on random requests.
-  --seeds 5000  how many
-  --seed N      the first; else chosen by the clock`
+const HELP = `npm run fuzz compares the engines with each other, and with geth if it is installed, on random requests.
+  --seeds 5000  number of requests
+  --seed N      the first seed; by default from the clock`
 
 const { values } = parseArgs({
   options: {

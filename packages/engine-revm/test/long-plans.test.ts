@@ -20,7 +20,7 @@ function planAsking(asked: number) {
   return planOf({ blockStateCalls: [{ stateOverrides, calls: [{ to: CONTRACT }] }] })
 }
 
-describe.each(BUILDS)('the %s build', (_, create) => {
+describe.each(BUILDS)('long plans, on the %s build', (_, create) => {
   const engine = create({ threads: 1 })
   afterAll(() => engine.close())
 
@@ -30,13 +30,13 @@ describe.each(BUILDS)('the %s build', (_, create) => {
     return joinJson(step.outcome.pieces).toString()
   }
 
-  it('executes plans that arrive in pieces, several at a time', async () => {
+  it('executes several plans that arrive in pieces at the same time', async () => {
     const answers = await Promise.all([0xaa0000, 0xaa0000 + MANY - 1].map(returned))
     for (const [index, balance] of [1, MANY].entries())
       expect(answers[index]).toContain(balance.toString(16).padStart(64, '0'))
   })
 
-  it('forgets the pieces of one that is given up', async () => {
+  it('drops the pieces of a cancelled plan', async () => {
     const canceller = new Canceller()
     const begun = engine.begin(planAsking(0xaa0000), developmentPoint, canceller)
     canceller.cancel(new Error('given up'))

@@ -89,7 +89,7 @@ describe.each(BUILDS)('OP-stack rules, on the %s build', (_build, create) => {
 
   const range = `seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`
 
-  it(`let calls do what they do on Ethereum: ${range}`, async () => {
+  it(`give calls the same effects as on Ethereum: ${range}`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       const payload = requestOf(seed)
       const fork = FORKS[seed % FORKS.length]!
@@ -99,7 +99,7 @@ describe.each(BUILDS)('OP-stack rules, on the %s build', (_build, create) => {
     }
   }, 3_600_000)
 
-  it(`give validated calls what signed transactions get in a block: ${range}`, async () => {
+  it(`give validated calls the receipts and balances of signed transactions: ${range}`, async () => {
     let [executed, operatorFees] = [0, 0n]
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       const fork = FORKS[seed % FORKS.length]!

@@ -99,7 +99,7 @@ function deposit(from: Address, to: Address, gas: Hex, data: Hex): Hex {
   return `0x7e${toRlp([SOURCE_HASH, from, to, '0x', '0x', gas, '0x', data]).slice(2)}`
 }
 
-describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the %s build', (_build, create) => {
+describe.each(BUILDS)('block executions under OP-stack forks, on the %s build', (_build, create) => {
   let engine: RevmEngine
   beforeEach(() => {
     engine = create()
@@ -117,14 +117,14 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
     ['azul', 427, true],
     ['azul', 428, false],
     ['denim', 427, true],
-  ] as const)('%s takes %i pairs at once: %s', async (fork, pairs, succeeded) => {
+  ] as const)('%s accepts a BN254 pairing of %i pairs: %s', async (fork, pairs, succeeded) => {
     const transaction = await signed({ to: PAIRING, gas: CAP, data: `0x${'00'.repeat(192 * pairs)}` })
     const { receipts } = await executed(fork, transaction)
     expect(receipts[0]?.succeeded).toBe(succeeded)
   })
 
   it.each(['jovian', 'karst', 'azul', 'denim'] as const)(
-    '%s caps the gas of signed transactions alone',
+    '%s applies its gas cap (none in jovian) to signed transactions, not to deposits',
     async (fork) => {
       expect((await executed(fork, await signed({ to: NOBODY, gas: CAP }))).receipts).toHaveLength(1)
       const above = executed(fork, await signed({ to: NOBODY, gas: CAP + 1n }))
@@ -139,7 +139,7 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
   )
 
   it.each([FACTORY, TOKEN])(
-    'Base from Beryl on: a flashblock that calls B20 at %s is refused, by its address',
+    'Base from Beryl on: a flashblock that calls B20 at %s is refused with that address',
     async (to) => {
       const transactions = [await signed({ to: NOBODY, gas: 21_000n }), await signed({ to, gas: 100_000n, nonce: 1 })]
       const { receipts } = await executed('azul', ...transactions)
@@ -174,13 +174,13 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
   const partOf = (milliseconds: number): Hex =>
     `0x86bdf394${encodeAbiParameters([{ type: 'uint16' }], [milliseconds]).slice(2)}`
 
-  it("Denim's second deposit leaves the block's part of a second", async () => {
+  it("Denim's second deposit stores the block's milliseconds", async () => {
     const { layers, receipts } = await executed('denim', deposit(DEPOSITOR, BASE_TIME, '0x0f4240', partOf(600)))
     expect(receipts[0]).toMatchObject({ type: 0x7e, succeeded: true })
     expect(layers[0]?.accounts.get(BASE_TIME)?.storage.get(pad('0x0'))).toBe(pad('0x258'))
   })
 
-  it('the part of a second is carried from block to block, of which five share a second', async () => {
+  it('the milliseconds are carried from block to block within a second', async () => {
     const source = developmentState().state
     const part = { kind: 'storage', address: BASE_TIME, slot: pad('0x0') } as const
     const code = { kind: 'code', address: BASE_TIME } as const

@@ -29,12 +29,12 @@ describe.each(BUILDS)('OP-stack forks after Jovian, on the %s build', (_build, c
     ['azul', 427, '0x1'],
     ['azul', 428, '0x0'],
     ['denim', 427, '0x1'],
-  ] as const)('%s takes %i pairs at once: status %s', async (fork, pairs, status) => {
+  ] as const)('%s runs a BN254 pairing of %i pairs with status %s', async (fork, pairs, status) => {
     const { blocks } = await simulated(engine, under(fork, pairing(pairs)))
     expect(blocks[0]?.calls[0]?.status).toBe(status)
   })
 
-  it("gives a full legacy transaction the chain's id, as op-geth does", async () => {
+  it("gives a full legacy transaction the chain's id, like op-geth", async () => {
     const plan = callPlan({ from: RICH, to: NOBODY, gasPrice: '0x0' }, {}, { returnFullTransactions: true })
     const chainIds = async (planned: SimulationPlan) => {
       const { blocks } = await simulated(engine, planned)
@@ -56,7 +56,7 @@ describe.each(BUILDS)('OP-stack forks after Jovian, on the %s build', (_build, c
       callPlan({ from: RICH, to: NOBODY }, { ...stub, [NOBODY]: { code: caller } }),
       TOKEN,
     ],
-  ])('refuses a call that reaches %s of Base, by its address', async (_, plan, address) => {
+  ])('refuses a B20 call that reaches %s, and names its address', async (_, plan, address) => {
     await expect(simulated(engine, under('beryl', plan))).rejects.toMatchObject({
       rejection: { kind: 'nativePrecompile', address },
       block: 0,
@@ -68,7 +68,7 @@ describe.each(BUILDS)('OP-stack forks after Jovian, on the %s build', (_build, c
     ['before Beryl', 'azul', stub],
     ['elsewhere than on Base', 'karst', stub],
     ['without the byte that stands for its code', 'denim', {}],
-  ] as const)('runs what a token would be %s', async (_, fork, overrides) => {
+  ] as const)('runs a call to the address of a B20 token %s', async (_, fork, overrides) => {
     const { blocks } = await simulated(engine, under(fork, callPlan({ from: RICH, to: TOKEN }, overrides)))
     expect(blocks[0]?.calls[0]?.status).toBe(fork === 'denim' ? '0x1' : '0x0')
   })

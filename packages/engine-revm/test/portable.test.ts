@@ -29,17 +29,17 @@ afterEach(() => engine?.close())
 const run = (plan: typeof transfer, signal = NEVER.signal) =>
   drive((async () => engine.begin(plan, at, { signal }))(), developmentState().state)
 
-it('is built from the sources that are here: else `npm run build:portable`', () => {
+it('portable.wasm is built from the present sources (else run `npm run build:portable`)', () => {
   const [section] = WebAssembly.Module.customSections(module, SECTION)
   expect(Buffer.from(section!).toString()).toBe(sourcesHash())
 })
 
-it('names no folder of the machine that built it', () => {
+it('portable.wasm contains no path of the machine that built it', () => {
   const bytes = readFileSync(new URL('../portable.wasm', import.meta.url), 'latin1')
   expect(bytes).not.toMatch(/\/(home|root|Users|work)\//)
 })
 
-it('ends the worker of what is given up, and no other', async () => {
+it('ends the worker of a cancelled simulation, and no other', async () => {
   engine = createPortableEngine({ threads: 2 })
   const [first, second] = [new AbortController(), new AbortController()]
   const running = [run(endless, first.signal), run(endless, second.signal)]
@@ -59,7 +59,7 @@ it.each([
   ['take long', ENDLESS_LOOP],
   // MSTORE at 48 MiB, then a loop.
   ['take much memory', '0x5f6303000000525b600756'],
-] as const)('does what is soon done while simulations run that %s', async (_, code) => {
+] as const)('completes short simulations while others run that %s', async (_, code) => {
   engine = createPortableEngine({ threads: 2, memoryBytes: 32 * 1024 * 1024 })
   const gone = new AbortController()
   const ends = Array.from({ length: 4 }, () =>
@@ -74,17 +74,17 @@ it.each([
   expect(new Set(await Promise.all(ends))).toEqual(new Set(['enough']))
 })
 
-it('refuses what needs more memory than one simulation may take, and goes on', async () => {
+it('refuses a simulation that needs more memory than allowed, and runs the next one', async () => {
   engine = createPortableEngine({ threads: 1, memoryBytes: 64 * 1024 * 1024 })
   await expect(run(hungry)).rejects.toMatchObject({ code: -32005, message: expect.stringContaining('more memory') })
   expect(await run(transfer)).toMatchObject({ failures: [] })
 })
 
-describe('an instance', () => {
+describe('PortableInstance', () => {
   const instance = new PortableInstance(module, 64 * 1024 * 1024)
 
   it.each(['', 'nonsense\n', 'begin\n1\n', `holds\n0x12\n`, 'known\n0x\n-\n', 'provide\n', 'layer\n1\nfffffff\n'])(
-    'refuses %j, and goes on',
+    'refuses the malformed question %j, and answers the next one',
     (question) => {
       expect(() => instance.ask(question)).toThrow(expect.objectContaining({ code: 'MALFORMED' }))
       expect(instance.ask(`holds\n${ZERO_HASH}\n`).text).toBe('0')

@@ -20,7 +20,7 @@ import { recordedValues } from './recorded-values.js'
 const BLOCKS = readdirSync(RECORDED_BLOCKS).filter((file) => file.endsWith('.json.br'))
 
 describe.each(BUILDS)(
-  'transactions of real blocks, each run alone on the state at its position, on the %s build',
+  'transactions of real blocks, each run on the state at its position, on the %s build',
   (_build, create) => {
     let engine: RevmEngine
     beforeAll(() => {
@@ -28,7 +28,7 @@ describe.each(BUILDS)(
     })
     afterAll(() => engine.close())
 
-    it.each(BLOCKS)('%s: have the receipts that the header commits to', async (file) => {
+    it.each(BLOCKS)('%s: get the receipts that the header commits to', async (file) => {
       const recorded = recordedBlock(file)
       const rules = knownChainRules(BigInt(recorded.chainId))!
       const { signal } = new AbortController()

@@ -53,7 +53,7 @@ describe.each(BUILDS)(
       return drive(engine.execute(execution, at, NEVER), state)
     }
 
-    it('gives every block and receipt as op-geth shows it, and the state at its head', async () => {
+    it('gives the same blocks, receipts and head state as op-geth', async () => {
       const blocks: RpcBlock[] = load('blocks.json')
       const receipts: object[][] = load('receipts.json')
       const genesis = load('genesis.json')
@@ -99,7 +99,7 @@ describe.each(BUILDS)(
       }
     })
 
-    it('refuses a transaction that its block does not allow, by its place', async () => {
+    it('refuses an invalid transaction, and names its index in the block', async () => {
       const blocks: { transactions: unknown[] }[] = load('blocks.json')
       const headers = blocks.map(blockHeaderFromRpc)
       const rules = chainRulesFromGenesis(load('genesis.json'))

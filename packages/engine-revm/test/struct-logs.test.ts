@@ -10,7 +10,7 @@ interface Frame {
   calls?: Frame[]
 }
 
-describe.each(BUILDS)('the steps that the %s build writes', (_build, create) => {
+describe.each(BUILDS)('struct logger steps, on the %s build', (_build, create) => {
   let engine: RevmEngine
   beforeAll(() => {
     engine = create()
@@ -36,7 +36,7 @@ describe.each(BUILDS)('the steps that the %s build writes', (_build, create) => 
     ['stack limit reached 1024 (1023)', '5b5f600056', 60_000, ''],
     ['out of gas: not enough gas for reentrancy sentry', '5f5f55', 23_304, ''],
     ['out of gas: write protection', STATIC, 60_000, '5f5f55'],
-  ])('say of what is found before an instruction runs what frames say: %s', async (words, code, gas, other) => {
+  ])('have the error of the frame if the instruction fails before it runs: %s', async (words, code, gas, other) => {
     const { steps, failed } = await traced(code, gas, other)
     expect(failed.error).toBe(words)
     expect(steps.flatMap(({ error }) => error ?? [])).toEqual([words])
@@ -46,7 +46,7 @@ describe.each(BUILDS)('the steps that the %s build writes', (_build, create) => 
     ['invalid opcode: INVALID', 'fe', ''],
     ['return data out of bounds', '60015f5f3e', ''],
     ['write protection', STATIC, '5f5fa0'],
-  ])('say nothing of what is found as it runs: %s', async (words, code, other) => {
+  ])('have no error if the instruction fails as it runs: %s', async (words, code, other) => {
     const { steps, failed } = await traced(code, 60_000, other)
     expect(failed.error).toBe(words)
     expect(steps.filter(({ error }) => error !== undefined)).toEqual([])

@@ -32,7 +32,7 @@ function executing(): { runs: boolean; ticks: number }[] {
 
 const test = why === undefined ? it : it.skip
 
-test('long simulations share the cores, all of them go on, and another one is done meanwhile', async () => {
+test('long simulations share the cores, all make progress, and a short one completes', async () => {
   const cores = availableParallelism()
   const count = 2 * cores + 3
   const engine = createRevmEngine()

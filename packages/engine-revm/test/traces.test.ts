@@ -75,7 +75,7 @@ interface Case {
 
 type Answers = Awaited<ReturnType<typeof tracesOf>>
 
-describeBoth('the builds trace as geth does', () => {
+describeBoth('debug_traceCall and eth_createAccessList answer like geth', () => {
   let engines: Engine[]
   let node: Geth
   let ofAmsterdam: Geth
@@ -118,7 +118,7 @@ describeBoth('the builds trace as geth does', () => {
   }
 
   it.each(Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS }))(
-    'on %s',
+    'for the handwritten request: %s',
     async (name, payload) => {
       const tracers = IS_LONG || !LONG_REQUESTS.includes(name) ? TRACERS : SOME_TRACERS
       expect(await differencesIn(casesOf(payload), tracers)).toEqual([])
@@ -127,21 +127,21 @@ describeBoth('the builds trace as geth does', () => {
   )
 
   it.each(Object.entries(HALT_REQUESTS))(
-    'on %s',
+    'for halting calls: %s',
     async (name, payload) => {
       expect(await differencesIn(haltsOf(name, payload), IS_LONG ? TRACERS : HALT_TRACERS)).toEqual([])
     },
     600_000,
   )
 
-  it('on new state that is taken back, storage that can not be paid for, and words by number, of Amsterdam', async () => {
+  it('for reverted new state, storage without enough gas, and EIP-8024 opcodes, under Amsterdam', async () => {
     for (const name of ['new state that is taken back', 'storage that is cleared for more gas than there is'])
       expect(await differencesIn(casesOf(HANDMADE_REQUESTS[name]!), TRACERS, ofAmsterdam)).toEqual([])
     const byNumber = haltsOf('words by number', HALT_REQUESTS['words by number']!)
     expect(await differencesIn(byNumber, HALT_TRACERS, ofAmsterdam)).toEqual([])
   }, 600_000)
 
-  it('on the calls of the recorded requests, at the head of the recorded chain', async () => {
+  it('for calls of the recorded requests, at the head of the recorded chain', async () => {
     const recorded = new RecordedChain('conformance')
     const there = await startGeth(geth!, recorded.headAsGenesis())
     try {
@@ -169,7 +169,7 @@ describeBoth('the builds trace as geth does', () => {
     ['', () => node],
     [' of Amsterdam', () => ofAmsterdam],
   ])(
-    `on random calls%s, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`,
+    `for random calls%s, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`,
     async (_chain, there) => {
       const found: string[] = []
       let calls = 0

@@ -7,7 +7,7 @@ import { Job } from './job.js'
 const read = (digit: string): StateRead => ({ kind: 'nonce', address: `0x${digit.repeat(40)}` as Address })
 const [ONE, TWO, THREE, FOUR] = ['1', '2', '3', '4'].map(read) as [StateRead, StateRead, StateRead, StateRead]
 
-it('asks for what is not held of what a worker lacks, and says how much of that is certain', () => {
+it('Job.lacks asks only for reads that are not held, and counts the certain ones', () => {
   const held = { layers: new Map(), forgot: 0 }
   const job = new Job({ id: 1, kind: 'simulate', key: '0x5', layers: held.layers, text: '' }, held, () => undefined)
   const lacks = (reads: StateRead[], certain: number, known: string) => {

@@ -37,7 +37,7 @@ describe.each(BUILDS)('state carried over blocks of anvil under OP-stack rules, 
   })
   afterAll(() => node.stop())
 
-  it('holds what the node does, L1 fees included, through reorganisations', async () => {
+  it('equals the node’s state at each block, L1 fees included, through reorganisations', async () => {
     const random = new Random(17)
     const client = new UpstreamClient({ urls: [node.rpcUrl] })
     const engine = create({ threads: 2 })

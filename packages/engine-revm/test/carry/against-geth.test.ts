@@ -14,13 +14,13 @@ import { BUILDS } from '../builds.js'
 import { at, Follower, limits } from './follower.js'
 
 const geth = findGeth()
-if (geth === undefined) console.warn('carry: not tried, there is no geth in PATH, ~/go/bin or $GETH')
+if (geth === undefined) console.warn('carry: skipped, there is no geth in PATH, ~/go/bin or $GETH')
 const withGeth = geth === undefined ? describe.skip : describe
 
 /** `npm run test:carry` runs more. */
 const BLOCKS = Number(process.env.CARRY_BLOCKS ?? 20)
 const SEED = Number(process.env.CARRY_SEED ?? 20_261_123)
-/** At each block, and at some of them. */
+/** Values compared at each block, and calls simulated at some blocks. */
 const READS = Number(process.env.CARRY_READS ?? 40)
 const SIMULATIONS = Number(process.env.CARRY_SIMULATIONS ?? 4)
 const SIMULATED_PERCENT = process.env.CARRY_SIMULATIONS === undefined ? 30 : 100
@@ -47,7 +47,7 @@ withGeth.each(CASES)(
     afterAll(() => node.stop())
 
     it(
-      'answers as the node does at each block, through reorganisations',
+      'equals the node’s values and simulations at each block, through reorganisations',
       async () => {
         const random = new Random(SEED)
         const follower = await Follower.start(create({ threads: 4 }), node.rpcUrl)

@@ -17,7 +17,7 @@ import { accessListJson, writtenIn } from './block-access-list.js'
 import { Follower } from './follower.js'
 
 const geth = findGeth()
-if (geth === undefined) console.warn('carrying by access lists: not tried, there is no geth in PATH, ~/go/bin or $GETH')
+if (geth === undefined) console.warn('carrying by access lists: skipped, there is no geth in PATH, ~/go/bin or $GETH')
 const withGeth = geth === undefined ? describe.skip : describe
 
 /** `npm run test:carry` runs more. */
@@ -43,7 +43,7 @@ withGeth("Amsterdam's blocks carried by their access lists", () => {
   afterAll(() => Promise.all([node.stop(), proxy.stop()]))
 
   it(
-    'are what executing them makes, value by value',
+    'give the same values as executing the blocks',
     async () => {
       const random = new Random(SEED)
       const traffic = new Traffic(random, node.rpc, 1337, GETH_DEVELOPER.privateKey as Hash)
@@ -104,7 +104,7 @@ withGeth("Amsterdam's blocks carried by their access lists", () => {
     ['it is none that the node serves', () => null],
   ]
 
-  it.each(FALSE)('are executed where the list is false: %s', async (_what, falsely) => {
+  it.each(FALSE)('are executed if the list is wrong: %s', async (_what, falsely) => {
     const follower = await Follower.start(BUILDS[0]![1]({ threads: 2 }), proxy.url)
     const parent = await follower.fetched('latest')
     const traffic = new Traffic(new Random(SEED), node.rpc, 1337, GETH_DEVELOPER.privateKey as Hash)
@@ -127,7 +127,7 @@ withGeth("Amsterdam's blocks carried by their access lists", () => {
     await follower.close()
   })
 
-  it('are executed by a follower of a node that serves no lists, which is asked once', async () => {
+  it('are executed if the node serves no lists, after asking it once', async () => {
     proxy.lacks.add('eth_getBlockAccessList')
     const follower = await Follower.start(BUILDS[0]![1]({ threads: 2 }), proxy.url)
     const reads = () => proxy.stats.byMethod.eth_getBlockAccessList ?? 0

@@ -48,7 +48,7 @@ describe.each(BUILDS)('state carried over blocks that op-geth made, on the %s bu
     return drive(engine.carry(block, at, cancellation), source)
   }
 
-  it('is the node’s at the head: deposits, L1 fees and operator fees included', async () => {
+  it('equals the node’s state at the head, with deposits, L1 fees and operator fees', async () => {
     engine.provide(blocks[0]!.header.hash, [], [])
     for (let index = 1; index < blocks.length; index++)
       expect({ index, ...(await carry(index)) }).toMatchObject({ index, kind: 'carried' })
@@ -72,7 +72,7 @@ describe.each(BUILDS)('state carried over blocks that op-geth made, on the %s bu
       expect({ read, value: known[index] ?? valueAtGenesis(read) }).toEqual({ read, value: valueAtHead(read) })
   })
 
-  it('reads what blocks lack in few rounds, whatever they hold', async () => {
+  it('reads missing state in at most 5 rounds per block', async () => {
     engine.provide(blocks[0]!.header.hash, [], [])
     const taken: number[] = []
     for (let index = 1; index < blocks.length; index++) {
@@ -93,7 +93,7 @@ describe.each(BUILDS)('state carried over blocks that op-geth made, on the %s bu
     ['gasUsed', 'gasUsed'],
     ['logsBloom', 'logsBloom'],
     ['blobGasUsed', 'blobGasUsed'],
-  ])('is not carried where the header has another %s', async (field, difference) => {
+  ])('is not carried if the header has another %s', async (field, difference) => {
     engine.provide(blocks[0]!.header.hash, [], [])
     await carry(1)
     const block = toCarry(2)
@@ -115,7 +115,7 @@ describe.each(BUILDS)('state carried over blocks that op-geth made, on the %s bu
     ['mint of a deposit', ({ transactions: [tx] }) => (tx!.deposit!.mint += 1n)],
     ['signature', ({ transactions: [, tx] }) => (tx!.s += 1n)],
     ['type', ({ transactions: [, tx] }) => (tx!.type = 5)],
-  ])('is not carried where a transaction has another %s than its hash says', async (_name, change) => {
+  ])('is not carried if a transaction has another %s than its hash commits to', async (_name, change) => {
     engine.provide(blocks[0]!.header.hash, [], [])
     await carry(1)
     const block = toCarry(2)

@@ -8,7 +8,7 @@ import { createRevmEngine } from '../../src/index.js'
 import { Follower } from './follower.js'
 
 const geth = findGeth()
-if (geth === undefined) console.warn('forks: not tried, there is no geth in PATH, ~/go/bin or $GETH')
+if (geth === undefined) console.warn('forks: skipped, there is no geth in PATH, ~/go/bin or $GETH')
 const withGeth = geth === undefined ? it.skip : it
 
 /** Seconds; a block of `startBuiltGeth` is one to three after its parent. */
@@ -21,7 +21,7 @@ const FEE_RECIPIENT: Address = `0x${'fe'.repeat(20)}`
 const RECIPIENT: Address = `0x${'ab'.repeat(20)}`
 const RING = 8_191n
 
-withGeth('state is carried over the first blocks of Prague, Osaka and Amsterdam, as geth has it', async () => {
+withGeth('state carried over the first blocks of Prague, Osaka and Amsterdam equals geth’s', async () => {
   const genesis = withAmsterdam({ ...GETH_GENESIS, config: { ...GETH_GENESIS.config, ...FORKS } }, AMSTERDAM)
   const node = await startBuiltGeth(geth!, genesis)
   const follower = await Follower.start(createRevmEngine({ threads: 1 }), node.rpcUrl)

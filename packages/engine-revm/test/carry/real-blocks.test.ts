@@ -19,8 +19,8 @@ const ROUNDS = {
   'konab-26207962': 16,
 }
 
-describe('real blocks, carried by an engine that has seen nothing', () => {
-  it.each(Object.entries(ROUNDS))('%s comes to what its header says, in at most %i rounds', async (name, most) => {
+describe('real blocks, carried by an engine with an empty cache', () => {
+  it.each(Object.entries(ROUNDS))('%s matches its header, in at most %i rounds of reads', async (name, most) => {
     const recorded = recordedBlock(`${name}.json.br`)
     const { carried, rounds } = await carry(recorded)
     expect(carried).toMatchObject({ kind: 'carried' })

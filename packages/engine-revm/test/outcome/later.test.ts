@@ -79,7 +79,7 @@ function program(seed: number, base: bigint): Hex {
   return `0x${code}${told(push(7))}00`
 }
 
-describe('what is said to come to the same later', () => {
+describe('isSameLater', () => {
   const engine = createRevmEngine({ threads: 1 })
   const { state } = developmentState()
   afterAll(() => engine.close())
@@ -90,7 +90,7 @@ describe('what is said to come to the same later', () => {
     return answer.records[0]!
   }
 
-  it('does, whatever becomes of the time', async () => {
+  it('is set only if the call has the same effects 60 seconds later, for random programs', async () => {
     const found = { same: 0, branches: 0, others: 0 }
     for (let seed = 0; seed < SEEDS; seed++) {
       const [{ timestamp }] = callPlan({}).blocks as [SimulationPlan['blocks'][0]]

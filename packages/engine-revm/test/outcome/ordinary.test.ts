@@ -34,7 +34,7 @@ async function unlessRefused<T>(work: () => PromiseLike<T> | T): Promise<T | und
 }
 
 describe('transactions of real blocks', () => {
-  it('are watched in one of a hundred at most', async () => {
+  it('get the verdict "watched" in at most 1 of 100 cases', async () => {
     const all: Judged[] = []
     for (const name of RECORDED) for (const withGas of [false, true]) all.push(...(await judge(name, withGas)))
     const watched = all.filter(({ outcome }) => outcome.verdict === 'watched')
