@@ -1,4 +1,5 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
+import { BlockLog } from '../blocks/block-contents.js'
 import type { FollowedBlock } from '../blocks/followed-block.js'
 import { type ChainChange, KeptBlocks } from '../follow/kept-blocks.js'
 import { AnnouncedBlocks, type AnnouncedFrom } from './announced-blocks.js'
@@ -121,5 +122,52 @@ describe('AnnouncedBlocks', () => {
     for (const listening of coming) (await listening)()
     // The known change, and those after it.
     expect(resumed.sort()).toEqual([3, 6])
+  })
+
+  it('keeps the logs of the last blocks only, where they have much data', async () => {
+    const asked: Hash[] = []
+    const data = `0x${'00'.repeat(4_000_000)}`
+    let tip = block(10)
+    let tell: (change: ChainChange<FollowedBlock>) => void = () => undefined
+    const kept = new KeptBlocks<FollowedBlock>()
+    kept.lead([tip])
+    const announced = new AnnouncedBlocks(
+      {
+        head: { kept },
+        listen: (listener) => {
+          tell = listener
+          return () => undefined
+        },
+        get tip() {
+          return tip
+        },
+        resolver: { head: async () => tip.header, askHead: async () => tip.header },
+        sealed: async () => undefined,
+        logs: {
+          of: async ({ hash }) => {
+            asked.push(hash)
+            return [new BlockLog({ data, blockHash: hash })]
+          },
+        },
+      },
+      () => undefined,
+    )
+    await announced.listen({ wantsLogs: true })
+    for (let number = 11; number <= 15; number += 1) {
+      const { header, ...rest } = block(number)
+      tip = { ...rest, header: { ...header, logsBloom: `0x${'ff'.repeat(256)}` } }
+      tell(kept.lead([tip]))
+    }
+    while (asked.length < 5) await new Promise(setImmediate)
+    const resume = (number: number) =>
+      announced.listen(
+        { wantsLogs: true, resumed: () => undefined },
+        { kind: 'added', number: BigInt(number), hash: hashOf(number) },
+      )
+    await resume(14)
+    expect(asked).toHaveLength(5)
+    await expect(resume(11)).rejects.toMatchObject({ code: -32005 })
+    expect(asked.slice(5)).toContain(hashOf(11))
+    announced.close()
   })
 })

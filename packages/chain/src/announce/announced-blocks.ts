@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cancellation, Turn } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
-import type { BlockLogs } from '../blocks/block-contents.js'
+import { type BlockLogs, MOST_LOGS, weightOfLogs } from '../blocks/block-contents.js'
 import type { FollowedBlock } from '../blocks/followed-block.js'
 import type { ChainChange, KeptBlocks } from '../follow/kept-blocks.js'
 import type { BlockResolver } from '../head/block-resolver.js'
@@ -18,8 +18,6 @@ import { tellInTurns } from './tell-in-turns.js'
 
 /** Most older blocks read from the node for a listener that resumes. */
 const MOST_RECALLED = 64
-/** Most logs kept over all blocks. Beyond it, the logs of the oldest blocks are dropped. */
-const MOST_LOGS = 50_000
 /** Most changes kept for listeners that resume. */
 const MOST_CHANGES = 512
 /** How long blocks are followed after the last listener left, and logs are read after the last listener that wanted them. */
@@ -235,7 +233,7 @@ export class AnnouncedBlocks {
   #forgetOldLogs(): void {
     let kept = 0
     for (const block of new Set(this.#changes.toReversed().map(({ block }) => block))) {
-      kept += block.logs.length
+      kept += weightOfLogs(block.logs)
       if (kept <= MOST_LOGS) continue
       block.logs = []
       block.hasLogs = false
@@ -257,7 +255,7 @@ export class AnnouncedBlocks {
       const read = await this.#of.logs.of(block, this.#within()).catch(() => {
         throw unknownPosition(known, this.#changes[0]!.block.number)
       })
-      logs += read.length
+      logs += weightOfLogs(read)
       if (logs > MOST_LOGS) return
     }
   }
@@ -275,14 +273,14 @@ export class AnnouncedBlocks {
   }
 
   async #readLogsOf(changes: readonly BlockChange[]): Promise<void> {
-    let count = 0
+    let weight = 0
     for (const { kind, block } of changes) {
       await this.#readLogs(block).catch(() => {
         throw unknownPosition({ kind, ...block }, this.#changes[0]!.block.number)
       })
-      count += block.logs.length
-      if (count > MOST_LOGS)
-        throw new RpcError(ErrorCode.limitExceeded, `resume: more than ${MOST_LOGS} logs came since: ask eth_getLogs`)
+      weight += weightOfLogs(block.logs)
+      if (weight > MOST_LOGS)
+        throw new RpcError(ErrorCode.limitExceeded, 'resume: too many logs came since: ask eth_getLogs')
     }
   }
 

@@ -12,8 +12,10 @@ import { LRUCache } from 'lru-cache'
 import { keccak256 } from 'viem'
 import type { FollowedBlock } from './followed-block.js'
 
-/** Most logs kept over all blocks. */
-const MOST_LOGS = 50_000
+/** Most logs kept over all blocks, in the unit of `weightOfLogs`. */
+export const MOST_LOGS = 50_000
+/** Characters of a log's data that weigh as much as another log. They are kept up to three times: see `BlockLog`. */
+const WEIGHED_CHARACTERS = 512
 
 /** A log of a sealed block, serialised once for all readers. */
 export class BlockLog {
@@ -48,13 +50,25 @@ export class BlockLog {
 }
 
 const NONE: readonly BlockLog[] = []
+const weights = new WeakMap<readonly BlockLog[], number>()
+
+/** What logs take of the memory for logs: their number, more if they have much data. */
+export function weightOfLogs(logs: readonly BlockLog[]): number {
+  let weight = weights.get(logs)
+  if (weight === undefined) {
+    const lengthOf = ({ fields: { data } }: BlockLog) => (typeof data === 'string' ? data.length : 0)
+    weight = logs.reduce((sum, log) => sum + 1 + Math.floor(lengthOf(log) / WEIGHED_CHARACTERS), 0)
+    weights.set(logs, weight)
+  }
+  return weight
+}
 
 /** Logs of followed blocks, as the node returns them. Read at most once per block, on first use. */
 export class BlockLogs {
   readonly #asked: AskedOnce<readonly BlockLog[]>
 
   constructor(queue: CallQueue) {
-    this.#asked = new AskedOnce(queue, MOST_LOGS, (logs) => 1 + logs.length)
+    this.#asked = new AskedOnce(queue, MOST_LOGS, (logs) => 1 + weightOfLogs(logs))
   }
 
   /**

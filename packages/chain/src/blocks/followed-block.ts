@@ -46,10 +46,30 @@ export function followedBlock(
   }
 }
 
-/** The weight of a block in `KeptBlocks`: its number of transactions, or a tenth of it if only their hashes are kept. */
+/** Characters of a transaction's input and access list that weigh as much as another transaction. */
+const WEIGHED_CHARACTERS = 4_096
+/** Of a key of an access list, as a string of its own. */
+const KEY_CHARACTERS = 128
+
+/**
+ * The weight of a block in `KeptBlocks`: its number of transactions, plus what long inputs and access lists take; or a tenth of the number if
+ * only hashes are kept.
+ */
 export function weightOf({ rpc, isWhole }: FollowedBlock): number {
-  const { length } = rpc.transactions as unknown[]
-  return Math.ceil(1 + (isWhole ? length : length / 10))
+  const transactions = rpc.transactions as unknown[]
+  if (!isWhole) return Math.ceil(1 + transactions.length / 10)
+  return transactions.reduce<number>((sum, each) => sum + 1 + Math.floor(charactersOf(each) / WEIGHED_CHARACTERS), 1)
+}
+
+function charactersOf(transaction: unknown): number {
+  const { input, accessList } = Object(transaction) as Record<string, unknown>
+  const keysOf = (entry: unknown) => (Object(entry) as { storageKeys?: unknown }).storageKeys
+  const keys = asList(accessList).reduce<number>((sum, entry) => sum + 1 + asList(keysOf(entry)).length, 0)
+  return (typeof input === 'string' ? input.length : 0) + KEY_CHARACTERS * keys
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
 /** Hashes of the block's transactions, in order. */
