@@ -7,7 +7,7 @@ const signal = new AbortController().signal
 const BOB: Address = '0x00000000000000000000000000000000000b0b00'
 const SLOT: Hash = `0x${'00'.repeat(32)}`
 
-describe('canonical state of a real node', () => {
+describe('NodeState on anvil', () => {
   let devnet: Devnet
   let chain: NodeState
   let requests = 0
@@ -36,7 +36,7 @@ describe('canonical state of a real node', () => {
     return balance
   }
 
-  it('never answers latest with a block older than the question', async () => {
+  it('never resolves latest to a block older than the request', async () => {
     for (let round = 0; round < 20; round += 1) {
       await node().mine({ blocks: 1 })
       const header = await chain.resolver.head()
@@ -44,7 +44,7 @@ describe('canonical state of a real node', () => {
     }
   })
 
-  it('reads the block that it is pinned to, while the chain goes on', async () => {
+  it('reads the pinned block while the chain advances', async () => {
     const before = await chain.resolver.resolve({ kind: 'tag', tag: 'latest' })
     await pay(parseEther('1'))
     await node().mine({ blocks: 1 })
@@ -55,7 +55,7 @@ describe('canonical state of a real node', () => {
     expect(before.key).toBe(before.header.hash)
   })
 
-  it('puts all reads of a moment into one HTTP request, and asks for none twice', async () => {
+  it('sends all reads of one moment in one HTTP request, each once', async () => {
     await node().setCode({ address: BOB, bytecode: '0x6001' })
     await node().setStorageAt({ address: BOB, index: SLOT, value: `0x${'00'.repeat(31)}07` })
     await node().mine({ blocks: 1 })
@@ -75,21 +75,21 @@ describe('canonical state of a real node', () => {
     expect(requests - sent).toBe(1)
   })
 
-  it('finds the hashes of ancestors', async () => {
+  it('reads the hashes of ancestors', async () => {
     const block = await chain.resolver.resolve({ kind: 'tag', tag: 'latest' })
     const number = block.header.number - 7n
     const expected = (await node().getBlock({ blockNumber: number })).hash
     expect(await chain.read(block, [{ kind: 'blockHash', number }])).toEqual([expected])
   })
 
-  it('refuses a block that the node does not have', async () => {
+  it('rejects a block that the node does not have with -32000', async () => {
     const hash: Hash = `0x${'11'.repeat(32)}`
     const unknown = { code: -32000, message: expect.stringMatching(/^header not found: /) }
     await expect(chain.resolver.resolve({ kind: 'hash', hash, requireCanonical: false })).rejects.toMatchObject(unknown)
     await expect(chain.resolver.resolve({ kind: 'number', number: 10_000_000n })).rejects.toMatchObject(unknown)
   })
 
-  it('follows a reorganisation, and tells a block that is not canonical any more', async () => {
+  it('follows a reorg, and rejects a block hash that is no longer canonical', async () => {
     await node().mine({ blocks: 2 })
     const old = await chain.resolver.resolve({ kind: 'tag', tag: 'latest' })
     await node().request({ method: 'anvil_reorg', params: [1, []] } as never)
@@ -104,7 +104,7 @@ describe('canonical state of a real node', () => {
     })
   })
 
-  it('stands on the pending block that the node offers', async () => {
+  it('reads on the node’s pending block', async () => {
     await node().setAutomine(false)
     const before = await balanceAt({ kind: 'tag', tag: 'latest' })
     await pay(7n)
@@ -123,7 +123,7 @@ describe('canonical state of a real node', () => {
     await node().setAutomine(true)
   })
 
-  it('stops a request at its limit of reads, and at its signal', async () => {
+  it('rejects reads beyond the limit, and stops at the signal without failing others that share the reads', async () => {
     await node().mine({ blocks: 1 })
     const block = await chain.resolver.resolve({ kind: 'tag', tag: 'latest' })
     const reads = [1, 2, 3].map((n) => ({ kind: 'balance', address: `0x${n.toString(16).padStart(40, '0')}` }) as const)
@@ -136,7 +136,7 @@ describe('canonical state of a real node', () => {
     expect(await shared).toEqual(await chain.read(block, reads))
   })
 
-  it('passes calls on, and the node’s own errors back', async () => {
+  it('passes calls through, and returns the node’s own errors', async () => {
     expect(await chain.passThrough('eth_chainId')).toBe('0x7a69')
     await expect(chain.passThrough('eth_nothing')).rejects.toMatchObject({ error: { code: -32601 } })
   })

@@ -29,7 +29,7 @@ const HARMLESS: ReadonlySet<NodeFault> = new Set([
 
 const account = (n: number): Address => `0x7777${n.toString(16).padStart(36, '0')}`
 
-describe('an upstream that misbehaves', () => {
+describe('NodeState on a faulty upstream', () => {
   let devnet: Devnet
   const opened: (() => Promise<void>)[] = []
   let hashes: Hash[]
@@ -125,14 +125,17 @@ describe('an upstream that misbehaves', () => {
     }
   })
 
-  it.each(NODE_FAULTS)('%s: right or a clear error, and right again', async (fault) => {
-    const during = await scenarios.get(fault)!
-    if (HARMLESS.has(fault)) expect(during).toEqual(['right', 'right', 'right'])
-    else for (const outcome of during) expect(outcome).toBeInstanceOf(UpstreamError)
-  })
+  it.each(NODE_FAULTS)(
+    '%s: answers correctly or with an error that names the fault, and correctly once the fault ends',
+    async (fault) => {
+      const during = await scenarios.get(fault)!
+      if (HARMLESS.has(fault)) expect(during).toEqual(['right', 'right', 'right'])
+      else for (const outcome of during) expect(outcome).toBeInstanceOf(UpstreamError)
+    },
+  )
 
   it.each(['http-500', 'reset', 'html', 'truncated', 'rpc-error', 'wrong-id'] as const)(
-    'one request in five fails with %s: at least 95%% are right',
+    'answers at least 95%% correctly if one request in five fails with %s',
     async (fault) => {
       const { chain, proxy } = await open()
       proxy.fault = fault
@@ -149,7 +152,7 @@ describe('an upstream that misbehaves', () => {
   )
 
   it.each(['http-500', 'reset', 'null-blocks'] as const)(
-    '%s now and then is not taken for having no pending block',
+    'does not conclude from %s in half of the requests that the node has no pending block',
     async (fault) => {
       const { chain, proxy } = await open()
       proxy.fault = fault
@@ -161,7 +164,7 @@ describe('an upstream that misbehaves', () => {
     },
   )
 
-  it('one value that can not be had holds up no other', async () => {
+  it('a value that fails does not delay the others', async () => {
     const { chain, proxy } = await open()
     const block = await chain.resolver.resolve({ kind: 'tag', tag: 'latest' })
     proxy.failing.add('eth_getCode')
@@ -176,7 +179,7 @@ describe('an upstream that misbehaves', () => {
     expect(order).toEqual(['balance', 'code'])
   })
 
-  it('null blocks for a moment are waited out', async () => {
+  it('waits until null blocks become blocks', async () => {
     const { chain, proxy } = await open()
     proxy.fault = 'null-blocks'
     const answer = readAll(chain, 1)
@@ -185,7 +188,7 @@ describe('an upstream that misbehaves', () => {
     expect(await answer).toBe('right')
   })
 
-  it('takes the next URL when the first is down, and the first again later', async () => {
+  it('uses the next URL while the first is down, and the first again later', async () => {
     const { chain, proxies } = await open({ targets: 2 })
     proxies[0]!.fault = 'reset'
     expect(await Promise.all([1, 2, 3].map((n) => readAll(chain, n)))).toEqual(['right', 'right', 'right'])
@@ -195,7 +198,7 @@ describe('an upstream that misbehaves', () => {
     expect(await readAll(chain, 4)).toBe('right')
   })
 
-  it('takes no state from a URL that serves another chain', async () => {
+  it('reads no state from a URL of another chain', async () => {
     const other = await startDevnet({ payments: false, chainId: 999 })
     const { proxy } = await open()
     const chain = new NodeState([proxy.url, other.rpcUrl])
@@ -208,7 +211,7 @@ describe('an upstream that misbehaves', () => {
     await other.stop()
   })
 
-  it('asks a node without batches once, then one by one', async () => {
+  it('tries a batch once on a node that refuses batches, then sends single calls', async () => {
     const { chain, proxy } = await open()
     proxy.fault = 'refused-batches'
     expect(await readAll(chain, 1)).toBe('right')
@@ -217,14 +220,14 @@ describe('an upstream that misbehaves', () => {
     expect(proxy.stats.requests - requests).toBeLessThanOrEqual(3)
   })
 
-  it('reads no more of an endless answer than an answer may have', async () => {
+  it('stops reading an endless answer at the size limit', async () => {
     const { chain, proxy } = await open()
     proxy.fault = 'spaces'
     expect(await readAll(chain, 1)).toBeInstanceOf(UpstreamError)
     expect(proxy.stats.bytesOut / proxy.stats.requests).toBeLessThan(20 * 1024 * 1024)
   })
 
-  it.each(['http-500', 'tells-url'] as const)('never shows credentials of a URL: %s', async (fault) => {
+  it.each(['http-500', 'tells-url'] as const)('shows no credentials of an upstream URL: %s', async (fault) => {
     const proxy = await startFaultProxy(devnet.rpcUrl)
     const url = `http://some-user:some-pass-word@${proxy.host}/v3/0123456789abcdef?token=so-very-hidden`
     const chain = new NodeState([url])
@@ -241,7 +244,7 @@ describe('an upstream that misbehaves', () => {
     }
   })
 
-  it('goes to the next URL at once when the first asks for time', async () => {
+  it('uses the next URL immediately after HTTP 429', async () => {
     const { chain, proxies } = await open({ targets: 2 })
     expect(await readAll(chain, 1)).toBe('right')
     proxies[0]!.fault = 'http-429'

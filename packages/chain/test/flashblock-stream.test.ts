@@ -39,7 +39,7 @@ describe('FlashblockStream', () => {
     while (!seen.some((line) => line.includes(text))) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  it('decodes frames in their order, and skips what is no flashblock', async () => {
+  it('decodes frames in order and skips malformed ones', async () => {
     follow([servers[0]!.url], { silenceMs: 60_000 })
     await sees('connected')
     servers[0]!.send(message(0))
@@ -55,7 +55,7 @@ describe('FlashblockStream', () => {
     ])
   })
 
-  it('goes on with the next URL when the connection is lost', async () => {
+  it('connects to the next URL if the connection is lost', async () => {
     follow(
       servers.map((server) => server.url),
       { silenceMs: 60_000 },
@@ -67,14 +67,14 @@ describe('FlashblockStream', () => {
     await sees('flashblock 4')
   })
 
-  it('gives up a connection that is silent, though it answers pings', async () => {
+  it('closes a connection without flashblocks, even if it answers pings', async () => {
     follow(servers.map((server) => server.url))
     await sees('connected 0')
     await sees(`lost 0: no flashblock for ${SILENCE_MS} ms`)
     await sees('connected 1')
   })
 
-  it('goes on trying where nobody listens', async () => {
+  it('tries the next URL if nothing listens at the first', async () => {
     const { url } = servers[0]!
     await servers[0]!.stop()
     follow([url, servers[1]!.url])
@@ -82,7 +82,7 @@ describe('FlashblockStream', () => {
     await sees('connected 1')
   })
 
-  it('publishes frames as they came in, where it leads', async () => {
+  it('publishes received frames unchanged if it leads', async () => {
     const published: string[] = []
     const member = { leads: true, follows: false, publish: (frame: Buffer | string) => published.push(String(frame)) }
     follow([servers[0]!.url], { relay: { join: () => ({ ...member, leave: () => undefined }) } })
@@ -92,7 +92,7 @@ describe('FlashblockStream', () => {
     expect(published).toEqual([message(0)])
   })
 
-  it('takes frames from another replica, and opens the stream itself only while none come', async () => {
+  it('takes frames from the leading replica, and connects itself only if none arrive', async () => {
     let listener: RelayListener | undefined
     const member = { leads: false, follows: true, publish: () => undefined, leave: () => undefined }
     const join = (to: RelayListener) => {
@@ -103,7 +103,7 @@ describe('FlashblockStream', () => {
     listener?.onMessage(Buffer.from(message(0)))
     await sees('flashblock 0')
     expect(seen).toEqual(['flashblock 0'])
-    // It was silent for too long.
+    // No frame has come within the silence limit.
     await sees('connected 0')
     servers[0]!.send(message(1))
     await sees('flashblock 1')
@@ -118,7 +118,7 @@ describe('FlashblockStream', () => {
     await sees('flashblock 4')
   })
 
-  it('refuses a frame over the limit before it is read', async () => {
+  it('rejects a frame over the size limit before reading it', async () => {
     follow([servers[0]!.url], { silenceMs: 60_000 })
     await sees('connected 0')
     servers[0]!.sendFrame(' '.repeat((1 << 20) + 1))

@@ -55,8 +55,8 @@ async function say(proxy: FaultProxy, change: Record<string, string>): Promise<v
   proxy.lies = ({ method, params }) => (method === TOLD.method && params?.[0] === TOLD.tag ? told : undefined)
 }
 
-describe('`latest` of several URLs', () => {
-  it('is not that of one that lags, until it has caught up', async () => {
+describe('latest of several URLs', () => {
+  it('ignores the head of a lagging node until it has caught up', async () => {
     open(3)
     proxies[0]!.cap = (await head()) - 5n
     expect(await latest()).toBe((await head()) - 5n)
@@ -68,7 +68,7 @@ describe('`latest` of several URLs', () => {
     expect(strays()).toEqual([undefined, undefined, undefined])
   })
 
-  it('is not that of one that is ahead alone', async () => {
+  it('ignores the head of a node that is ahead of all others', async () => {
     open(3)
     await say(proxies[0]!, { number: `0x${((await head()) + 5n).toString(16)}`, hash: `0x${'ab'.repeat(32)}` })
     await agreement.look()
@@ -76,7 +76,7 @@ describe('`latest` of several URLs', () => {
     expect(await latest()).toBe(await head())
   })
 
-  it('is not that of one that has another block at the same height', async () => {
+  it('ignores the head of a node with another block at the same height', async () => {
     open(3)
     await say(proxies[0]!, { hash: `0x${'ab'.repeat(32)}` })
     await agreement.look()
@@ -85,7 +85,7 @@ describe('`latest` of several URLs', () => {
     expect(resolved.header.hash).toBe((await block('latest')).hash)
   })
 
-  it('of two, is not that of one that stands still while the other goes on', async () => {
+  it('ignores the head of one of two nodes that stands still while the other advances', async () => {
     open(2)
     proxies[0]!.cap = await head()
     await agreement.look()
@@ -97,7 +97,7 @@ describe('`latest` of several URLs', () => {
     expect(await latest()).toBe(await head())
   })
 
-  it('is that of whoever is left', async () => {
+  it('uses a node that disagrees if it is the only one left', async () => {
     open(2)
     await say(proxies[1]!, { hash: `0x${'ab'.repeat(32)}` })
     await agreement.look()

@@ -13,7 +13,7 @@ const PENDING = { kind: 'tag', tag: 'pending' } as const
  * Every transaction sends Bob 1 wei, so the sender's nonce and Bob's balance are equal in every block. The node is never read while it
  * mines, because anvil then answers for its head, even by hash, with the state of the next block.
  */
-describe('two values that every transaction changes together', () => {
+describe('two values that change together in every transaction', () => {
   let devnet: Devnet
   let proxy: FaultProxy
   let chain: NodeState
@@ -56,7 +56,7 @@ describe('two values that every transaction changes together', () => {
     return { value, runs }
   }
 
-  it.each([undefined, 'no-eip-1898'] as const)('agree on latest though the chain goes on (%s)', async (fault) => {
+  it.each([undefined, 'no-eip-1898'] as const)('agree on latest while the chain advances (%s)', async (fault) => {
     proxy.fault = fault
     let mined = 0n
     const goOn = async () => {
@@ -68,12 +68,12 @@ describe('two values that every transaction changes together', () => {
       const { value, runs } = await readAround(LATEST, goOn)
       expect(value).toBeGreaterThanOrEqual(before)
       expect(value).toBeLessThan(mined)
-      // On the last seen head while the node is asked, then on the current head.
+      // Once on the last known head while the node is asked, then on the current head.
       expect(runs).toBeLessThanOrEqual(2)
     }
   })
 
-  it('agree after a reorganisation, where the node can only be read by number', async () => {
+  it('agree after a reorg if the node can be read by number only', async () => {
     proxy.fault = 'no-eip-1898'
     await mine()
     const reorganise = async (run: number) => {
@@ -93,7 +93,7 @@ describe('two values that every transaction changes together', () => {
     expect(runs).toBeGreaterThanOrEqual(3)
   })
 
-  it('are refused where the pending block never stands still', async () => {
+  it('fail with block-moved if the pending block keeps changing', async () => {
     await node().setAutomine(false)
     await expect(readAround(PENDING, pay)).rejects.toMatchObject({
       code: -32603,

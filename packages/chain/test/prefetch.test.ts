@@ -49,7 +49,7 @@ async function touched(rpcUrl: string, call: object, stateOverrides: object): Pr
 const OTHER: Address = `0x${'0e'.repeat(20)}`
 const nonce = (address: Address): StateRead => ({ kind: 'nonce', address })
 
-describe('reading ahead', () => {
+describe('prefetching', () => {
   let devnet: Devnet
   let proxy: FaultProxy
   const opened: NodeState[] = []
@@ -130,7 +130,7 @@ describe('reading ahead', () => {
     { node: 'traces', lacks: [], by: 'owner', most: 2 },
     { node: 'does not trace', lacks: ['debug_traceCall'], by: 'owner', most: 60 },
   ] as const)(
-    'a swap by the $by, the first of all: $most HTTP requests where the node $node',
+    'reads a first swap by the $by in at most $most HTTP requests if the node $node',
     async ({ lacks, by, most }) => {
       for (const method of lacks) proxy.lacks.add(method)
       const { call, stateOverrides, asJson } = swap(by)
@@ -143,7 +143,7 @@ describe('reading ahead', () => {
     },
   )
 
-  it('asks once about a contract, whatever the block', async () => {
+  it('asks for the hint of a contract once, whatever the block', async () => {
     const { chain, block, plan } = await openChain()
     await chain.readFor(plan, block, firstLack(plan))
     expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1 })
@@ -151,7 +151,7 @@ describe('reading ahead', () => {
     expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1 })
   })
 
-  it('asks the node for no hint where hints are off', async () => {
+  it('sends no hint request if hints are off', async () => {
     const { chain, block, plan } = await openChain()
     const driver = new Driver(chain.engine, chain.client, new CallQueue(chain.client), { hints: false })
     chain.engine.script = [firstLack(plan)]
@@ -160,7 +160,7 @@ describe('reading ahead', () => {
     expect(Object.keys(proxy.stats.byMethod).sort()).toEqual(reads)
   })
 
-  it('asks the node for no hint where a plan overrides thousands of slots', async () => {
+  it('sends no hint request if a plan overrides 2,000 slots', async () => {
     const { chain, block, plan } = await openChain()
     const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
     const stateDiff = Array.from({ length: 2_000 }, (_, n): [Hash, Hash] => [word(n), word(1)])
@@ -185,7 +185,7 @@ describe('reading ahead', () => {
     await cancelled
   })
 
-  it('asks what a known contract touches where a contract that it calls is not known', async () => {
+  it('asks for the hint of a known contract again if it calls an unknown one', async () => {
     const { chain, block, plan } = await openChain()
     await chain.readFor(plan, block, firstLack(plan))
     await until(() => proxy.stats.byMethod.debug_traceCall === 1)
@@ -194,7 +194,7 @@ describe('reading ahead', () => {
     await until(() => proxy.stats.byMethod.debug_traceCall === 2)
   })
 
-  it('finds out once which way the node has, and tries the next beside the next reads', async () => {
+  it('tries eth_createAccessList with the next reads if debug_traceCall is missing, and does not try that again', async () => {
     proxy.lacks.add('debug_traceCall')
     const { chain, block, plan } = await openChain()
     await chain.readFor(plan, block, firstLack(plan), [{ kind: 'balance', address: OTHER }])
@@ -204,7 +204,7 @@ describe('reading ahead', () => {
     expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1 })
   })
 
-  it('asks for nothing that the request overrides, and for nothing at all on a warm block', async () => {
+  it('reads nothing that the request overrides, and nothing again on a warm block', async () => {
     const { chain, block, plan } = await openChain()
     const codeOfToken: StateRead = { kind: 'code', address: plan.blocks[0]!.stateOverrides[1]!.address }
     await chain.readFor(plan, block, firstLack(plan))
@@ -217,7 +217,7 @@ describe('reading ahead', () => {
     expect(proxy.stats.requests).toBe(before + 1)
   })
 
-  it('reads 1,000 accounts that nobody saw before in at most 5 HTTP requests', async () => {
+  it('reads 1,000 unknown accounts in at most 5 HTTP requests', async () => {
     const { chain, block, plan } = await openChain()
     const reads = Array.from(
       { length: 1_000 },

@@ -12,13 +12,13 @@ const LATEST = { kind: 'tag', tag: 'latest' } as const
 const PENDING = { kind: 'tag', tag: 'pending' } as const
 const signal = new AbortController().signal
 
-withGeth('a real geth as upstream', () => {
+withGeth('NodeState on geth', () => {
   let node: Geth
   let chain: NodeState
   const lacking: string[] = []
 
   beforeAll(async () => {
-    // One block a minute, so that there is a pending block.
+    // One block a minute, to have a pending block.
     node = await startGeth(geth!, { blockTimeSeconds: 60 })
     chain = new NodeState([node.rpcUrl], { onWorkaround: ({ lacks }) => void lacking.push(lacks) })
   })
@@ -31,7 +31,7 @@ withGeth('a real geth as upstream', () => {
     return (await chain.passThrough(method, ...params)) as T
   }
 
-  it('tells its rules, and needs no workaround', async () => {
+  it('reads the fork rules from eth_config, without a workaround', async () => {
     const rules = await chain.rules()
     expect(rules).toMatchObject({ source: 'eth_config', chainId: 1337n })
     expect(rulesAt(rules, 1n, 1_800_000_000n)?.fork).toBe('osaka')
@@ -39,14 +39,14 @@ withGeth('a real geth as upstream', () => {
     expect(lacking).toEqual([])
   })
 
-  it('refuses unknown blocks', async () => {
+  it('rejects unknown blocks with -32000', async () => {
     const hash: Hash = `0x${'11'.repeat(32)}`
     const unknown = { code: -32000, message: expect.stringMatching(/^header not found: /) }
     await expect(chain.resolver.resolve({ kind: 'hash', hash, requireCanonical: false })).rejects.toMatchObject(unknown)
     await expect(chain.resolver.resolve({ kind: 'number', number: 9_999n })).rejects.toMatchObject(unknown)
   })
 
-  it('offers a pending block: its time, and its state', async () => {
+  it('reads the time and state of the pending block', async () => {
     const [from] = await rpc<Address[]>('eth_accounts')
     const before = (await chain.resolver.head()).number
     await rpc('eth_sendTransaction', { from, to: BOB, value: '0x7' })

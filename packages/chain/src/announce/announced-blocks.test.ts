@@ -74,7 +74,7 @@ async function listening() {
 }
 
 describe('AnnouncedBlocks', () => {
-  it('tells nothing of a head that only lags, nor of the newer one when it comes again', async () => {
+  it('announces no head that is behind the tip, and announces a block once only', async () => {
     const { head } = await listening()
     expect(await head(11)).toEqual(['+11'])
     expect(await head(12)).toEqual(['+12'])
@@ -84,18 +84,18 @@ describe('AnnouncedBlocks', () => {
     expect(await head(13)).toEqual(['+13'])
   })
 
-  it('takes back what such a head left behind once another block follows it', async () => {
+  it('announces the abandoned blocks as removed once a block is built on an older head', async () => {
     const { head } = await listening()
     for (const number of [11, 12]) await head(number)
     expect(await head(10)).toEqual([])
     expect(await head(11, 1)).toEqual(['-12', '-11', '+11'])
   })
 
-  it('lets who begins to listen wait as long as blocks before the head come', async () => {
+  it('makes a new listener wait while earlier blocks still arrive, and fails it with -32001 if they stop', async () => {
     const { head, announced, bridge, looks } = await listening()
     bridge(30, true)
     const coming = announced.listen({})
-    // Once at first, and after each of two timeouts.
+    // Checked once at first, and after each of two timeouts.
     while (looks() < 4) await new Promise(setImmediate)
     await head(30)
     ;(await coming)()
@@ -107,7 +107,7 @@ describe('AnnouncedBlocks', () => {
     announced.close()
   })
 
-  it('tells heads while the node is asked for what somebody resumes from', async () => {
+  it('announces new heads while the node is still asked for the block from which a listener resumes', async () => {
     const { head, announced, answer } = await listening()
     const resumed: number[] = []
     const from = (number: number, wantsLogs: boolean) =>
@@ -120,7 +120,7 @@ describe('AnnouncedBlocks', () => {
     expect(resumed).toEqual([])
     answer()
     for (const listening of coming) (await listening)()
-    // The known change, and those after it.
+    // The known change and those after it.
     expect(resumed.sort()).toEqual([3, 6])
   })
 

@@ -171,8 +171,8 @@ function replicas(role: 'leads' | 'follows') {
   return { relay, published, tell, lead }
 }
 
-describe('HeadFollower among replicas', () => {
-  it('publishes what it is told, where it leads', async () => {
+describe('HeadFollower with a relay between replicas', () => {
+  it('publishes the announced heads if it leads', async () => {
     const { relay, published } = replicas('leads')
     const { follower } = await follow({ relay })
     next(11)
@@ -180,7 +180,7 @@ describe('HeadFollower among replicas', () => {
     expect(published).toEqual([hashOf(10), hashOf(11)])
   })
 
-  it('takes heads from the one that leads, fetches them itself, and subscribes once it leads', async () => {
+  it('fetches the heads that the leader publishes, and subscribes itself once it leads', async () => {
     const { relay, published, tell, lead } = replicas('follows')
     const events: HeadEvent[] = []
     node.serve(rpcHeader(10))
@@ -211,7 +211,7 @@ describe('HeadFollower among replicas', () => {
     expect(published).toContain(hashOf(12))
   })
 
-  it('asks the node where the one that leads is silent', async () => {
+  it('asks the node for the head if the leader is silent', async () => {
     const { relay } = replicas('follows')
     const { follower } = await follow({ urls: [], relay })
     node.serve(rpcHeader(11))
@@ -219,7 +219,7 @@ describe('HeadFollower among replicas', () => {
   })
 })
 
-describe('HeadFollower, at a regular pace', () => {
+describe('HeadFollower on a chain with regular blocks', () => {
   const EVERY_MS = 100
   type Due = Extract<HeadEvent, { kind: 'early' | 'inVain' }>
 
@@ -243,7 +243,7 @@ describe('HeadFollower, at a regular pace', () => {
     return { follower, asked, number: Number(number) }
   }
 
-  it('asks for a block when it is due, and stands on it without fetching it', async () => {
+  it('asks for a block at its expected time and follows it without fetching it by hash', async () => {
     const { follower, asked, number } = await paced(true, 'early')
     await until(() => follower.status().head === BigInt(number))
     expect(follower.current()?.header.hash).toBe(hashOf(number))
@@ -251,7 +251,7 @@ describe('HeadFollower, at a regular pace', () => {
     expect(new Set(asked).size).toBe(asked.length)
   })
 
-  it('takes a block that was asked for in vain from its announcement, and asks once', async () => {
+  it('fetches an announced block that the node did not have when it was expected, and asks for it early only once', async () => {
     const { follower, asked, number } = await paced(false, 'inVain')
     next(number)
     await until(() => follower.status().head === BigInt(number))
@@ -261,7 +261,7 @@ describe('HeadFollower, at a regular pace', () => {
 })
 
 describe('HeadFollower', () => {
-  it('stands on what was announced, without asking', async () => {
+  it('follows an announced head without asking for the latest block', async () => {
     const { follower } = await follow()
     const before = [node.asked(), node.fetched()] as const
     next(11)
@@ -270,7 +270,7 @@ describe('HeadFollower', () => {
     expect(node.fetched()).toBe(before[1] + 1)
   })
 
-  it('waits until HTTP serves an announced head, and says so where none ever does', async () => {
+  it('waits until an announced head can be fetched, and reports one that never can', async () => {
     const { follower, events } = await follow()
     const header = rpcHeader(11)
     node.announce(header)
@@ -284,7 +284,7 @@ describe('HeadFollower', () => {
     await until(() => follower.status().head === 12n)
   })
 
-  it('takes a head once that is announced twice, and fetches what was skipped', async () => {
+  it('takes a head that is announced twice only once, and fetches and prepares the skipped blocks', async () => {
     const prepared: [number, number | undefined][] = []
     const told: Hash[][] = []
     const { numbers, events } = await follow({
@@ -311,7 +311,7 @@ describe('HeadFollower', () => {
     ])
   })
 
-  it('tells of every block for who listens, waits for one that is not served yet, and says where there are too many', async () => {
+  it('reports every block to listeners, retries one that is not served yet, and reports a gap if too many are missing', async () => {
     const told: [number, number, boolean][] = []
     const { follower, numbers } = await follow({
       taken: ({ added, head, isGap }) => told.push([Number(head.header.number), added.length, isGap]),
@@ -333,7 +333,7 @@ describe('HeadFollower', () => {
     ])
   })
 
-  it('stands on a head whose parent is not served yet, and takes no number below it from another branch', async () => {
+  it('reads on a head whose parent is not served yet, without the blocks of the other branch below it', async () => {
     const { follower, numbers } = await follow()
     follower.keepFollowing()
     next(11)
@@ -349,11 +349,11 @@ describe('HeadFollower', () => {
     expect(follower.header(12n)?.hash).toBe(hashOf(12, 1))
   })
 
-  it('asks for each head once where a stream tells of it, and not in between', async () => {
+  it('asks for each head once if a flashblock stream announces it, and not in between', async () => {
     const { follower, numbers } = await follow({ urls: [] })
     follower.isStreamed = true
     for (let number = 11; number <= 13; number += 1) {
-      // As soon as the stream builds on it.
+      // The stream builds on the block before, so it hears of that one first.
       follower.hear(BigInt(number - 1))
       await sleep(300)
       const [before, since] = [node.asked(), performance.now()]
@@ -361,12 +361,12 @@ describe('HeadFollower', () => {
       follower.hear(BigInt(number))
       await until(() => numbers().at(-1) === number)
       await sleep(200)
-      // Unless the head counts as late.
+      // Later than this, the head counts as late and is asked for again.
       if (performance.now() - since < 400) expect(node.asked() - before).toBe(1)
     }
   })
 
-  it('leaves a head whose branch is gone for the next one, and tells of no gap', async () => {
+  it('abandons a head whose branch is gone for the next head, and reports no gap', async () => {
     const told: [Hash, number, boolean][] = []
     const { relay, published } = replicas('leads')
     const gone = rpcHeader(12, 1, 10)
@@ -391,7 +391,7 @@ describe('HeadFollower', () => {
     ])
   })
 
-  it.each([1, 2, 3, 4, 5])('follows a reorganisation of depth %i', async (depth) => {
+  it.each([1, 2, 3, 4, 5])('follows a reorg of depth %i and reports it once', async (depth) => {
     const { follower, events, numbers } = await follow()
     for (let number = 11; number <= 15; number++) {
       next(number)
@@ -405,7 +405,7 @@ describe('HeadFollower', () => {
     expect(events.filter((event) => event.kind === 'head' && event.reorganised)).toHaveLength(1)
   })
 
-  it('believes the node that is ahead where another one lags', async () => {
+  it('keeps the newer head if another node announces an older one', async () => {
     const lagging = await startNode()
     const { follower } = await follow({ urls: [node.url, lagging.url] })
     next(11)
@@ -419,7 +419,7 @@ describe('HeadFollower', () => {
     await lagging.close()
   })
 
-  it('follows the chain that goes on, where two nodes announce two heads at once', async () => {
+  it('follows the branch that continues if two nodes announce different heads at the same height', async () => {
     const other = await startNode()
     const prepared: string[] = []
     const { follower } = await follow({
@@ -443,7 +443,7 @@ describe('HeadFollower', () => {
     await other.close()
   })
 
-  it('asks on where a node answers null for its own head', async () => {
+  it('reports an unknown head and keeps asking if the node answers null for latest', async () => {
     let isNull = false
     const latest = async () => (isNull ? blockCall('latest').decode(null) : node.latest())
     const { follower, events } = await follow({ urls: [], latest })
@@ -455,7 +455,7 @@ describe('HeadFollower', () => {
     await until(() => follower.status().head === 11n)
   })
 
-  it('stays on the head before while a new one is prepared, but not for longer than the bound', async () => {
+  it('keeps the old head while a new one is prepared, until the time limit for preparation', async () => {
     let release = () => {}
     const { follower } = await follow({
       prepare: (block) =>
@@ -468,7 +468,7 @@ describe('HeadFollower', () => {
     release()
   })
 
-  it('asks where nobody tells, and trusts no head of a chain whose pace it has not learnt', async () => {
+  it('polls without a subscription, and trusts no head until it has learnt the block interval', async () => {
     const { follower } = await follow({ urls: [] })
     for (let number = 11; number <= 13; number++) {
       node.serve(rpcHeader(number))
@@ -480,12 +480,12 @@ describe('HeadFollower', () => {
     expect(follower.status().head).toBe(13n)
   })
 
-  it('trusts the first head where the node was asked for it after the subscription began', async () => {
+  it('trusts the first head if the node was asked for it after the subscription began', async () => {
     const { follower } = await follow()
     expect(follower.current()?.header.number).toBe(10n)
   })
 
-  it('stands on what a request was answered with, and trusts it once a subscription tells of it too', async () => {
+  it('follows the head of a request’s answer, and trusts it once a subscription announces it too', async () => {
     const { follower } = await follow()
     const header = rpcHeader(11)
     node.serve(header)
@@ -496,7 +496,7 @@ describe('HeadFollower', () => {
     expect(follower.current()?.header.number).toBe(11n)
   })
 
-  it('does not trust a subscription that is silent while the node has newer heads', async () => {
+  it('does not trust the head of a silent subscription while the node has newer blocks', async () => {
     const { follower } = await follow()
     for (let number = 11; number <= 14; number++) {
       const header = rpcHeader(number)
@@ -510,7 +510,7 @@ describe('HeadFollower', () => {
     await until(() => follower.current()?.header.number === 15n)
   })
 
-  it('survives a preparation that fails, and announcements that are no headers', async () => {
+  it('continues after a failed preparation and malformed announcements', async () => {
     const { follower, events } = await follow({
       prepare: async ({ header }) => {
         if (header.number === 11n) throw new Error('no state')
@@ -525,7 +525,7 @@ describe('HeadFollower', () => {
     await until(() => follower.status().head === 12n)
   })
 
-  it('connects again after a connection is lost, and asks meanwhile', async () => {
+  it('reconnects after a lost connection and polls in the meantime', async () => {
     const { follower, events } = await follow()
     for (const client of node.server.clients) client.terminate()
     await until(() => events.some(({ kind }) => kind === 'lost'))
@@ -537,7 +537,7 @@ describe('HeadFollower', () => {
     expect(events.find((event) => event.kind === 'lost')).toMatchObject({ host: new URL(node.url).host })
   })
 
-  it('follows only once somebody asks, in mode auto, and never in mode off', async () => {
+  it('follows after the first request in mode auto, and never in mode off', async () => {
     node.serve(rpcHeader(10))
     const options = { urls: [], askHead: asking(() => auto), byHash: node.byHash, observe: () => {} }
     const auto: HeadFollower<Block> = new HeadFollower<Block>({ ...options, mode: 'auto' })
@@ -551,7 +551,7 @@ describe('HeadFollower', () => {
     expect(off.current()).toBeUndefined()
   })
 
-  it('rests in mode auto once nobody has asked for a while, and goes on with the next request', async () => {
+  it('stops following in mode auto once it is idle, and resumes with the next request', async () => {
     const { follower, events } = await follow({ mode: 'auto', idleMs: 100, wakes: true })
     await until(() => events.some(({ kind }) => kind === 'resting'))
     expect(follower.status()).toMatchObject({ following: false, subscribed: 0, trusted: false })

@@ -29,7 +29,7 @@ async function following(count: number) {
 }
 
 describe('KeptBlocks', () => {
-  it('knows the blocks of the chain by number, the newest 64', async () => {
+  it('finds the newest 64 blocks of the chain by number', async () => {
     const kept = await following(100)
     expect([36n, 37n, 100n, 101n].map((number) => kept.at(number)?.header.hash)).toEqual([
       ...[undefined, hashOf(37), hashOf(100), undefined],
@@ -37,7 +37,7 @@ describe('KeptBlocks', () => {
     expect(numbers(kept)).toHaveLength(64)
   })
 
-  it('goes over to another branch where that leads, and back', async () => {
+  it('switches to another branch and back, with the blocks removed and added', async () => {
     const kept = await following(10)
     for (const each of [block(9, 1, 0), block(10, 1)]) kept.add(each)
     expect(await lead(kept, block(11, 1))).toMatchObject({
@@ -54,7 +54,7 @@ describe('KeptBlocks', () => {
     expect([9n, 10n, 11n].map((number) => kept.at(number)?.header.hash)).toEqual([hashOf(9), hashOf(10), hashOf(11)])
   })
 
-  it('goes through the ancestors of a head that is not taken up yet, and no blocks of another branch', async () => {
+  it('iterates over the ancestors of a head that is not added yet, without blocks of another branch', async () => {
     const kept = await following(10)
     const ancestors = (head: ReturnType<typeof block>) =>
       [...kept.newestFirst(head.header)].map(({ header }) => header.number)
@@ -64,7 +64,7 @@ describe('KeptBlocks', () => {
     expect(ancestors(block(11, 1))).toEqual([])
   })
 
-  it('goes back to a block of the chain, and forward again', async () => {
+  it('goes back to an older block of the chain, and forward again', async () => {
     const kept = await following(10)
     expect(await lead(kept, block(8))).toMatchObject({
       ...{ removed: [hashOf(10), hashOf(9)], added: [], isGap: false, reorganised: true },
@@ -74,7 +74,7 @@ describe('KeptBlocks', () => {
     })
   })
 
-  it('bridges so many blocks and no more, and a branch that is older than the chain from where the chain begins', async () => {
+  it('bridges at most 8 missing blocks, and accepts a branch that starts before the oldest kept block', async () => {
     const kept = await following(10)
     for (let number = 11; number <= 20; number += 1) kept.add(block(number))
     expect(await lead(kept, block(19))).toMatchObject({ added: Array.from({ length: 9 }, (_, at) => hashOf(11 + at)) })
@@ -84,7 +84,7 @@ describe('KeptBlocks', () => {
     expect(await lead(short, block(1, 1))).toMatchObject({ removed: [hashOf(1)], added: [hashOf(1, 1)], isGap: false })
   })
 
-  it('begins anew behind a gap, and goes on from before it once the missing block is there', async () => {
+  it('starts a new chain after a gap, and continues the old one once the missing block arrives', async () => {
     const kept = await following(10)
     expect(await lead(kept, block(12))).toMatchObject({ added: [hashOf(12)], isGap: true })
     expect([kept.at(10n), kept.at(12n)?.header.hash]).toEqual([undefined, hashOf(12)])
@@ -93,7 +93,7 @@ describe('KeptBlocks', () => {
     expect(numbers(kept)).toEqual(Array.from({ length: 13 }, (_, at) => hashOf(13 - at)))
   })
 
-  it('drops what weighs too much, and bridges no more than that', async () => {
+  it('drops blocks beyond its memory limit, and bridges no more than fit', async () => {
     const kept = new KeptBlocks<{ header: BlockHeader }>(() => 10_000)
     for (const number of [1, 2, 3]) await lead(kept, block(number))
     expect(numbers(kept)).toEqual([hashOf(3), hashOf(2)])

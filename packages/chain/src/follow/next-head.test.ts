@@ -19,7 +19,7 @@ function told(delays: readonly number[]) {
 const EVEN = [0, 5, 0, 5, 0, 5, 0, 5, 0]
 
 describe('NextHead', () => {
-  it('asks half a round trip before the announcement, then ever sooner until a block is not there yet', () => {
+  it('asks half a round trip before the announcement, and earlier each time until a block is not there yet', () => {
     const next = told(EVEN)
     const first = next.askAt(9n)!
     expect(9 * INTERVAL - first).toBeGreaterThan(TRIP / 2 - 10)
@@ -30,7 +30,7 @@ describe('NextHead', () => {
     expect(first - next.askAt(9n)!).toBeCloseTo(-8)
   })
 
-  it('asks neither much sooner than two round trips before, nor much later than, the announcement that it expects', () => {
+  it('asks at most two round trips before the expected announcement and at most a quarter interval after it', () => {
     const next = told(EVEN)
     for (let n = 0; n < 1_000; n += 1) next.noteAnswer(8n, true)
     expect(9 * INTERVAL - next.askAt(9n)!).toBeLessThanOrEqual(2 * TRIP + 5)
@@ -38,7 +38,7 @@ describe('NextHead', () => {
     expect(next.askAt(9n)! - 9 * INTERVAL).toBeLessThanOrEqual(INTERVAL / 4 + 5)
   })
 
-  it('asks sooner again after a block that was announced before it was asked for', () => {
+  it('asks earlier again after a block was announced before it was asked for', () => {
     const next = told(EVEN)
     for (let n = 0; n < 10; n += 1) next.noteAnswer(-100n, false)
     const before = next.askAt(9n)!
@@ -47,7 +47,7 @@ describe('NextHead', () => {
     next.noteAsked()
   })
 
-  it('is not misled by one announcement that came late', () => {
+  it('ignores a single late announcement', () => {
     const late = told([...EVEN.slice(0, 4), 700, ...EVEN.slice(5)]).askAt(9n)!
     expect(Math.abs(late - told(EVEN).askAt(9n)!)).toBeLessThan(10)
   })
@@ -61,7 +61,7 @@ describe('NextHead', () => {
     expect(next.askAt(number)).toBeUndefined()
   })
 
-  it('leaves blocks out after several were asked for in vain: none after the first, then 1, 3, 7', () => {
+  it('skips blocks after early requests that found none: 0 after the first, then 1, 3, 7', () => {
     const next = told(EVEN)
     for (const number of [8n, 7n, 5n, 1n]) {
       next.noteAnswer(number, false)
@@ -74,7 +74,7 @@ describe('NextHead', () => {
     expect(next.askAt(9n)).toBeDefined()
   })
 
-  it('begins anew where announcements go back', () => {
+  it('forgets what it has learnt if block numbers go back', () => {
     const next = told(EVEN)
     next.noteTold(5n, 20_000)
     expect(next.askAt(6n)).toBeUndefined()

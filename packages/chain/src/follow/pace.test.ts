@@ -12,7 +12,7 @@ const paceOf = (interval: number, heads = 10) => {
 }
 
 describe('Pace', () => {
-  it.each([200, 2_000, 12_000])('learns blocks of %i ms, seen now and then late or missed', (interval) => {
+  it.each([200, 2_000, 12_000])('learns a block interval of %i ms from blocks late or missed', (interval) => {
     const pace = new Pace()
     let at = 0
     for (let n = 0; n < 40; n++) {
@@ -27,20 +27,20 @@ describe('Pace', () => {
     expect(pace.overdueMs).toBeGreaterThan(interval)
   })
 
-  it('trusts a head no longer than from when the one before was surely the head', () => {
+  it('trusts a head from when the previous one was last known to be the head, not from its arrival', () => {
     const pace = paceOf(2_000)
     pace.note(blockOf(10, 2_000), 20_300, 19_900)
     expect(pace.trustedUntil).toBeLessThan(21_800)
   })
 
-  it('asks again and again once a head is due, ever more seldom', () => {
+  it('asks repeatedly once a head is due, at growing intervals', () => {
     const pace = paceOf(2_000)
     expect(pace.nextAsk(20_000)).toBe(20_100)
     expect(pace.nextAsk(30_000)).toBe(30_600)
     expect(pace.nextAsk(3_000_000)).toBe(3_002_000)
   })
 
-  it('begins anew when the head goes back, and follows a chain that changes its pace', () => {
+  it('starts again if the head goes back, and follows a chain whose block interval changes', () => {
     const pace = paceOf(2_000)
     pace.note(blockOf(8, 2_000), 30_000)
     expect(pace.intervalMs).toBe(1_000)
@@ -49,7 +49,7 @@ describe('Pace', () => {
     expect(pace.intervalMs).toBe(200)
   })
 
-  it('trusts nothing on a chain without a pace: too few heads, irregular ones, or a block for each transaction', () => {
+  it('trusts no head after too few blocks, irregular blocks or a block per transaction', () => {
     expect(paceOf(2_000, 8).trustedUntil).toBeUndefined()
     const irregular = paceOf(2_000)
     irregular.note(blockOf(10, 2_000), 26_000)
@@ -63,7 +63,7 @@ describe('Pace', () => {
     [15, 400],
     [100, 200],
     [200, 30],
-  ])('trusts nothing where a client makes a block every %i ms, %i times', (interval, blocks) => {
+  ])('trusts no head if a client mines a block every %i ms, %i times', (interval, blocks) => {
     const pace = new Pace()
     for (let n = 0; n < blocks; n++) {
       pace.note(blockOf(n, interval), n * interval)
@@ -71,7 +71,7 @@ describe('Pace', () => {
     }
   })
 
-  it('knows an interval before it has learnt one', () => {
+  it('assumes an interval of 1 s before it has learnt one', () => {
     const pace = new Pace()
     expect(pace.intervalMs).toBe(1_000)
     expect(pace.nextAsk(5)).toBe(1_005)

@@ -31,13 +31,13 @@ function sealed(fields: object) {
 const check = (checks: HeaderCheck, block: object) => checks.checked(headerFromRpc(block), block)
 
 describe('HeaderCheck', () => {
-  it('believes all headers of a chain of which none hashed to its own hash', () => {
+  it('accepts all headers as long as none has hashed to its own hash', () => {
     const checks = new HeaderCheck()
     const header = check(checks, { ...SHANGHAI, hash: word('9') })
     expect(checks.isSure(header)).toBe(true)
   })
 
-  it.each(['timestamp', 'gasUsed', 'baseFeePerGas'])('refuses a wrong %s once one did', (field) => {
+  it.each(['timestamp', 'gasUsed', 'baseFeePerGas'])('rejects a wrong %s once a header hashed correctly', (field) => {
     const checks = new HeaderCheck()
     check(checks, sealed({}))
     const next = sealed({ number: '0x103ef77' })
@@ -46,7 +46,7 @@ describe('HeaderCheck', () => {
     expect(() => check(checks, { ...next, mixHash: word('a') })).toThrow('block 17035127 does not hash to its hash')
   })
 
-  it('lets a header with fields that no header had before pass, and is not sure of it', () => {
+  it('accepts a header with unknown fields as unverified, and verifies one with the fields of a known fork', () => {
     const checks = new HeaderCheck()
     check(checks, sealed({}))
     const unknown = { ...sealed({}), fieldOfAFork: '0x5', timestamp: '0x99' }

@@ -21,8 +21,8 @@ function asking<T>(work: (block: PinnedBlock, cancellation: Cancellation) => Awa
 const aborted = ({ signal }: Cancellation) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
-describe('work on a guess', () => {
-  it('is begun before the answer, and done once where the guess is right', async () => {
+describe('onGuess', () => {
+  it('starts the work before the node answers, and runs it once if the guess is right', async () => {
     const begun: bigint[] = []
     const { answer, known, outcome } = asking(({ header }) => begun.push(header.number))
     expect([begun, known]).toEqual([[7n], []])
@@ -31,7 +31,7 @@ describe('work on a guess', () => {
     expect([begun, known]).toEqual([[7n], [7n]])
   })
 
-  it('is done anew where the guess is wrong, whatever it came to', async () => {
+  it('repeats the work if the guess is wrong, even if it failed', async () => {
     const begun: bigint[] = []
     const { answer, known, outcome } = asking(({ header }) => {
       begun.push(header.number)
@@ -43,7 +43,7 @@ describe('work on a guess', () => {
     expect([begun, known]).toEqual([[7n, 8n], [8n]])
   })
 
-  it('says what went wrong where the guess is right', async () => {
+  it('rejects with the error of the work if the guess is right', async () => {
     const atOnce = asking(() => {
       throw new Error('at once')
     })
@@ -54,7 +54,7 @@ describe('work on a guess', () => {
     await expect(later.outcome).rejects.toThrow('later')
   })
 
-  it('is cancelled where the guess is wrong, and where no answer comes', async () => {
+  it('cancels the work if the guess is wrong or the node gives no answer', async () => {
     const reasons: unknown[] = []
     const work = (on: PinnedBlock, cancellation: Cancellation) =>
       on.header.number === 7n ? aborted(cancellation).catch((reason) => reasons.push(reason.message)) : 0
@@ -67,7 +67,7 @@ describe('work on a guess', () => {
     expect([reasons, failed.known]).toEqual([['the head moved on', 'the head moved on'], []])
   })
 
-  it('finds itself cancelled where it looks only then', async () => {
+  it('shows an aborted signal to work that reads it only after the cancellation', async () => {
     let look = () => {}
     const looking = new Promise<void>((resolve) => (look = resolve))
     const looked = new Promise<boolean>((resolve) => {
@@ -81,7 +81,7 @@ describe('work on a guess', () => {
     expect(await looked).toBe(true)
   })
 
-  it('leaves no listener on the signal of its request', async () => {
+  it('leaves no listener on the request’s signal', async () => {
     const work = async (_: PinnedBlock, { signal }: Cancellation) => signal.throwIfAborted()
     for (const named of [7, 8]) {
       const { answer, request, outcome } = asking(work)
@@ -91,7 +91,7 @@ describe('work on a guess', () => {
     }
   })
 
-  it('ends with its request', async () => {
+  it('cancels the work if the request is aborted', async () => {
     const { answer, request, outcome } = asking((_, cancellation) => aborted(cancellation))
     request.abort(new Error('the client has gone'))
     answer(block(7))

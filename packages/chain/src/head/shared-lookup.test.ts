@@ -23,8 +23,8 @@ function counted() {
   return { lookup, asked: () => asked, answerAll: () => open.splice(0).map((answer) => answer()) }
 }
 
-describe('a shared lookup', () => {
-  it('is one for all who ask at the same moment', async () => {
+describe('SharedLookup', () => {
+  it('sends one request for callers at the same moment', async () => {
     const { lookup, asked, answerAll } = counted()
     const answers = Promise.all([lookup.get(), lookup.get(), lookup.get()])
     answerAll()
@@ -32,7 +32,7 @@ describe('a shared lookup', () => {
     expect(asked()).toBe(1)
   })
 
-  it('is a new one for who asks later, though the first is still under way', async () => {
+  it('sends a new request for a later caller while the first is still running', async () => {
     const { lookup, answerAll } = counted()
     const first = lookup.get()
     now += 5
@@ -41,7 +41,7 @@ describe('a shared lookup', () => {
     expect([await first, await second]).toEqual([1, 2])
   })
 
-  it('never has more than four under way, and gives nobody an answer that was asked for before', async () => {
+  it('runs at most four requests at once, and returns no answer that was requested before the call', async () => {
     const { lookup, asked, answerAll } = counted()
     const started: { before: number; answer: number | Promise<number> }[] = []
     for (let n = 0; n < 8; n += 1) {
@@ -56,7 +56,7 @@ describe('a shared lookup', () => {
     for (const { before, answer } of started) expect(await answer).toBeGreaterThan(before)
   })
 
-  it('does not keep a failure', async () => {
+  it('does not cache a failure', async () => {
     let fails = true
     const lookup = new SharedLookup(async () => {
       if (fails) throw new Error('down')
@@ -68,7 +68,7 @@ describe('a shared lookup', () => {
     expect(await lookup.get()).toBe('up')
   })
 
-  it('asks far less often than it is asked under load', async () => {
+  it('sends fewer than 100 requests for 2,000 calls in 200 ms', async () => {
     const { lookup, asked, answerAll } = counted()
     for (let request = 0; request < 2_000; request += 1) {
       const answer = lookup.get()

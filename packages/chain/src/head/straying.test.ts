@@ -11,26 +11,26 @@ const none = [false, false, false, false]
 const judge = (heads: (SeenHead | undefined)[], isStuck = none, slack = 1n) => straying(heads, isStuck, slack)
 
 describe('straying', () => {
-  it('nobody does while heads are one block apart, or alone', () => {
+  it('accepts heads at most one block apart, and a head without another to compare', () => {
     expect(judge([block(8), block(9), block(8)])).toEqual([undefined, undefined, undefined])
     expect(judge([block(8), block(9)])).toEqual([undefined, undefined])
     expect(judge([block(8), undefined])).toEqual([undefined, undefined])
     expect(judge([undefined, undefined])).toEqual([undefined, undefined])
   })
 
-  it('who is behind what two have reached lags; who is ahead of it alone is not believed', () => {
+  it('finds the node behind two others as lagging, and the one ahead of two others as ahead', () => {
     expect(judge([block(5), block(8), block(9)])).toEqual(['lags', undefined, undefined])
     expect(judge([block(12), block(9), block(9)])).toEqual(['ahead', undefined, undefined])
     expect(judge([block(12), block(9), block(9)], none, 3n)).toEqual([undefined, undefined, undefined])
   })
 
-  it('of two, the one ahead is not believed unless the other stands still', () => {
+  it('finds the first of two nodes as ahead, unless the other one stands still', () => {
     expect(judge([block(5), block(9)])).toEqual([undefined, 'ahead'])
     expect(judge([block(5), block(9)], [true, false])).toEqual(['lags', undefined])
     expect(judge([block(9), block(5)], [false, true])).toEqual([undefined, 'lags'])
   })
 
-  it('at one height most count, else the first; a block’s parent tells too', () => {
+  it('takes the majority’s hash at the lowest common height, or the first node’s on a tie, also by parent hash', () => {
     expect(judge([block(9, 'b'), block(9), block(9)])).toEqual(['differs', undefined, undefined])
     expect(judge([block(9, 'b'), block(10), block(9)])).toEqual(['differs', undefined, undefined])
     expect(judge([block(9), block(9, 'b')])).toEqual([undefined, 'differs'])

@@ -8,7 +8,7 @@ const following = flashblockMessage({ number: 7, index: 1, transactions: ['0x02a
 const frame = (message: unknown) => Buffer.from(JSON.stringify(message))
 
 describe('decodeFrame', () => {
-  it('reads plain JSON and brotli alike', async () => {
+  it('decodes plain JSON and brotli to the same flashblock', async () => {
     const plain = await decodeFrame(frame(following), LIMIT)
     expect(plain).toMatchObject({ blockNumber: 7n, index: 1, transactions: ['0x02aa'], gasUsed: 0n })
     expect(plain.base).toBeUndefined()
@@ -36,7 +36,7 @@ describe('decodeFrame', () => {
       frame({ ...following, diff: { ...following.diff, transactions: ['0x0'] } }),
       'diff.transactions[0]: expected hex bytes',
     ],
-  ])('refuses %s', async (_, bytes, reason) => {
+  ])('rejects %s', async (_, bytes, reason) => {
     await expect(decodeFrame(bytes, LIMIT)).rejects.toThrow(reason)
   })
 })

@@ -24,7 +24,7 @@ const RULES: ChainRules = {
 }
 
 describe('PreconfirmedChain', () => {
-  it('shows each flashblock as one more snapshot of the same block', async () => {
+  it('shows each flashblock as a new snapshot of the same block', async () => {
     const { chain, receive, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     await settled()
@@ -37,7 +37,7 @@ describe('PreconfirmedChain', () => {
     expect(first!.state.layers).toHaveLength(1)
   })
 
-  it('ignores duplicates', async () => {
+  it('ignores duplicate flashblocks', async () => {
     const { chain, receive, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 11, index: 0, transactions: ['0x01'] })
@@ -48,7 +48,7 @@ describe('PreconfirmedChain', () => {
     expect(chain.current()).toBe(shown)
   })
 
-  it('keeps to the prefix before a missing index, and goes on once it comes', async () => {
+  it('shows only the flashblocks before a missing index, and continues once that one arrives', async () => {
     const { chain, receive, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 11, index: 2, transactions: ['0x03'], gasUsed: 3 * GAS })
@@ -59,7 +59,7 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x01', '0x02', '0x03']])
   })
 
-  it('builds no block on one with a gap', async () => {
+  it('builds no block on one that lacks a flashblock', async () => {
     const { chain, receive, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 11, index: 2, transactions: ['0x03'] })
@@ -68,7 +68,7 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x01']])
   })
 
-  it('takes a second payload for the same block instead of the first, also right after index 0', async () => {
+  it('replaces the first payload of a block by a second one, also right after index 0', async () => {
     const { chain, receive, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     await settled()
@@ -79,7 +79,7 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x0a', '0x0b']])
   })
 
-  it('does not show a block on a parent that is not the head, until the head is that parent', async () => {
+  it('hides a block whose parent is not the head until the head is that parent', async () => {
     const { chain, receive, head, settled } = follow(10)
     receive({ number: 11, index: 0, parentHash: hashOf(10, 1), transactions: ['0x01'] })
     await settled()
@@ -89,7 +89,7 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x01']])
   })
 
-  it('stacks the next block on one the node has not sealed, and folds when it has', async () => {
+  it('builds the next block on an unsealed one, and drops the latter without executing again once it is sealed', async () => {
     const { chain, receive, head, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 12, index: 0, transactions: ['0x02'] })
@@ -104,7 +104,7 @@ describe('PreconfirmedChain', () => {
     expect(events).toContainEqual({ kind: 'folded', blockNumber: 11n })
   })
 
-  it('executes what stands on a head again when the head holds other transactions', async () => {
+  it('executes the next block again if the sealed block holds other transactions', async () => {
     const { chain, receive, head, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 12, index: 0, transactions: ['0x02'] })
@@ -117,7 +117,7 @@ describe('PreconfirmedChain', () => {
     expect(events.filter((event) => event.kind === 'visible')).toHaveLength(3)
   })
 
-  it('tells what was executed of a block once it is sealed, before and after the head is that block', async () => {
+  it('returns the executed part of a sealed block only for the same header and transaction prefix', async () => {
     const { chain, receive, head, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     await settled()
@@ -141,7 +141,7 @@ describe('PreconfirmedChain', () => {
     expect(chain.executed(sealed, all)).toBeUndefined()
   })
 
-  it('falls back to the head when a block arrives that nothing stands on', async () => {
+  it('falls back to the head once the last preconfirmed block is sealed', async () => {
     const { chain, receive, head, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     await settled()
@@ -150,7 +150,7 @@ describe('PreconfirmedChain', () => {
     expect(chain.current()).toBeUndefined()
   })
 
-  it('drops what stood on a head that was reorganised away, and finds it again when the head comes back', async () => {
+  it('drops blocks on a head that was reorganised away, and shows them again if that head returns', async () => {
     const { chain, receive, head, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     await settled()
@@ -163,7 +163,7 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x01']])
   })
 
-  it('leaves out a flashblock whose gas is not what executing it takes, and all after it', async () => {
+  it('drops a flashblock whose gas differs from our execution, and all after it', async () => {
     const { chain, receive, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 11, index: 1, transactions: ['0x02'], gasUsed: 99 })
@@ -173,7 +173,7 @@ describe('PreconfirmedChain', () => {
     expect(events).toContainEqual(expect.objectContaining({ kind: 'mismatch', index: 1 }))
   })
 
-  it('leaves out a flashblock with an invalid transaction', async () => {
+  it('drops a flashblock with an invalid transaction', async () => {
     const { chain, receive, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 11, index: 1, transactions: ['0xee'], gasUsed: 2 * GAS })
@@ -184,7 +184,7 @@ describe('PreconfirmedChain', () => {
     )
   })
 
-  it('judges a block anew once the head has brought what it stands on', async () => {
+  it('executes a mismatching block again once the head is its parent', async () => {
     const { chain, receive, head, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 12, index: 0, transactions: ['0x02'] })
@@ -197,7 +197,7 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x02', '0xdd']])
   })
 
-  it('leaves out a flashblock that reaches a native precompile, with all that follows it', async () => {
+  it('drops a flashblock that calls a native precompile, and all after it', async () => {
     const { chain, receive, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 11, index: 1, transactions: ['0x02', '0xb2'], gasUsed: 3 * GAS })
@@ -208,7 +208,7 @@ describe('PreconfirmedChain', () => {
     expect(events.filter(({ kind }) => kind === 'mismatch' || kind === 'nativePrecompile')).toEqual([refused])
   })
 
-  it('stands no later block on one whose end the lost connection may have swallowed', async () => {
+  it('builds no block on one that may have lost flashblocks with the connection', async () => {
     const { chain, receive, head, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     await settled()
@@ -221,7 +221,7 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x02']])
   })
 
-  it('forgets blocks far from the head', async () => {
+  it('ignores blocks far from the head', async () => {
     const { chain, receive, settled, events } = follow(10)
     receive({ number: 1_011, index: 0, transactions: ['0x01'] })
     receive({ number: 3, index: 0, transactions: ['0x01'] })
@@ -230,7 +230,7 @@ describe('PreconfirmedChain', () => {
     expect(events.map((event) => event.kind === 'arrival' && event.arrival)).toEqual(['ahead', 'stale'])
   })
 
-  it('survives an error that nobody foresaw: pending falls back to the head, and the next flashblock starts anew', async () => {
+  it('falls back to the head after an unexpected error, and starts again with the next flashblock', async () => {
     const { chain, receive, settled, events, failNext } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     await settled()

@@ -1,6 +1,6 @@
 import { StreamFaults } from './stream-faults.js'
 
-it('keeps what went wrong, once for each block, and neither URLs nor reasons', () => {
+it('StreamFaults records each fault once per block, without URLs and reasons', () => {
   const faults = new StreamFaults()
   const gap = { kind: 'arrival', arrival: 'gap', blockNumber: 7n } as const
   faults.note({ kind: 'arrival', arrival: 'next', blockNumber: 7n, index: 1 })
@@ -19,13 +19,13 @@ it('keeps what went wrong, once for each block, and neither URLs nor reasons', (
   ])
 })
 
-it('keeps the last twenty', () => {
+it('StreamFaults keeps the last 20 faults', () => {
   const faults = new StreamFaults()
   for (let block = 0n; block < 50n; block++) faults.note({ kind: 'differs', blockNumber: block })
   expect(faults.recent().map(({ block }) => block)).toEqual(Array.from({ length: 20 }, (_, at) => String(at + 30)))
 })
 
-it('takes no block for incomplete that was under way as the stream was joined', () => {
+it('StreamFaults reports no gap for the block in progress when the stream was joined', () => {
   const faults = new StreamFaults()
   const gap = { kind: 'arrival', arrival: 'gap', index: 6 } as const
   faults.note({ kind: 'connected', url: 'ws://stream' })
