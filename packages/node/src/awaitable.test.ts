@@ -5,26 +5,26 @@ const fail = () => {
 }
 
 describe('andThen', () => {
-  it('goes on at once with what is there, and later with a promise', async () => {
+  it('calls the function immediately for a plain value, and after it resolves for a promise', async () => {
     expect(andThen(1, (value) => value + 1)).toBe(2)
     const later = andThen(Promise.resolve(1), (value) => value + 1)
     expect(later).toBeInstanceOf(Promise)
     expect(await later).toBe(2)
   })
 
-  it('throws at once or rejects, as the value comes', async () => {
+  it('throws for a plain value and rejects for a promise if the function throws', async () => {
     expect(() => andThen(1, fail)).toThrow('no')
     await expect(andThen(Promise.resolve(1), fail)).rejects.toThrow('no')
   })
 })
 
 describe('recovered', () => {
-  it('leaves what went well alone', async () => {
+  it('returns the result unchanged if the work succeeds', async () => {
     expect(recovered(() => 1, fail)).toBe(1)
     expect(await recovered(() => Promise.resolve(1), fail)).toBe(1)
   })
 
-  it('makes something of what was thrown or rejected with', async () => {
+  it('calls the handler with the error that was thrown or rejected, and throws what the handler throws', async () => {
     expect(recovered(fail, () => 2)).toBe(2)
     expect(
       await recovered(

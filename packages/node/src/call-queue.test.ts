@@ -28,8 +28,8 @@ const call = (method: string, more: Partial<UpstreamCall<unknown>> = {}): Upstre
 const head = call('head', { pace: 'prompt' })
 const reads = (count: number) => Array.from({ length: count }, (_, n) => call(`read ${n}`))
 
-describe('a queue of calls', () => {
-  it('sends those of one turn together, and gives each its own outcomes', async () => {
+describe('CallQueue', () => {
+  it('sends the calls of one turn in one batch, and returns each caller its own outcomes', async () => {
     const { queue: calls, sent } = queue()
     const outcomes = await Promise.all([calls.sendAll(reads(3)), calls.send(head), calls.sendAll(reads(2))])
     expect(sent).toEqual([['read 0', 'read 1', 'read 2', 'head', 'read 0', 'read 1']])
@@ -40,7 +40,7 @@ describe('a queue of calls', () => {
     ])
   })
 
-  it('lets what many wait for go alone where others are many, or slow', async () => {
+  it('sends an urgent call on its own if the others are many or slow', async () => {
     const many = queue()
     await Promise.all([many.queue.sendAll(reads(64)), many.queue.send(head)])
     expect(many.sent.map(({ length }) => length)).toEqual([1, 64])
@@ -53,7 +53,7 @@ describe('a queue of calls', () => {
     expect(slow.sent).toEqual([['head'], ['hint', 'read']])
   })
 
-  it('does not send what nobody waits for any more', async () => {
+  it('does not send calls that nobody waits for', async () => {
     const { queue: calls, sent } = queue()
     const left = calls.sendAll([call('read', { isWanted: () => false })])
     const wanted = calls.send(head)
@@ -62,7 +62,7 @@ describe('a queue of calls', () => {
     expect(sent).toEqual([['head']])
   })
 
-  it('sends those of one request within its limits, and gives each the value or the error', async () => {
+  it('sends a request’s calls with its limits, and settles each with its value or error', async () => {
     const limits = { deadline: 7 }
     const given: unknown[] = []
     const failed = new UpstreamError(new UpstreamFault('timeout', 'late'), 'node', 'read 1', 1)
@@ -83,7 +83,7 @@ describe('a queue of calls', () => {
     expect(given).toEqual([[2, limits]])
   })
 
-  it('sends at most a thousand at once', async () => {
+  it('sends at most 1,000 calls in a batch', async () => {
     const { queue: calls, sent } = queue()
     expect(await calls.sendAll(reads(2_500))).toHaveLength(2_500)
     expect(sent.map(({ length }) => length)).toEqual([1_000, 1_000, 500])

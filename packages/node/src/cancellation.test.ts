@@ -25,7 +25,7 @@ const makers: [string, () => Made][] = [
 ]
 
 describe.each(makers)('%s', (_name, make) => {
-  it('tells every listener once, in order, and why', () => {
+  it('calls every listener once, in order, with the reason', () => {
     const { signal, cancel } = make()
     const heard: string[] = []
     signal.addEventListener('abort', () => heard.push(`first ${signal.reason}`), { once: true })
@@ -40,7 +40,7 @@ describe.each(makers)('%s', (_name, make) => {
     expect(() => other.signal.throwIfAborted()).toThrow(error)
   })
 
-  it('has not aborted before, and tells nobody who comes after', () => {
+  it('is not aborted at first, and calls no listener that is added after the abort', () => {
     const { signal, cancel } = make()
     expect([signal.aborted, signal.reason]).toEqual([false, undefined])
     signal.throwIfAborted()
@@ -51,7 +51,7 @@ describe.each(makers)('%s', (_name, make) => {
     expect([signal.aborted, late]).toEqual([true, 0])
   })
 
-  it('forgets listeners that are removed, and only those', () => {
+  it('does not call removed listeners', () => {
     const { signal, cancel } = make()
     const heard: number[] = []
     const listeners = [0, 1, 2, 3].map((number) => () => void heard.push(number))
@@ -63,7 +63,7 @@ describe.each(makers)('%s', (_name, make) => {
     expect(heard).toEqual([1, 2])
   })
 
-  it('lets one listener remove the next', () => {
+  it('lets a listener remove the next one', () => {
     const { signal, cancel } = make()
     const heard: number[] = []
     const second = () => void heard.push(2)
@@ -76,13 +76,13 @@ describe.each(makers)('%s', (_name, make) => {
 })
 
 describe('unlessAborted', () => {
-  it('hands on what the work comes to', async () => {
+  it('settles like the work', async () => {
     const { signal } = new Canceller()
     expect(await unlessAborted(Promise.resolve(7), signal)).toBe(7)
     await expect(unlessAborted(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed')
   })
 
-  it('ends with the reason where the signal aborts, before or meanwhile', async () => {
+  it('rejects with the reason if the signal is aborted before or during the work', async () => {
     const canceller = new Canceller()
     const meanwhile = unlessAborted(new Promise(() => undefined), canceller.signal)
     canceller.cancel(new Error('enough'))
@@ -92,7 +92,7 @@ describe('unlessAborted', () => {
 })
 
 describe('pause', () => {
-  it('ends by itself, or when the signal aborts', async () => {
+  it('resolves after its time, or rejects if the signal is aborted', async () => {
     await pause(1, undefined)
     const canceller = new Canceller()
     await pause(1, canceller.signal)
@@ -104,7 +104,7 @@ describe('pause', () => {
 })
 
 describe('onAbort', () => {
-  it('calls once, at once where the signal has aborted, and not at all once it is taken off', () => {
+  it('calls once, immediately if the signal is already aborted, and not after it is removed', () => {
     const heard: string[] = []
     const canceller = new Canceller()
     onAbort(canceller.signal, () => heard.push('first'))
@@ -115,7 +115,7 @@ describe('onAbort', () => {
     expect(heard).toEqual(['first', 'late'])
   })
 
-  it('leaves no listener on a signal that a thousand pieces of work waited for, and warns of none', async () => {
+  it('leaves no listener on a signal after 1,000 waits, and causes no listener warning', async () => {
     const { signal } = new AbortController()
     const warnings: unknown[] = []
     const warn = (warning: Error) => warnings.push(warning)

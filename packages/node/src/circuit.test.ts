@@ -11,7 +11,7 @@ function circuit() {
 }
 
 describe('Circuit', () => {
-  it('leaves a node out for twice as long after each failure in a row, up to a minute', () => {
+  it('doubles the pause after each failure in a row, up to a minute', () => {
     const { clock, circuit: node } = circuit()
     const rests: number[] = []
     for (let failure = 0; failure < 7; failure += 1) {
@@ -24,14 +24,14 @@ describe('Circuit', () => {
     expect(rests).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
   })
 
-  it('counts failures at one time as one', () => {
+  it('counts simultaneous failures as one', () => {
     const { clock, circuit: node } = circuit()
     for (let failure = 0; failure < 10; failure += 1) node.failed()
     clock.now = 2_000
     expect(node.isDue).toBe(true)
   })
 
-  it('begins anew once the node did what it is for, not because it is there again', () => {
+  it('starts again at the shortest pause after a useful answer, not after a mere answer', () => {
     const { clock, states, circuit: node } = circuit()
     node.failed()
     clock.now = 2_000
@@ -49,7 +49,7 @@ describe('Circuit', () => {
     expect(states).toEqual(['open', 'half-open', 'closed', 'open', 'half-open', 'closed', 'open'])
   })
 
-  it('rests for as long as what went wrong is known to last', () => {
+  it('pauses for as long as the failure says', () => {
     const { clock, circuit: node } = circuit()
     node.failed(60_000)
     clock.now = 59_999

@@ -2,7 +2,7 @@ import { Canceller } from './cancellation.js'
 import { inTurns, Turn } from './in-turns.js'
 
 describe('inTurns', () => {
-  it('gives each turn of the event loop to one, whoever’s it is', async () => {
+  it('runs one part of all work per turn of the event loop', async () => {
     let turns = 0
     let isOver = false
     const turn = () => {
@@ -35,7 +35,7 @@ describe('inTurns', () => {
     expect(seen.size).toBeGreaterThanOrEqual(9)
   })
 
-  it('leaves the turn after parts that take long', async () => {
+  it('ends the turn after each part that takes long', async () => {
     let turns = 0
     setImmediate(function turn() {
       turns += 1
@@ -53,7 +53,7 @@ describe('inTurns', () => {
     expect(new Set(seen).size).toBe(3)
   })
 
-  it('ends with what the work throws, and with the signal', async () => {
+  it('rejects with the error of the work, and with the signal’s reason', async () => {
     const canceller = new Canceller()
     let parts = 0
     function* work(): Generator<void> {

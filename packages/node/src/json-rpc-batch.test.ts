@@ -21,12 +21,12 @@ function thrown(text: string, count: number): string | undefined {
 }
 
 describe('JSON-RPC over one HTTP request', () => {
-  it('sends one call as an object and several as a batch', () => {
+  it('encodes one call as an object and several as a batch', () => {
     expect(JSON.parse(encodeCalls([call], 7))).toEqual({ jsonrpc: '2.0', id: 7, ...call })
     expect(JSON.parse(encodeCalls([call, call], 7))).toMatchObject([{ id: 7 }, { id: 8 }])
   })
 
-  it('takes params as a list or as the JSON of one', () => {
+  it('accepts params as a list or as its JSON', () => {
     const list = ['0x"\n', { blockHash: '0x01' }]
     expect(encodeCalls([{ method: 'm', params: list }], 7)).toBe(
       encodeCalls([{ method: 'm', params: JSON.stringify(list) }], 7),
@@ -34,21 +34,21 @@ describe('JSON-RPC over one HTTP request', () => {
     expect(JSON.parse(encodeCalls([{ method: 'm"', params: list }], 7))).toMatchObject({ method: 'm"', params: list })
   })
 
-  it('puts answers in the order of the calls', () => {
+  it('returns answers in the order of the calls', () => {
     const text = '[{"id":12,"result":"c"},{"id":10,"result":"a"},{"id":11,"result":null}]'
     expect(matchAnswers(text, 10, 3, none)).toEqual([{ result: 'a' }, { result: null }, { result: 'c' }])
   })
 
-  it('takes null beside the other for absent', () => {
+  it('treats null next to a result or an error as absent', () => {
     expect(matchAnswers('{"id":10,"result":"a","error":null}', 10, 1, none)).toEqual([{ result: 'a' }])
     expect(faults('{"id":10,"result":null,"error":{"code":-32000,"message":"no"}}', 1)).toEqual(['rpc-error'])
   })
 
-  it('keeps what was answered of a batch that was cut', () => {
+  it('keeps the answers of a truncated batch, and reports the others as missing', () => {
     expect(faults('[{"id":10,"result":"a"}]', 3)).toEqual([undefined, 'missing-answer', 'missing-answer'])
   })
 
-  it('names each kind of nonsense', () => {
+  it('reports each kind of malformed answer', () => {
     expect(thrown('{"id":11,"result":"a"}', 1)).toBe('malformed')
     expect(faults('{"id":10}', 1)).toEqual(['malformed'])
     expect(faults('{"id":10,"result":"a","error":{"code":1,"message":"b"}}', 1)).toEqual(['malformed'])
@@ -67,11 +67,11 @@ describe('JSON-RPC over one HTTP request', () => {
     ['an id as text', '[{"id":10,"result":"a"},{"id":"11","result":"b"}]'],
     ['no id', '[{"id":10,"result":"a"},{"result":"b"}]'],
     ['null', '[{"id":10,"result":"a"},null]'],
-  ])('believes nothing of a batch with %s', (_name, text) => {
+  ])('rejects a batch with %s', (_name, text) => {
     expect(thrown(text, 2)).toBe('malformed')
   })
 
-  it("withholds a node's words that hold a part of its URL", () => {
+  it('withholds an error of a node that contains a part of its URL', () => {
     const secrets = new Secrets(new URL('https://rpc.example/v2/k3y'))
     const error = (words: object) => JSON.stringify({ id: 10, error: { code: -32000, ...words } })
     const read = (text: string) => JSON.stringify(matchAnswers(text, 10, 1, secrets))
@@ -80,7 +80,7 @@ describe('JSON-RPC over one HTTP request', () => {
     expect(read(error({ message: 'no access to /v2/K3Y' }))).not.toMatch(/k3y/i)
   })
 
-  it('answers every call or throws a fault, whatever the text', () => {
+  it('returns an answer for every call or throws a fault, for any text', () => {
     const entry = fc.record(
       { id: fc.oneof(fc.integer({ min: 8, max: 14 }), fc.anything()), result: fc.anything(), error: fc.anything() },
       { requiredKeys: [] },

@@ -1,7 +1,7 @@
 import { Latencies } from './latencies.js'
 
 describe('Latencies', () => {
-  it('says nothing of few answers, then within what 95 of 100 came, lately', () => {
+  it('has no threshold for few samples, then the 95th percentile of the recent ones', () => {
     const latencies = new Latencies()
     for (let sample = 1; sample <= 19; sample += 1) latencies.add(5)
     expect(latencies.slowMs).toBeUndefined()

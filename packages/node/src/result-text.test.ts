@@ -22,7 +22,7 @@ const log = {
 }
 
 describe('resultText', () => {
-  it('finds one line that stands where a result does, whatever it says', () => {
+  it('finds the text of the result in an answer on one line', () => {
     expect(resultText(`${answer('[1')}\n`, 7)).toBe('[1')
     for (const text of [answer('[]').replace('7', '8'), answer('[\n]'), '[]'])
       expect(resultText(text, 7)).toBeUndefined()
@@ -38,7 +38,7 @@ describe('resultTextInParts', () => {
     '[1,-2.5e3,true]',
     JSON.stringify(Array(3_000).fill(log)),
     '{"a":[{"b":{}}], "c": ""}',
-  ])('finds %.20s as it is', (result) => {
+  ])('finds the result %.20s unchanged', (result) => {
     expect(found(answer(result))).toBe(result)
     expect(found(`${answer(result)}\n`)).toBe(result)
   })
@@ -60,11 +60,11 @@ describe('resultTextInParts', () => {
     ['nothing', answer('')],
     ['what was cut short', answer('[1,2]').slice(0, -1)],
     ['many different texts', answer(JSON.stringify(Array.from({ length: 2_000 }, (_, at) => `text ${at}`)))],
-  ])('leaves %s to be parsed', (_, text) => {
+  ])('leaves %s to JSON.parse', (_, text) => {
     expect(found(text)).toBeUndefined()
   })
 
-  it('leaves what may hold a part of the URL to be parsed', () => {
+  it('leaves a result that may contain a part of the URL to JSON.parse', () => {
     const key = '0123456789abcdef0123456789abcdef'
     expect(found(answer('["nothing"]'), KEYED)).toBe('["nothing"]')
     for (const result of [

@@ -20,9 +20,9 @@ const QUOTES: [keyof typeof URLS, string[]][] = [
   ['short user info', ['a:b', 'b']],
 ]
 
-describe('parts of a URL that may be keys', () => {
+describe('Secrets: parts of a URL that may be keys', () => {
   describe.each(QUOTES)('%s', (name, quotes) => {
-    it.each(quotes)('is found as %s, however it comes back', (quote) => {
+    it.each(quotes)('finds %s in any encoding', (quote) => {
       const ways = [
         quote,
         `no access with ${quote}.`,
@@ -40,13 +40,13 @@ describe('parts of a URL that may be keys', () => {
     })
   })
 
-  it('includes the header that is made of user info, in any case and without its padding', () => {
+  it('finds the authorization header made from user info, in any case and without padding', () => {
     const header = base64('us er:p@ss')
     for (const shown of [header, header.toLowerCase(), header.replace(/=+$/, '')])
       expect(secrets['user info']?.areIn(`authorization: Basic ${shown}`)).toBe(true)
   })
 
-  it('is not seen where it is not', () => {
+  it('finds no key in ordinary texts', () => {
     const words = [
       'execution reverted: not enough funds for gas',
       'header not found',
@@ -59,14 +59,14 @@ describe('parts of a URL that may be keys', () => {
     expect(new Secrets(new URL('http://127.0.0.1:8545')).areIn(words)).toBe(false)
   })
 
-  it('leaves hex data alone but for a long key', () => {
+  it('finds a key in hex data only if it is long', () => {
     const data = `0x${'0123456789abcdef'.repeat(4)}`
     expect(new Secrets(new URL('http://node/abcdef')).areIn(data)).toBe(false)
     expect(new Secrets(new URL('http://node/9abcdef01234567899')).areIn(data)).toBe(false)
     expect(new Secrets(new URL('http://node/89abcdef01234567')).areIn(data)).toBe(true)
   })
 
-  it('takes deep and long values in its stride', () => {
+  it('searches deeply nested and long values', () => {
     let deep: unknown = 'k3'
     for (let n = 0; n < 100_000; n += 1) deep = [deep]
     expect(secrets['short path']?.areIn(deep)).toBe(true)

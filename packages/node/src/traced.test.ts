@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { TRACED_WORK, type TracedWork, traced } from './traced.js'
 
-it('does the work, and lets a subscriber wrap it', async () => {
+it('traced() runs the work, and lets a subscriber wrap it', async () => {
   expect(traced('plan', () => 1)).toBe(1)
   const seen: string[] = []
   const wrap = (message: unknown) => {

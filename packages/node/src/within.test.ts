@@ -5,14 +5,14 @@ const never = new Promise<never>(() => undefined)
 const late = () => new Error('late')
 
 describe('within', () => {
-  it('hands on what is there at once, and what the work comes to in time', async () => {
+  it('returns a plain value immediately, and settles like the work if it ends in time', async () => {
     const limits = { signal: new Canceller().signal, deadline: performance.now() + 10_000 }
     expect(within(7, limits, late)).toBe(7)
     expect(await within(Promise.resolve(7), limits, late)).toBe(7)
     await expect(within(Promise.reject(new Error('failed')), limits, late)).rejects.toThrow('failed')
   })
 
-  it('ends at the deadline, or when the signal aborts, whatever the work does', async () => {
+  it('rejects at the deadline or with the signal’s reason, even if the work never ends', async () => {
     await expect(within(never, { deadline: performance.now() - 1 }, late)).rejects.toThrow('late')
     const canceller = new Canceller()
     const waiting = within(never, { signal: canceller.signal, deadline: performance.now() + 10_000 }, late)
@@ -21,7 +21,7 @@ describe('within', () => {
     await expect(within(never, { signal: canceller.signal }, late)).rejects.toThrow('enough')
     await expect(within(never, { signal: AbortSignal.abort(new Error('real')) }, late)).rejects.toThrow('real')
   })
-  it('waits on where the deadline is further away than a timer reaches', async () => {
+  it('accepts a deadline beyond the longest timer', async () => {
     const forever = within(never, { deadline: Number.POSITIVE_INFINITY }, late)
     const long = within(never, { deadline: performance.now() + 2 ** 32 }, late)
     const waited = new Promise((resolve) => setTimeout(resolve, 50, 'waited'))

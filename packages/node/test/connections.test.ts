@@ -76,7 +76,7 @@ const answerTo = (body: string) => ANSWER.replace('"id":1', `"id":${JSON.parse(b
 const plain = (body = ANSWER) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 
 describe('connections to a node', () => {
-  it('are kept, and carry any text', async () => {
+  it('reuses a connection, and carries any text', async () => {
     const server = createHttpServer(async (request, response) => {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk)
@@ -98,7 +98,7 @@ describe('connections to a node', () => {
     expect(ports.size).toBe(1)
   })
 
-  it('are as many as allowed, and the rest waits its turn', async () => {
+  it('opens at most the allowed number and queues further requests', async () => {
     let now = 0
     let most = 0
     await startNode(async (socket, { body }) => {
@@ -114,7 +114,7 @@ describe('connections to a node', () => {
     expect([most, node.connections]).toEqual([2, 2])
   })
 
-  it('that the node closed while idle cost one more attempt', async () => {
+  it('retries a request once on a new connection if the node closed the idle one', async () => {
     await startNode((socket, { connection, body }) => {
       if (connection === 1 && node.bodies.length === 2) socket.destroy()
       else socket.write(plain(answerTo(body)))
@@ -127,14 +127,14 @@ describe('connections to a node', () => {
     await client.close()
   })
 
-  it('that the node closes without a word on their first request are a fault', async () => {
+  it('fails with a connection fault if the node closes on the first request', async () => {
     await startNode((socket) => socket.destroy())
     open()
     await expect(post('a')).rejects.toMatchObject({ kind: 'connection' })
     expect(node.bodies).toEqual(['a'])
   })
 
-  it('that carry something nobody asked for are not used again', async () => {
+  it('does not reuse a connection on which an unrequested response arrived', async () => {
     await startNode((socket, { connection, body }) => {
       socket.write(plain(`"${body} ${connection}"`))
       if (connection === 1) setTimeout(() => socket.write(plain('"stray"')), 20)
@@ -145,7 +145,7 @@ describe('connections to a node', () => {
     expect(await post('b')).toBe('"b 2"')
   })
 
-  it('end when a request is given up, and the others go on', async () => {
+  it('closes the connection of an aborted request, drops an aborted one in the queue, and serves the others', async () => {
     await startNode((socket, { body }) => {
       if (body !== 'silent') setTimeout(() => socket.write(plain(`"${body}"`)), 50)
       else socket.once('close', () => silentClosed())
@@ -167,7 +167,7 @@ describe('connections to a node', () => {
     expect(node.bodies).not.toContain('waiting')
   })
 
-  it('fail what they are at when they are closed', async () => {
+  it('fails running and queued requests with a connection fault when it is closed', async () => {
     await startNode(() => undefined)
     open(1)
     const posts = Promise.allSettled([post('a'), post('b')])
@@ -177,7 +177,7 @@ describe('connections to a node', () => {
     expect(await posts).toMatchObject([fault, fault])
   })
 
-  it('fail on a response cut into chunks wrongly, and are not used again', async () => {
+  it('fails on a malformed chunked response, and does not reuse the connection', async () => {
     await startNode((socket, { connection }) => {
       const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
       socket.write(connection === 1 ? `${chunked}2\r\nabc\r\n0\r\n\r\n` : `${chunked}3\r\n"a"\r\n0\r\n\r\n`)
@@ -187,7 +187,7 @@ describe('connections to a node', () => {
     expect(await post('a')).toBe('"a"')
   })
 
-  it('end when an answer is longer than it may be', async () => {
+  it('closes the connection of an answer beyond the size limit', async () => {
     await startNode((socket, { body }) => socket.write(plain(body === 'long' ? 'x'.repeat(100) : '"a"')))
     open(1)
     await expect(post('long', { maxBytes: 99 })).rejects.toMatchObject({ kind: 'too-large' })
@@ -195,7 +195,7 @@ describe('connections to a node', () => {
     expect(node.connections).toBe(2)
   })
 
-  it('carry the status, and when to come again', async () => {
+  it('reports the HTTP status and Retry-After', async () => {
     await startNode((socket) => socket.write(`HTTP/1.1 429 Slow\r\nRetry-After: 2\r\nContent-Length: 0\r\n\r\n`))
     open(1)
     const fault = { kind: 'http-status', detail: { status: 429, retryAfter: 2_000 } }

@@ -53,7 +53,7 @@ const read = (more: Partial<UpstreamCall<bigint>> = {}): UpstreamCall<bigint> =>
   ...more,
 })
 
-describe('a client of several URLs', () => {
+describe('UpstreamClient with two URLs', () => {
   let nodes: [SlowNode, SlowNode]
   let client: UpstreamClient
   let hedges: boolean[]
@@ -64,7 +64,7 @@ describe('a client of several URLs', () => {
       urls: await Promise.all(nodes.map((node) => node.url())),
       observer: { onHedge: ({ isFirst }) => hedges.push(isFirst) },
     })
-    // Until the first node's response time is known.
+    // Enough calls to learn the first node's response time.
     for (let count = 0; count < 24; count += 1) await client.call(read({ mayHedge: false }))
   })
   afterEach(async () => {
@@ -73,14 +73,14 @@ describe('a client of several URLs', () => {
     for (const node of nodes) node.close()
   })
 
-  it('asks the second once the first is slower than ever, and takes its answer', async () => {
+  it('asks the second node if the first is slower than usual, and uses its answer', async () => {
     nodes[0].isHolding = true
     expect(await client.call(read())).toBe(0xbn)
     expect(hedges).toEqual([true])
     expect(nodes[1].asked.filter((method) => method === 'eth_getBalance')).toHaveLength(1)
   })
 
-  it('takes the first’s where the second has none', async () => {
+  it('uses the first node’s answer if the second gives none', async () => {
     nodes[0].isHolding = true
     nodes[1].isHolding = true
     const answer = client.call(read())
@@ -90,7 +90,7 @@ describe('a client of several URLs', () => {
     expect(hedges).toEqual([false])
   })
 
-  it('leaves alone what is not the same at every node', async () => {
+  it('does not hedge a call whose answer may differ between nodes', async () => {
     nodes[0].isHolding = true
     const answer = client.call(read({ mayHedge: false }))
     await new Promise((resolve) => setTimeout(resolve, 200))

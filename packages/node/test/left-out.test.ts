@@ -51,7 +51,7 @@ afterEach(async () => {
   }
 })
 
-it('a node that failed is left out, tried by a call of our own, and asked again once that is answered', async () => {
+it('excludes a failed node, probes it with our own call, and uses it again once the probe succeeds', async () => {
   expect(await client.call(call)).toBe(0xan)
   nodes[0].isDown = true
   expect(await client.call(call)).toBe(0xbn)
@@ -60,7 +60,7 @@ it('a node that failed is left out, tried by a call of our own, and asked again 
     expect(await client.call(call)).toBe(0xbn)
     await sleep(50)
   }
-  // No user's call was spent to find out that it is still down.
+  // No user's call was spent on the probe.
   expect(nodes[0].asked).toEqual(['eth_chainId'])
   nodes[0].isDown = false
   while ((await client.call(call)) === 0xbn) await sleep(50)
@@ -71,7 +71,7 @@ it('a node that failed is left out, tried by a call of our own, and asked again 
   expect(label).not.toContain('secret')
 })
 
-it('the only one there is, is asked whatever it did', async () => {
+it('uses the only node whatever its failures', async () => {
   const alone = new UpstreamClient({ urls: [`http://127.0.0.1:${(nodes[0].server.address() as AddressInfo).port}`] })
   nodes[0].isDown = true
   await expect(alone.call({ ...call, attempts: 1 })).rejects.toThrow('HTTP 503')
@@ -80,14 +80,14 @@ it('the only one there is, is asked whatever it did', async () => {
   await alone.close()
 })
 
-it('a node that strays is asked where no other one can be', async () => {
+it('uses a straying node if no other is available', async () => {
   client.endpoints[0]!.strays = 'lags'
   expect(await client.call(call)).toBe(0xbn)
   nodes[1].isDown = true
   expect(await client.call(call)).toBe(0xan)
 })
 
-it('each is asked for the same, and who is left out is not', async () => {
+it('askEach asks every node, and skips an excluded one', async () => {
   expect(await client.askEach(call)).toEqual([0xan, 0xbn])
   nodes[1].isDown = true
   expect(await client.askEach(call)).toEqual([0xan, undefined])

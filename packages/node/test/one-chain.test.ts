@@ -51,7 +51,7 @@ const call = (more: Partial<UpstreamCall<bigint>> = {}): UpstreamCall<bigint> =>
   ...more,
 })
 
-describe('a client of one chain', () => {
+describe('UpstreamClient with a chain id', () => {
   it('asks for the chain id in every HTTP request', async () => {
     const client = open(7)
     expect(await client.call(call())).toBe(1n)
@@ -62,7 +62,7 @@ describe('a client of one chain', () => {
     ])
   })
 
-  it('believes nothing of another chain, and asks it once', async () => {
+  it('rejects the answers of another chain, and does not retry', async () => {
     const wrong = { fault: { kind: 'wrong-chain', detail: { chainId: 7n } } }
     const client = open(8)
     expect(await client.batch([call(), call()])).toMatchObject([{ error: wrong }, { error: wrong }])
@@ -71,7 +71,7 @@ describe('a client of one chain', () => {
     expect(asked.slice(1)).toEqual([['eth_chainId']])
   })
 
-  it('sends a slow call alone, and asks for the chain id before it only after a while or a fault', async () => {
+  it('sends a slow call on its own, and checks the chain id before it only after a while or a fault', async () => {
     const client = open(7)
     const slow = call({ pace: 'slow', attempts: 1 })
     for (let time = 0; time < 3; time += 1) await client.call(slow)
@@ -84,12 +84,12 @@ describe('a client of one chain', () => {
     await expect(client.call(slow)).rejects.toMatchObject({ fault: { kind: 'wrong-chain' } })
   })
 
-  it('asks nothing else where the chain is not given', async () => {
+  it('does not ask for the chain id if none is given', async () => {
     expect(await open().call(call())).toBe(1n)
     expect(asked).toEqual([['eth_blockNumber']])
   })
 
-  it('leaves no listener on a signal after a thousand requests', async () => {
+  it('leaves no listener on a signal after 1,000 requests', async () => {
     const client = open()
     const { signal } = new AbortController()
     for (let round = 0; round < 20; round += 1)
@@ -101,7 +101,7 @@ describe('a client of one chain', () => {
   it.each([
     ['error', (words: string) => ({ error: { code: -32000, message: words, data: words } })],
     ['result of another shape', (words: string) => ({ result: words })],
-  ])('tells no part of its URL that comes back in an %s', async (_name, answerWith) => {
+  ])('shows no part of the URL that the node returns in an %s', async (_name, answerWith) => {
     const client = open(undefined, `http://us%20er:pw@${host}/v3/k3y?token=t0&bare`)
     answer = (_, authorization) => answerWith(`${authorization} /v3/K3Y token%3Dt0 bare pw ${authorization?.slice(6)}`)
     const errors = await client.batch([call({ attempts: 1 }), call({ attempts: 1, isShown: true, decode: () => 0n })])

@@ -34,7 +34,7 @@ const logs = (reserve?: (bytes: number) => void) =>
   passThrough(client, 'eth_getLogs', [{}], reserve === undefined ? {} : { reserve })
 
 describe('passThrough', () => {
-  it('gives results as JSON: a long one as the node has written it, any other as JSON.stringify writes it', async () => {
+  it('returns a long result as the node wrote it, and any other as JSON.stringify writes it', async () => {
     for (const [written, given] of [
       [LOGS, LOGS],
       ['[ 1, "\\u0041" ]', '[1,"A"]'],
@@ -46,7 +46,7 @@ describe('passThrough', () => {
     }
   })
 
-  it('withholds a long result that holds a part of the URL, and refuses one that is no JSON', async () => {
+  it('rejects a long result that contains a part of the URL or is not JSON', async () => {
     for (const [written, reason] of [
       [`["my key is ${KEY}",${LOGS}]`, 'withheld'],
       [`[${LOGS},]`, 'not JSON'],
@@ -56,7 +56,7 @@ describe('passThrough', () => {
     }
   })
 
-  it('reserves memory before it has read so much, and gives up where there is none', async () => {
+  it('reserves memory before reading the result, and fails if there is none', async () => {
     result = LOGS
     let most = 0
     await logs((bytes) => {
