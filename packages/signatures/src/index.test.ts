@@ -4,7 +4,7 @@ import { type KnownSignature, knownSignatures } from './index.js'
 const selectorOf = (entry: KnownSignature) =>
   entry.type === 'event' ? toEventSelector(entry as never) : toFunctionSelector({ ...entry, type: 'function' } as never)
 
-it('has what everybody uses', () => {
+it('contains the signatures of common standards', () => {
   const names = new Set(knownSignatures().map(({ from, type, name }) => `${from} ${type} ${name}`))
   for (const name of [
     'ERC-20 function transfer',
@@ -27,7 +27,7 @@ it('has what everybody uses', () => {
     expect([name, names.has(name)]).toEqual([name, true])
 })
 
-it('each can be read, and stands there once', () => {
+it('every signature can be decoded, and occurs once', () => {
   const seen = new Set<string>()
   for (const entry of knownSignatures()) {
     const key = `${entry.type} ${selectorOf(entry)} ${JSON.stringify(entry.inputs)}`
