@@ -145,7 +145,7 @@ describe.each(BUILDS)('precompiles, on the %s build', (_build, create) => {
   it.each([
     ['of a number', 1n, '0x0'],
     ['of nothing', 0n, '0x1'],
-  ])('prices a MODEXP exponent of 2^40 bytes %s before Osaka', async (_what, base, status) => {
+  ])('prices MODEXP before Osaka: a power %s with an exponent of 2^40 bytes', async (_what, base, status) => {
     const input: Hex = `0x${scalar(base)}${scalar(2n ** 40n)}${scalar(0n)}`
     const gas = 12n * 10n ** 9n
     const plan = withoutGasLimit(callPlan({ from: RICH, to: `0x${hex(5n, 20)}`, input, gas: `0x${gas.toString(16)}` }))
