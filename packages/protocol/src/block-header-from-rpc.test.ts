@@ -31,11 +31,11 @@ const block: Record<string, unknown> = {
 }
 
 describe('blockHeaderFromRpc', () => {
-  it('reads what blockHeaderToRpc writes, and the other way round', () => {
+  it('decodes the encoding of a header to the same header', () => {
     expect(blockHeaderToRpc(blockHeaderFromRpc({ ...block, size: '0x1', transactions: [] }))).toEqual(block)
   })
 
-  it('takes absent and null for fields that a fork had not brought yet', () => {
+  it('treats null and missing fields of later forks as absent', () => {
     const { requestsHash, parentBeaconBlockRoot, ...older } = block
     const header = blockHeaderFromRpc({ ...older, excessBlobGas: null })
     expect(header).not.toHaveProperty('requestsHash')
@@ -52,11 +52,11 @@ describe('blockHeaderFromRpc', () => {
     [{ ...block, logsBloom: '0x00' }, 'block.logsBloom: expected 256 bytes in hex, got "0x00"'],
     [{ ...block, baseFeePerGas: 'x' }, 'block.baseFeePerGas: expected a hex quantity, got "x"'],
     [{ ...block, gasLimit: undefined }, 'block.gasLimit: expected a hex quantity, got nothing'],
-  ])('refuses a malformed answer: %#', (value, message) => {
+  ])('rejects a malformed block: %#', (value, message) => {
     expect(() => blockHeaderFromRpc(value)).toThrow(new DecodeError(undefined, message))
   })
 
-  it('refuses an answer that lacks any field of the Merge', () => {
+  it('rejects a block without any one field of the Merge', () => {
     for (const field of Object.keys(block).slice(0, 16)) {
       const { [field]: _, ...rest } = block
       expect(() => blockHeaderFromRpc(rest)).toThrow(`block.${field}: `)

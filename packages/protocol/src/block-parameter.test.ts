@@ -23,7 +23,7 @@ describe('decodeBlockParameter', () => {
     ],
     [{ blockNumber: '0x10' }, { kind: 'number', number: 16n }],
     [{ blockNumber: 'safe' }, { kind: 'tag', tag: 'safe' }],
-  ])('reads %j', (value, expected) => {
+  ])('decodes %j', (value, expected) => {
     expect(decodeBlockParameter(value, place)).toEqual(expected)
   })
 
@@ -40,11 +40,11 @@ describe('decodeBlockParameter', () => {
     [{ blockHash: hash, blockNumber: '0x1' }, 'expected exactly one of `blockNumber` and `blockHash`'],
     [[hash], 'expected an EIP-1898 object, got an array'],
     [{ hash }, 'unknown field "hash"; did you mean `blockHash`?'],
-  ])('refuses %j', (value, message) => {
+  ])('rejects %j', (value, message) => {
     expect(() => decodeBlockParameter(value, place)).toThrow(new DecodeError(place, message))
   })
 
-  it('reads every tag, number and hash', () => {
+  it('decodes every tag, number and hash', () => {
     const written = fc.oneof(
       fc.constantFrom(...BLOCK_TAGS).map((tag) => [tag, { kind: 'tag', tag }]),
       fc.bigInt(0n, 2n ** 63n - 1n).map((number) => [toQuantity(number), { kind: 'number', number }]),

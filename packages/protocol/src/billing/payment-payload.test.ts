@@ -27,14 +27,14 @@ function payload(change: (authorization: Record<string, unknown>) => void = () =
 }
 
 describe('decodePaymentPayload', () => {
-  it('gives bigints and lower-case addresses', () => {
+  it('decodes amounts to bigints and addresses to lower case', () => {
     const { authorization, accepted } = decodePaymentPayload(payload())
     expect(authorization.payer).toBe(address('a'))
     expect(authorization.maximum).toBe(100_000n)
     expect(accepted.maxTimeoutSeconds).toBe(60)
   })
 
-  it('leaves out who settles it where the scheme is exact', () => {
+  it('decodes a payment of the exact scheme without a facilitator', () => {
     const exact = payload((authorization) => {
       authorization.witness = { to: address('d'), validAfter: '0' }
     })
@@ -42,7 +42,7 @@ describe('decodePaymentPayload', () => {
     expect(decodePaymentPayload(exact).authorization).toMatchObject({ kind: 'exact-permit2', facilitator: null })
   })
 
-  it.each(['upto', 'exact'])('reads what it writes of %s, by Permit2', (scheme) => {
+  it.each(['upto', 'exact'])('decodes an encoded Permit2 payment of scheme %s to the same payment', (scheme) => {
     const sent = payload()
     sent.accepted.scheme = scheme
     const decoded = decodePaymentPayload({ ...sent, unknown: 1 })
@@ -50,7 +50,7 @@ describe('decodePaymentPayload', () => {
     expect(encodePaymentPayload(decoded)).not.toHaveProperty('unknown')
   })
 
-  it('reads what it writes by EIP-3009', () => {
+  it('decodes an encoded EIP-3009 payment to the same payment', () => {
     const { accepted, ...sent } = payload()
     const validBefore = '1800000000'
     const nonce = `0x${'07'.repeat(32)}`
@@ -64,7 +64,7 @@ describe('decodePaymentPayload', () => {
   })
 
   it.each(['0x186a0', '0100000', ' 1', '1e5', '+1', '-1', '', 100000, null, (2n ** 256n).toString()])(
-    'refuses the amount %p and names it',
+    'rejects the amount %p and names its field',
     (amount) => {
       const encoded = payload((authorization) => {
         authorization.permitted = { token: address('b'), amount }
@@ -75,14 +75,14 @@ describe('decodePaymentPayload', () => {
     },
   )
 
-  it.each(['nonce', 'deadline', 'from', 'spender', 'permitted', 'witness'])('refuses a missing %s', (field) => {
+  it.each(['nonce', 'deadline', 'from', 'spender', 'permitted', 'witness'])('rejects a payload without %s', (field) => {
     const encoded = payload((authorization) => {
       delete authorization[field]
     })
     expect(() => decodePaymentPayload(encoded)).toThrow(`paymentPayload.payload.permit2Authorization.${field}`)
   })
 
-  it.each([null, 7, [], 'x', {}, { x402Version: 1 }])('refuses %j', (value) => {
+  it.each([null, 7, [], 'x', {}, { x402Version: 1 }])('rejects %j', (value) => {
     expect(() => decodePaymentPayload(value)).toThrow('paymentPayload')
   })
 })

@@ -27,19 +27,19 @@ const payment: Payment = {
   finishedAt: null,
 }
 
-describe('payment on the wire', () => {
-  it('comes back from JSON as it went', () => {
+describe('payments on the wire', () => {
+  it('are unchanged after encoding as JSON and decoding', () => {
     expect(decodePayment(JSON.parse(JSON.stringify(encodePayment(payment))))).toEqual(payment)
     const result = { outcome: 'authorized', payment } as const
     expect(decodeAuthorizeResult(JSON.parse(JSON.stringify(encodeAuthorizeResult(result))))).toEqual(result)
   })
 
-  it('names the field that does not decode', () => {
+  it('are rejected with the name of the malformed field', () => {
     expect(() => decodePayment({ ...encodePayment(payment), state: 'lost' })).toThrow('payment.state: expected one of')
     expect(() => decodePayment({ ...encodePayment(payment), charge: '0x1' })).toThrow('payment.charge: ')
   })
 
-  it('knows its final states', () => {
+  it('are final if settled, failed, zero, released or expired', () => {
     expect(PAYMENT_STATES.filter(isFinal)).toEqual(['settled', 'failed', 'zero', 'released', 'expired'])
   })
 })

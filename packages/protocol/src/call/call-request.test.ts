@@ -4,7 +4,7 @@ import { decodeCallRequest } from './call-request.js'
 const A = `0x${'a'.repeat(40)}`
 
 describe('decodeCallRequest', () => {
-  it('takes a call alone, on latest', () => {
+  it('defaults the block to latest', () => {
     expect(decodeCallRequest([{ to: A, data: '0x01' }])).toEqual({
       call: { to: A, input: '0x01' },
       block: { kind: 'tag', tag: 'latest' },
@@ -13,7 +13,7 @@ describe('decodeCallRequest', () => {
     })
   })
 
-  it('reads block and both kinds of overrides, null for absent', () => {
+  it('decodes the block and both kinds of overrides, and treats null as absent', () => {
     expect(decodeCallRequest([{}, 'pending', { [A]: { balance: '0x1' } }, { time: '0x2' }])).toEqual({
       call: {},
       block: { kind: 'tag', tag: 'pending' },
@@ -31,7 +31,7 @@ describe('decodeCallRequest', () => {
     [[{}, 'latest', { x: {} }], 'params[2].x: expected an address of 20 bytes in hex, got "x"'],
     [[{}, 'latest', {}, { nummber: '0x1' }], 'params[3]: unknown field "nummber"; did you mean `number`?'],
     [[{}, 'latest', {}, {}, {}], 'expected at most four params, got 5'],
-  ])('refuses %j', (params, message) => {
+  ])('rejects %j', (params, message) => {
     expect(() => decodeCallRequest(params)).toThrow(new RpcError(-32602, message))
   })
 })

@@ -8,7 +8,7 @@ const decode = (fields: object) =>
   decodeUserOperation({ sender: A, nonce: '0x1', ...fields }, new Place(undefined, 'op'))
 const half = (value: number) => value.toString(16).padStart(32, '0')
 
-it('reads the same from both forms', () => {
+it('decodes the packed and unpacked forms of a user operation alike', () => {
   const packed = decode({
     initCode: `${F}1234`,
     callData: '0x05',
@@ -30,13 +30,13 @@ it('reads the same from both forms', () => {
   })
 })
 
-it('takes what is empty for absent', () => {
+it('treats empty fields of a user operation as absent', () => {
   const empty = { initCode: '0x', callData: '0x', paymasterAndData: '0x', signature: '0x' }
   expect(decode(empty)).toEqual({ sender: A, nonce: 1n, initCode: '0x', callData: '0x' })
   expect(decode({ factory: null, paymaster: null, paymasterData: null })).toEqual(decode({}))
 })
 
-it('delegates by EIP-7702, signed or not', () => {
+it('decodes an EIP-7702 delegation, signed or unsigned', () => {
   const auth = { chainId: '0x1', address: F, nonce: '0x0' }
   expect(decode({ factory: '0x7702', eip7702Auth: auth })).toMatchObject({
     initCode: `0x7702${'0'.repeat(36)}`,
@@ -46,7 +46,7 @@ it('delegates by EIP-7702, signed or not', () => {
   expect([signed?.authority, signed?.s]).toEqual([undefined, 2n])
 })
 
-it("puts a paymaster's signature behind its data (v0.9)", () => {
+it("appends the paymaster's signature to its data (v0.9)", () => {
   const { paymaster } = decode({ paymaster: P, paymasterData: '0x77', paymasterSignature: '0xabcd' })
   expect(paymaster?.data).toBe('0x77abcd000222e325a297439656')
 })
@@ -65,6 +65,6 @@ it.each([
   [{ callGasLimit: `0x1${half(0)}` }, 'op.callGasLimit: expected a hex quantity of at most 128 bits'],
   [{ sender: '0x' }, 'op.sender: expected an address'],
   [{ calldata: '0x' }, 'did you mean `callData`?'],
-])('%j is refused', (fields, problem) => {
+])('rejects a user operation with %j', (fields, problem) => {
   expect(() => decode(fields)).toThrow(problem)
 })

@@ -12,7 +12,7 @@ function outcome(parse: (text: string) => unknown, text: string): unknown {
 const request = (params: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params })
 
 describe('parseBody', () => {
-  it('reads overrides without making objects of them', () => {
+  it('reads override maps into lists instead of objects', () => {
     const text = request([{ stateOverrides: { '0xa': { stateDiff: { '0x1': '0x2', '0x3': '0x4' }, balance: '0x0' } } }])
     const { params } = parseBody(text) as { params: [{ stateOverrides: unknown }] }
     const accounts = params[0].stateOverrides
@@ -26,7 +26,7 @@ describe('parseBody', () => {
     expect(plainJson(parseBody(text))).toEqual(JSON.parse(text))
   })
 
-  it('leaves alone what is no lone simulation', () => {
+  it('parses all but a single simulation request as JSON.parse does', () => {
     const overrides = { '0xa': { stateDiff: { '0x1': '0x2' } } }
     for (const text of [
       JSON.stringify({ method: 'eth_call', params: [{ stateDiff: { '0x1': 'eth_simulateV1' } }, 'latest', overrides] }),
@@ -36,7 +36,7 @@ describe('parseBody', () => {
       expect(JSON.stringify(parseBody(text))).toBe(JSON.stringify(JSON.parse(text)))
   })
 
-  it('takes the last of a key that stands there twice, as ever', () => {
+  it('takes the last value of a duplicate key, as JSON.parse does', () => {
     const text = request([{ stateDiff: { '0x1': 1, '0x2': 2 } }]).replace('0x2', '0x1')
     expect(plainJson(parseBody(text))).toEqual(JSON.parse(text))
   })
@@ -56,12 +56,12 @@ describe('parseBody', () => {
     '{"0x1":1',
     '{"0x1":"',
     '{"0x1":1}}',
-  ])('takes for wrong what is wrong: %s', (map) => {
+  ])('rejects malformed JSON: %s', (map) => {
     for (const name of ['stateDiff', 'stateOverrides'])
       expect(() => parseBody(`{"method":"eth_simulateV1","params":[{"${name}":${map}}]}`)).toThrow(SyntaxError)
   })
 
-  it('says what JSON.parse says, of anything', () => {
+  it('returns or throws what JSON.parse does, for any text', () => {
     const key = fc.oneof(
       fc.constantFrom(
         '0x1',

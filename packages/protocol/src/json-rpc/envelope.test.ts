@@ -36,7 +36,7 @@ describe('decodeEnvelope', () => {
     })
   })
 
-  it('tells a notification from a request with id null', () => {
+  it('distinguishes a notification from a request with id null', () => {
     expect(onlyEntry('{"jsonrpc":"2.0","method":"m"}')).toEqual({
       kind: 'notification',
       method: 'm',
@@ -80,40 +80,40 @@ describe('decodeEnvelope', () => {
       1,
       'jsonrpc: expected "2.0", got nothing',
     ],
-  ])('refuses %s', (_name, text, id, message) => {
+  ])('rejects %s', (_name, text, id, message) => {
     expect(onlyEntry(text)).toEqual({ kind: 'invalid', id, error: expect.objectContaining({ code: -32600, message }) })
   })
 
-  it('refuses an id that a double can not hold rather than echo another one', () => {
+  it('rejects an id beyond a double’s precision instead of changing it', () => {
     for (const id of ['9007199254740993', '1e400', '1'.repeat(1_000_000)]) {
       expect(onlyEntry(`{"jsonrpc":"2.0","id":${id},"method":"m"}`)).toMatchObject({ kind: 'invalid', id: null })
     }
   })
 
-  it('reads a batch entry by entry', () => {
+  it('decodes each entry of a batch', () => {
     const envelope = decodeEnvelope('[{"jsonrpc":"2.0","id":1,"method":"a"},[],{"jsonrpc":"2.0","method":"b"}]')
     expect(envelope.batch).toBe(true)
     expect(envelope.entries.map((entry) => entry.kind)).toEqual(['request', 'invalid', 'notification'])
   })
 
-  it('answers for the whole body where it is no JSON, an empty batch or too long a one', () => {
+  it('returns one error for invalid JSON, an empty batch or a batch that is too long', () => {
     for (const text of ['', '{', 'undefined', '{"jsonrpc":"2.0",}', '\u0000', '[1,']) expect(codeOf(text)).toBe(-32700)
     expect(codeOf('[]')).toBe(-32600)
     expect(codeOf(`[${Array(DEFAULT_ENVELOPE_LIMITS.batchLength + 1).fill('1')}]`)).toBe(-32005)
   })
 
-  it('refuses deep nesting and floods of values before building them', () => {
+  it('rejects deep nesting and millions of values before it builds them', () => {
     expect(codeOf('['.repeat(5_000_000))).toBe(-32600)
     expect(codeOf('{"a":'.repeat(1_000_000))).toBe(-32600)
     expect(codeOf(`[${'{},'.repeat(2_000_001)}{}]`)).toBe(-32600)
   })
 
-  it('does not count brackets inside strings', () => {
+  it('does not count brackets within strings', () => {
     const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'm', params: [`${'[{"\\'.repeat(100_000)}`, '\\'] })
     expect(onlyEntry(text)).toMatchObject({ kind: 'request', id: 1 })
   })
 
-  it('never throws but an RpcError, whatever the text', () => {
+  it('throws nothing but an RpcError, for any text', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -129,7 +129,7 @@ describe('decodeEnvelope', () => {
     )
   })
 
-  it('takes any JSON value as params of a well-formed request', () => {
+  it('accepts any JSON value as params', () => {
     fc.assert(
       fc.property(
         fc.string(),

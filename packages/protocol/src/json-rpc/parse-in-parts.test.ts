@@ -34,7 +34,7 @@ const simulation = (overrides: unknown) => ({
 })
 
 describe('parseInParts', () => {
-  it('parses at most so many characters at a time', () => {
+  it('parses at most about the given number of characters in each part', () => {
     const overrides = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [account(at), { balance: '0x1' }]))
     for (const indent of [undefined, 1]) {
       const text = JSON.stringify(simulation(overrides), undefined, indent)
@@ -55,7 +55,7 @@ describe('parseInParts', () => {
     }
   })
 
-  it('cuts a long string, whatever escapes it has', () => {
+  it('parses a long string in parts, whatever its escapes', () => {
     const { parse } = JSON
     for (const unit of ['0123456789abcdef', '\\', '"', '\u0001', 'u\\"u\u0001']) {
       const text = JSON.stringify(simulation({ '0x1': { code: unit.repeat(40_000 / unit.length) } }))
@@ -74,7 +74,7 @@ describe('parseInParts', () => {
     }
   })
 
-  it('makes of any JSON what JSON.parse makes of it, wherever it is cut', () => {
+  it('returns what JSON.parse returns for any JSON, wherever it is split', () => {
     const key = fc.oneof(
       fc.string(),
       fc.constantFrom('__proto__', '0x1', '0x2', 'stateOverrides', 'stateDiff', '"', '\\'),
@@ -98,7 +98,7 @@ describe('parseInParts', () => {
     )
   })
 
-  it('takes for wrong what is wrong', () => {
+  it('rejects malformed JSON as JSON.parse does, wherever it is split', () => {
     const text = JSON.stringify([simulation({ '0x1': { balance: '0x1' } }), [1, 2, { a: [], b: {} }], 'x', null])
     fc.assert(
       fc.property(
@@ -118,16 +118,16 @@ describe('parseInParts', () => {
   it.each([
     ['a character', Buffer.from(`["${'aé€😀'.repeat(20)}"]`)],
     ['what is no UTF-8', Buffer.from([0x5b, 0x22, 0xc3, 0x28, 0x61, 0xe2, 0x82, 0x22, 0x5d])],
-  ])('gives what toString gives, wherever it cuts %s', (_, bytes) => {
+  ])('decodes UTF-8 as Buffer.toString does, wherever it splits %s', (_, bytes) => {
     for (let length = 1; length < 12; length += 1)
       expect(finish(inParts(bytes, length)).value).toEqual(JSON.parse(bytes.toString()))
   })
 
-  it('takes a byte order mark for wrong, as JSON.parse does', () => {
+  it('rejects a byte order mark, as JSON.parse does', () => {
     for (const length of [1, 100]) expect(() => finish(inParts('\ufeff[1,2,3]', length))).toThrow(SyntaxError)
   })
 
-  it('makes lists in simulations alone', () => {
+  it('makes lists of override maps in simulations only', () => {
     const map = { '0x1': { balance: '0x1' }, '0x2': { balance: '0x2' } }
     const entry = { ...simulation(map), id: 'eth_simulateV1' }
     const isList = (body: unknown) =>
@@ -146,7 +146,7 @@ describe('parseInParts', () => {
     ['values', '[1,2,3,4,5]'],
     ['levels', '[[[[]]]]'],
     ['values of which the last opens', '[1,2,3,[]]'],
-  ])('refuses more %s than there may be, wherever it cuts', (_, text) => {
+  ])('rejects more %s than the limit, wherever it is split', (_, text) => {
     for (const length of [1, 100]) {
       const parse = () =>
         finish(parseInParts(Buffer.from(text), { depth: 3, values: 4 }, { lists: true, partLength: length }))
@@ -159,11 +159,11 @@ describe('parseInParts', () => {
     ['a number', `[${'1'.repeat(200_000)}]`],
     ['blanks', `[${' '.repeat(200_000)}]`],
     ['a string alone', `"${'x'.repeat(200_000)}"`],
-  ])('refuses %s that would hold the event loop', (_, text) => {
+  ])('rejects %s that would block the event loop', (_, text) => {
     expect(() => finish(inParts(text))).toThrow('a name, a number or blanks of more than')
   })
 
-  it('leaves the event loop at least every 131,072 bytes, also in a string of escapes', () => {
+  it('yields at least every 131,072 bytes, also within a string of escapes', () => {
     const { parts, value } = finish(inParts(`["${'\\"'.repeat(1_000_000)}"]`))
     expect(value).toEqual(['"'.repeat(1_000_000)])
     expect(parts).toBeGreaterThan(30)

@@ -59,20 +59,20 @@ describe('openRpcDocument', () => {
     expect(document.info.version).toBe('1.2.3')
   })
 
-  it('refers to schemas that are there', () => {
+  it('refers only to schemas that exist', () => {
     for (const reference of refs(document)) {
       expect(SCHEMAS).toHaveProperty([reference.replace('#/components/schemas/', '')])
     }
   })
 
-  it('shows a request that the decoder takes', () => {
+  it('contains an example request that the decoder accepts', () => {
     const example = document.methods[0]?.examples?.[0]
     expect(example?.params).toHaveLength(2)
     const params = example?.params.map(({ value }) => value)
     expect(decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS).blockStateCalls).toHaveLength(1)
   })
 
-  it.each(Object.keys(WRAPPED))('names the fields of %s that the decoder knows', (name) => {
+  it.each(Object.keys(WRAPPED))('lists exactly the fields of %s that the decoder accepts', (name) => {
     const wrap = WRAPPED[name]
     const properties = SCHEMAS[name]?.properties
     if (wrap === undefined || properties === undefined) throw new Error('no such schema')

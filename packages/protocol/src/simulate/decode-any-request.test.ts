@@ -100,7 +100,7 @@ function leavesOf(value: unknown, place: string, path: string[] = []): Leaf[] {
 }
 
 describe('decodeSimulationRequest on any request', () => {
-  it('names the place of every single leaf', () => {
+  it('names the place of every malformed value', () => {
     const leaves = leavesOf(EVERYTHING, '')
     expect(leaves.length).toBeGreaterThan(40)
     for (const { place, set } of leaves) {
@@ -115,7 +115,7 @@ describe('decodeSimulationRequest on any request', () => {
     expect(decode(EVERYTHING).blockStateCalls).toHaveLength(2)
   })
 
-  it('refuses any JSON with -32602 or takes it', () => {
+  it('decodes any JSON or rejects it with -32602', () => {
     const junk = fc.oneof(fc.jsonValue(), fc.constantFrom(null, '0x1', A, slot(1), '0x', 1e300, '__proto__'))
     const named = (...names: string[]) =>
       fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), junk, { maxKeys: 4 })

@@ -20,7 +20,7 @@ function finish<T>(work: Parts<T>): { value: T; parts: number } {
   }
 }
 
-/** As received in a request. */
+/** The params of a request with this block. */
 function paramsOf(block: unknown): unknown {
   const params = [{ blockStateCalls: [block] }, 'latest']
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params })
@@ -55,7 +55,7 @@ describe('decodeSimulationRequestInParts', () => {
     ['bytes of input', { calls: [{ data: '0x01', input: `0x${'ab'.repeat(1_500_000)}` }] }],
     ['bytes of data beside input', { calls: [{ input: '0x01', data: `0X${'ab'.repeat(1_500_000)}` }] }],
     ['blob hashes', { calls: [{ blobVersionedHashes: many(slot) }] }],
-  ])('decodes many %s a part at a time, to the same request', (_, block) => {
+  ])('decodes many %s in parts to the same request', (_, block) => {
     const { value, parts } = finish(decodeSimulationRequestInParts(paramsOf(block), LIMITS))
     expect(parts).toBeGreaterThanOrEqual(MANY / PART_ENTRIES)
     const whole = decodeSimulationRequest([{ blockStateCalls: [block] }, 'latest'], LIMITS)
@@ -65,7 +65,7 @@ describe('decodeSimulationRequestInParts', () => {
     expect(value).toEqual(whole)
   })
 
-  it('puts those that move precompiles first, by address', () => {
+  it('sorts accounts that move precompiles to the front, by address', () => {
     const moving = {
       [address(9)]: { movePrecompileToAddress: address(1) },
       [address(2)]: { movePrecompileToAddress: address(3) },
@@ -98,11 +98,11 @@ describe('decodeSimulationRequestInParts', () => {
       'the same address is overridden twice',
     ],
     ['too many moves', map(address, { movePrecompileToAddress: address(1) }), 'accounts are to move a precompile'],
-  ])('refuses %s that is wrong among many, with its place', (_, stateOverrides, words) => {
+  ])('rejects one malformed value among many with its place: %s', (_, stateOverrides, words) => {
     expect(refusal(() => finish(decodeSimulationRequestInParts(paramsOf({ stateOverrides }), LIMITS)))).toContain(words)
   })
 
-  it('counts calls once all are decoded', () => {
+  it('checks the number of calls after it has decoded them', () => {
     const params = paramsOf({ calls: many(() => ({})) })
     expect(refusal(() => finish(decodeSimulationRequestInParts(params, DEFAULT_SIMULATION_LIMITS)))).toContain('-38026')
   })

@@ -27,7 +27,7 @@ const blockOf = (blockOverrides: unknown) =>
   decode({ blockStateCalls: [{ blockOverrides }] }).blockStateCalls[0]?.blockOverrides
 
 describe('decodeSimulationRequest', () => {
-  it('reads the smallest request', () => {
+  it('decodes the smallest request', () => {
     expect(decode({ blockStateCalls: [{}] }, 'pending')).toEqual({
       blockStateCalls: [{ calls: [], stateOverrides: [], blockOverrides: {} }],
       traceTransfers: false,
@@ -37,7 +37,7 @@ describe('decodeSimulationRequest', () => {
     })
   })
 
-  it('reads every field of a call', () => {
+  it('decodes every field of a call', () => {
     expect(
       callOf({
         type: '0x4',
@@ -73,7 +73,7 @@ describe('decodeSimulationRequest', () => {
     })
   })
 
-  it('takes null for absent', () => {
+  it('treats null as absent', () => {
     const nothing = { from: null, to: null, gas: null, input: null, data: null, accessList: null, type: null }
     expect(callOf(nothing)).toEqual({})
     expect(
@@ -117,7 +117,7 @@ describe('decodeSimulationRequest', () => {
     ],
     [{ blobVersionedHashes: ['0x01'] }, 'blobVersionedHashes[0]: expected 32 bytes in hex, got "0x01"'],
     [{ blobs: [] }, 'blobs: blob sidecars are not simulated, give `blobVersionedHashes` instead'],
-  ])('names the place: %j', (call, message) => {
+  ])('names the field of a call with %j', (call, message) => {
     expect(refusal(() => withCall(call))).toEqual({ code: -32602, message: `blockStateCalls[0].calls[0].${message}` })
   })
 
@@ -165,7 +165,7 @@ describe('decodeSimulationRequest', () => {
     [{ blockStateCalls: [{ calls: [[]] }] }, 'blockStateCalls[0].calls[0]: expected a call object, got an array'],
     [{ blockStateCalls: [{}], validation: 'true' }, 'validation: expected true or false, got "true"'],
     [[], 'params[0]: expected an object with `blockStateCalls`, got an array'],
-  ])('says what is wrong with %j', (payload, message) => {
+  ])('rejects %j with its problem', (payload, message) => {
     expect(refusal(() => decode(payload))).toEqual({ code: -32602, message })
   })
 
@@ -178,7 +178,7 @@ describe('decodeSimulationRequest', () => {
     },
   )
 
-  it('names the first fault in the order of the request, counts last', () => {
+  it('reports the first error in the order of the request, and excessive counts last', () => {
     const blocks = Array(257).fill({})
     const wrongCall = { calls: [{ gas: 1 }] }
     const first = (payload: unknown, block?: unknown) => refusal(() => decode(payload, block)).message
@@ -188,12 +188,12 @@ describe('decodeSimulationRequest', () => {
     expect(first({ blockStateCalls: [] }, 'nonsense')).toContain('params[1]')
   })
 
-  it('takes latest where no block is named', () => {
+  it('defaults the block to latest', () => {
     for (const params of [[{ blockStateCalls: [{}] }], [{ blockStateCalls: [{}] }, null]])
       expect(decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS).block).toEqual({ kind: 'tag', tag: 'latest' })
   })
 
-  it('requires a payload', () => {
+  it('rejects missing, malformed and surplus params', () => {
     for (const params of [undefined, null, {}, 'x']) {
       expect(refusal(() => decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS)).code).toBe(-32602)
     }
@@ -202,14 +202,14 @@ describe('decodeSimulationRequest', () => {
     }
   })
 
-  it('takes `data` for `input`, and `input` where both are given', () => {
+  it('accepts `data` for `input`, and uses `input` if both are present', () => {
     expect(callOf({ data: '0x01' })).toEqual({ input: '0x01' })
     expect(callOf({ data: '0x01', input: '0x02' })).toEqual({ input: '0x02' })
     expect(callOf({ input: '0x', data: '0x02' })).toEqual({ input: '0x' })
     expect(refusal(() => withCall({ input: '0x', data: 'zz' })).message).toContain('data')
   })
 
-  it('sorts overrides by address and takes `storage` for `stateDiff`', () => {
+  it('sorts overrides by address and accepts `storage` for `stateDiff`', () => {
     expect(
       overridesOf({
         [B]: { storage: { [slot(1)]: slot(2) } },
@@ -221,7 +221,7 @@ describe('decodeSimulationRequest', () => {
     ])
   })
 
-  it('refuses what would lose one of two values', () => {
+  it('rejects two values for the same field, account or slot', () => {
     expect(refusal(() => overridesOf({ [A]: { storage: {}, stateDiff: {} } })).code).toBe(-32602)
     expect(refusal(() => overridesOf({ [A]: { storage: {}, state: {} } })).code).toBe(-32602)
     expect(refusal(() => overridesOf({ [B]: {}, [B.toLowerCase()]: {} })).message).toContain('overridden twice')
@@ -230,7 +230,7 @@ describe('decodeSimulationRequest', () => {
     expect(refusal(() => blockOf({ time: '0x1', timestamp: '0x2' })).message).toContain('not equal')
   })
 
-  it('reads block overrides with either name of the time', () => {
+  it('decodes block overrides with `time` or `timestamp`', () => {
     const withdrawals = [{ index: '0x1', validatorIndex: '0x2', address: A, amount: '0x3' }]
     expect(
       blockOf({
@@ -260,7 +260,7 @@ describe('decodeSimulationRequest', () => {
     expect(blockOf({ timestamp: '0x9' })).toEqual({ timestamp: 9n })
   })
 
-  it('counts blocks and calls', () => {
+  it('rejects too many blocks or calls with -38026', () => {
     expect(refusal(() => decode({ blockStateCalls: Array(257).fill({ nonsense: 1 }) })).code).toBe(-38026)
     expect(refusal(() => decode({ blockStateCalls: [{ calls: Array(5001).fill({}) }] }))).toEqual({
       code: -38026,
@@ -270,7 +270,7 @@ describe('decodeSimulationRequest', () => {
     expect(refusal(() => decode({ blockStateCalls: [block, block, block] })).code).toBe(-38026)
   })
 
-  it('shortens what it quotes', () => {
+  it('truncates the quoted value in an error', () => {
     const { message } = refusal(() => withCall({ gas: '9'.repeat(1_000_000) }))
     expect(message.length).toBeLessThan(250)
     expect(refusal(() => withCall({ input: '\ud800' })).message).toContain('"\\ud800"')
