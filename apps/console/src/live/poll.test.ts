@@ -9,7 +9,7 @@ afterEach(() => {
 })
 
 describe('poll', () => {
-  it('asks once at a time, however slow the answers are, and no more once it is ended', async () => {
+  it('sends one request at a time, continues after invalid JSON, and stops when it is ended', async () => {
     let answer: (response: Response) => void = () => undefined
     const fetched = jest.spyOn(globalThis, 'fetch').mockImplementation(
       () =>

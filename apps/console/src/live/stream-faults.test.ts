@@ -5,7 +5,7 @@ const at = '2026-11-23T12:00:00.000Z'
 type Faults = NonNullable<NonNullable<Readiness['preconfirmed']>['faults']>
 const report = (faults: Faults): Readiness => ({ preconfirmed: { connected: true, faults } })
 
-it('tells of each fault once', () => {
+it('reports each stream fault once', () => {
   const faults = new StreamFaults()
   const gap = { kind: 'gap', block: '7', flashblock: 3, at } as const
   const lost = { kind: 'lost', at } as const
@@ -22,7 +22,7 @@ it.each([
   ['differs', 'reorganisation: block 7 was sealed with other content than its flashblocks had'],
   ['lost', 'lost: the gateway lost its connection to the stream'],
   ['undecodable', 'gap: a message of the stream could not be decoded'],
-] as const)('says what %s is', (kind, text) => {
+] as const)('describes a stream fault of kind %s', (kind, text) => {
   const [fault] = new StreamFaults().unseen(report([{ kind, block: '7', flashblock: 3, at }]))
   expect(`${fault!.disturbance.kind}: ${fault!.disturbance.text}`).toMatch(new RegExp(`^${text}, \\d\\d:00:00$`))
 })

@@ -6,7 +6,7 @@ const flashblock = (number: bigint, index: number, payloadId = 'p') => ({
 })
 
 describe('TimeLine', () => {
-  it('has nothing to say of heads and flashblocks in order', () => {
+  it('reports nothing for heads and flashblocks in order', () => {
     const line = new TimeLine()
     for (const one of [
       head(1n, 'a', ''),
@@ -22,7 +22,7 @@ describe('TimeLine', () => {
     [head(5n, 'e', 'd'), { kind: 'gap', text: '2 blocks before 5 were not announced' }],
     [head(2n, 'b2', 'a'), { kind: 'reorganisation', text: 'the chain is another one from block 2 on' }],
     [head(3n, 'c2', 'b2'), { kind: 'reorganisation', text: 'block 3 is no child of the head before it' }],
-  ])('after block 2, names what %j is', (one, disturbance) => {
+  ])('reports the disturbance of %j after block 2', (one, disturbance) => {
     const line = new TimeLine()
     line.note(head(2n, 'b', 'a'))
     expect(line.note(one)).toEqual(disturbance)
@@ -34,13 +34,13 @@ describe('TimeLine', () => {
     [flashblock(7n, 1), { kind: 'restart', text: 'flashblock 1 of block 7 was executed again' }],
     [flashblock(9n, 0, 'q'), { kind: 'gap', text: '1 blocks before flashblock 0 of block 9 showed no flashblock' }],
     [flashblock(6n, 1, 'q'), { kind: 'reorganisation', text: 'flashblock 1 of block 6 is on another head' }],
-  ])('after flashblock 2 of block 7, names what %j is', (one, disturbance) => {
+  ])('reports the disturbance of %j after flashblock 2 of block 7', (one, disturbance) => {
     const line = new TimeLine()
     line.note(flashblock(7n, 2))
     expect(line.note(one)).toEqual(disturbance)
   })
 
-  it('compares with nothing from before a lost connection', () => {
+  it('compares nothing across a lost connection', () => {
     const line = new TimeLine()
     line.note(head(2n, 'b', 'a'))
     line.interrupt()

@@ -3,7 +3,7 @@ import { missText, truthText } from './truth.js'
 describe('truthText', () => {
   const day = { predicted: 5, judged: 4, hits: 4, explained: 0, misses: [] }
 
-  it('says how many came true, and of how many others it is known why', () => {
+  it('shows how many predictions came true, and how many of the others are explained', () => {
     expect(truthText({ ...day, judged: 0, hits: 0 })).toBe('5 predictions today, none mined yet.')
     expect(truthText(day)).toBe('4 of 4 predictions came true today.')
     expect(truthText({ ...day, hits: 1, explained: 2 })).toBe(
@@ -15,7 +15,7 @@ describe('truthText', () => {
 describe('missText', () => {
   const miss = { transaction: '0x01' as const, differs: ['gas' as const] }
 
-  it('names the first fact that was another one', () => {
+  it('names the reason and the first changed fact of a miss', () => {
     const fact = { kind: 'slot', address: `0x${'ab'.repeat(20)}` as const }
     expect(missText({ ...miss, why: 'dependency', because: [{ fact, by: 'a transaction before' }] })).toBe(
       'what it depends on changed: slot of 0xabababab…, by a transaction before',

@@ -21,18 +21,18 @@ const call = (changes: Partial<SimulatedCall['assetChanges']> = {}): SimulatedCa
 })
 
 describe('questionsAfter', () => {
-  it('asks tokens that arguments name for their units, unless the answer has them', () => {
+  it('asks for the units of tokens in arguments, unless the answer has them', () => {
     expect(questionsAfter([call()]).tokens).toEqual([TOKEN, OTHER])
     const moved = { transfers: [{ type: 'erc20', address: TOKEN, from: OWNER, to: DESK, amount: '0x1' } as const] }
     expect(questionsAfter([call(moved)]).tokens).toEqual([OTHER])
   })
 
-  it('asks for what is left of an allowance that later calls may spend', () => {
+  it('asks for the remaining allowance only if later calls may spend it', () => {
     expect(questionsAfter([call({ approvals: [approval] })]).approvals).toEqual([])
     expect(questionsAfter([call({ approvals: [approval] }), call()]).approvals).toEqual([approval])
   })
 
-  it('stays bounded, whatever a trace holds', () => {
+  it('asks about at most 8 tokens, whatever the trace contains', () => {
     const named = (at: number): Frame => {
       const tokenIn = `0x${at.toString(16).padStart(40, '0')}`
       return { ...trace, decoded: { call: { name: 'swap', args: { tokenIn, amountIn: '1' } } } }
@@ -42,7 +42,7 @@ describe('questionsAfter', () => {
   })
 })
 
-it('puts the questions behind the last call, and reads their answers', () => {
+it('appends its questions to the last block without validation, and decodes their answers', () => {
   const questions = { tokens: [TOKEN, OTHER] as Hex[], approvals: [approval] }
   const payload: SimulatePayload = {
     blockStateCalls: [{ calls: [{ to: DESK }] }],
@@ -59,7 +59,7 @@ it('puts the questions behind the last call, and reads their answers', () => {
     [OTHER, '0x95d89b41'],
     [TOKEN, '0xdd62ed3e'],
   ])
-  // Questions must not require fees.
+  // With validation, the questions would have to pay fees.
   expect(asked).not.toHaveProperty('validation')
 
   const said = [
@@ -75,5 +75,5 @@ it('puts the questions behind the last call, and reads their answers', () => {
   expect(answersAfter(questions, [])).toEqual({ units: new Map(), left: new Map() })
 })
 
-it('asks nothing where nothing is to be asked', () =>
+it('sends no request if there is no question', () =>
   expect(askedAfter({ blockStateCalls: [], traceTransfers: true }, { tokens: [], approvals: [] })).toBeUndefined())

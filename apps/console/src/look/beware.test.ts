@@ -14,8 +14,8 @@ const payloadWith = (...authorizationList: object[]): SimulatePayload => ({
   traceTransfers: true,
 })
 
-describe('delegations', () => {
-  it('name who signed, as nodes and as viem write them, and whose code it is', async () => {
+describe('EIP-7702 delegations', () => {
+  it('are shown with their signer and code, from the RPC’s and viem’s encodings', async () => {
     const { chainId, nonce, r, s, yParity } = await account.signAuthorization({ address: BOB, chainId: 0, nonce: 1 })
     const rpc = { address: BOB, chainId: '0x0', nonce: '0x1', r, s, yParity: yParity === 0 ? '0x0' : '0x1' }
     const authority = account.address
@@ -25,7 +25,7 @@ describe('delegations', () => {
     expect(await delegationsOf(payloadWith({ ...rpc, r: '0x0' }))).toEqual([{ authority: undefined, code: BOB }])
   })
 
-  it('are dangers, and their end is none', () => {
+  it('are a danger, and revoking one is a caution', () => {
     const [danger, end] = delegationWarnings([
       { authority: ME, code: BOB },
       { authority: ME, code: NOBODY },
@@ -37,7 +37,7 @@ describe('delegations', () => {
   })
 })
 
-it('warns of endless allowances of the signer alone', () => {
+it('warns of unlimited allowances of the signer only', () => {
   const token = { type: 'erc20', address: BOB, symbol: 'WETH' } as const
   const approval = { token, spender: BOB, amount: `0x${'f'.repeat(64)}`, confirmation: 'agrees' } as const
   const approvals = [
@@ -48,7 +48,7 @@ it('warns of endless allowances of the signer alone', () => {
   expect(warnings).toMatchObject([{ level: 'caution', title: 'An allowance without end: all WETH', addresses: [BOB] }])
 })
 
-it('warns of ownership given away, not of a contract’s first owner', () => {
+it('warns of transferred ownership, but not of a contract’s first owner', () => {
   const event = (previousOwner: string) => ({ name: 'OwnershipTransferred', args: { previousOwner, newOwner: BOB } })
   const call = {
     logs: [ME, ME].map((address) => ({ address, topics: [], data: '0x' })),

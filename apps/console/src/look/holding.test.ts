@@ -4,15 +4,15 @@ import { holdingOf } from './holding.js'
 const said = (...outcomes: CallOutcome[]) => holdingOf(outcomes.map((outcome) => ({ outcome })))
 const later = { fact: { kind: 'time' }, under: 'one block later', effect: 'fails' }
 
-it('says nothing of calls that were not asked', () => {
+it('shows nothing for a call without an outcome', () => {
   expect(holdingOf([{}])).toBeUndefined()
 })
 
-it('says what holds', () => {
+it('marks an outcome that holds as good', () => {
   expect(said({ verdict: 'holds', because: [] })?.level).toBe('good')
 })
 
-it('says what changes a call, each circumstance once', () => {
+it('lists each circumstance that changes a call once', () => {
   const changed: CallOutcome = { verdict: 'changes', because: [later, { ...later, fact: { kind: 'number' } }] }
   expect(said({ verdict: 'holds', because: [] }, changed)).toEqual({
     level: 'caution',
@@ -20,7 +20,7 @@ it('says what changes a call, each circumstance once', () => {
   })
 })
 
-it('says first what behaves otherwise when watched', () => {
+it('shows first that a call behaves differently when it is watched', () => {
   const because = [{ fact: { kind: 'coinbase' }, under: 'another fee recipient', effect: 'fails' }]
   expect(said({ verdict: 'changes', because: [later] }, { verdict: 'watched', because })).toEqual({
     level: 'bad',

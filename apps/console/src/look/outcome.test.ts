@@ -22,7 +22,7 @@ describe('reasonOf', () => {
       decoded: { ...(error && { error: { name: 'Nope', args: {}, ...error } }), logs: [] },
     })
 
-  it('says nothing of a call that succeeds', () => expect(reasonOf(call)).toBeUndefined())
+  it('returns no reason for a call that succeeds', () => expect(reasonOf(call)).toBeUndefined())
 
   it.each([
     [{ name: 'Error', args: { message: 'no' } }, 'no'],
@@ -32,9 +32,9 @@ describe('reasonOf', () => {
       { name: 'InsufficientAllowance', args: { spender: BOB, allowance: '0', needed: '1500000' } },
       'the allowance is too low: 0 allowed, 1,500,000 needed',
     ],
-  ])('says of %j: %s', (error, words) => expect(failed(error)).toBe(words))
+  ])('describes %j as: %s', (error, words) => expect(failed(error)).toBe(words))
 
-  it('shows amounts in the token’s own decimals', () => {
+  it('shows amounts in the token’s decimals', () => {
     const error = {
       name: 'ERC20InsufficientBalance',
       args: { sender: BOB, balance: '25', needed: '1500000' },
@@ -46,13 +46,13 @@ describe('reasonOf', () => {
     )
   })
 
-  it('shows what it can not decode', () => {
+  it('shows revert data that it cannot decode', () => {
     expect(failed(undefined)).toBe('reverted with 0x12345678, which no ABI here names')
     expect(failed(undefined, '0x')).toBe('reverted without a reason')
   })
 })
 
-it('finds a failure however deep', () => {
+it('finds a failed frame at any depth', () => {
   expect(hasFailure({ ...frame, calls: [{ ...frame, calls: [frame] }] })).toBe(false)
   expect(hasFailure({ ...frame, calls: [{ ...frame, calls: [{ ...frame, error: 'out of gas' }] }] })).toBe(true)
 })

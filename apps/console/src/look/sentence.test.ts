@@ -47,15 +47,15 @@ it.each([
     { approvals: [approval({ amount: `0x${'f'.repeat(64)}` })] },
     'Nothing changes hands. Bob may take all of your WETH, now and later.',
   ],
-  // The calls used all of it, or a part.
+  // The calls spent all of it, or a part.
   [{ approvals: [approval({ amount: ether(3n), after: '0x0' })] }, 'Nothing changes hands. Nobody gains an allowance.'],
   [
     { approvals: [approval({ amount: ether(3n), after: ether(1n) })] },
     'Nothing changes hands. Bob may take up to 1 WETH.',
   ],
-])('says of %j: %s', (changes, sentence) => expect(say(changes as Partial<AssetChanges>)).toBe(sentence))
+])('describes %j as: %s', (changes, sentence) => expect(say(changes as Partial<AssetChanges>)).toBe(sentence))
 
-it('says what a token’s balances contradict only as supposed, and speaks of an account that nobody named', () => {
+it('marks amounts that balances contradict as supposed, and speaks of “the account” without a named sender', () => {
   const transfers = [{ ...WETH, from: BOB, to: ME, amount: ether(5n) }] as const
   const balances = [{ ...WETH, account: ME, confirmation: 'disagrees' }] as const
   const changes = { transfers: [...transfers], balances: [...balances] }

@@ -17,7 +17,7 @@ const known = slotMeanings(
   ME,
 )
 
-it('knows balances and allowances wherever the mapping is', () => {
+it('recognises balance and allowance slots of any mapping', () => {
   const balance = meaningOf(TOKEN, place(BOB, 9n), known)
   expect([balance?.name, balance?.text('0x16e360')]).toEqual([`balance of ${BOB}`, '1.5 USDC'])
   const allowance = meaningOf(TOKEN, place(BOB, BigInt(place(ME, 10n))), known)
@@ -25,7 +25,7 @@ it('knows balances and allowances wherever the mapping is', () => {
   expect([allowance?.text('0x16e360'), allowance?.text(`0x${'f'.repeat(64)}`)]).toEqual(['1.5 USDC', 'all USDC'])
 })
 
-it('knows a proxy’s own slots, and says nothing of others', () => {
+it('recognises the EIP-1967 slots of a proxy, and no others', () => {
   const implementation = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
   expect(meaningOf(BOB, implementation, known)?.text(`0x${'0'.repeat(24)}${ME.slice(2)}`)).toBe(ME)
   expect(meaningOf(TOKEN, `0x${'0'.repeat(64)}`, known)).toBeUndefined()

@@ -7,7 +7,7 @@ const transfer = { type: 'erc20', address: TOKEN, from: TOKEN, to: TOKEN, amount
 const changes = { transfers: [{ ...transfer, symbol: 'WETH', decimals: 18 }], balances: [], owners: [], approvals: [] }
 const ofNobody = { ...changes, transfers: [] }
 
-it('shows an amount of a token in its units, and nothing else', () => {
+it('shows a token’s amount argument in its units, and no other argument', () => {
   const unitsOf = unitsOfFor(changes)
   const shown = (argument: string, value: string, from = 'ERC-20', units = unitsOf) =>
     amountArgument({ name: 'transferFrom', args: { [argument]: value }, from }, argument, TOKEN, units)
@@ -20,7 +20,7 @@ it('shows an amount of a token in its units, and nothing else', () => {
   expect(shown('value', '1', 'ERC-20', unitsOfFor(ofNobody))).toBeUndefined()
 })
 
-it('shows an amount of the token that another argument names', () => {
+it('shows an amount in the units of the token in another argument', () => {
   const OTHER = '0x7e70000000000000000000000000000000000002'
   const args = { tokenIn: TOKEN, amountIn: '1500000000000000000', tokenOut: OTHER, amountOut: '2', amount: '3' }
   const swap = { name: 'swap', args }
@@ -31,7 +31,7 @@ it('shows an amount of the token that another argument names', () => {
   expect(shown('amount')).toBeUndefined()
 })
 
-it('knows the decimals that an error names as those of the token that failed, and of no caller', () => {
+it('applies an error’s decimals to the token that failed, not to its callers or implementation', () => {
   const failed = { from: OWNER, gasUsed: '0x1', error: 'execution reverted', output: '0xe4' } as const
   const error = { name: 'ERC20InsufficientBalance', args: {}, decimals: 6 }
   const implementation = { ...failed, type: 'DELEGATECALL', to: OWNER, decoded: { error } } as const

@@ -13,7 +13,7 @@ const ether = (from: Address, to: Address, amount: `0x${string}` = '0xde0b6b3a76
 })
 
 describe('transferGraph', () => {
-  it('draws each transfer between its addresses, there and back, and marks the signer', () => {
+  it('draws each transfer between its addresses, in both directions, and marks the signer', () => {
     const token = { type: 'erc20', address: TOKEN, symbol: 'USDC', decimals: 6 } as const
     const changes = changesOf([ether(SIGNER, POOL), { ...token, from: POOL, to: SIGNER, amount: '0xf4240' }])
     const { places, arrows, total } = transferGraph(changes, SIGNER)
@@ -28,7 +28,7 @@ describe('transferGraph', () => {
     expect(total).toBe(2)
   })
 
-  it('keeps everything inside the picture, and no address on another', () => {
+  it('draws everything within the picture, without overlapping addresses', () => {
     const around = [0, 1, 2, 3, 4].map((at) => ether(address(at + 1), address(((at + 1) % 5) + 1)))
     const changes = changesOf([...around, ether(SIGNER, SIGNER), ether(SIGNER, POOL, '0x1')])
     const { places, arrows, width, height } = transferGraph(changes, SIGNER)
@@ -52,7 +52,7 @@ describe('transferGraph', () => {
     }
   })
 
-  it('of thousands of transfers draws the contradicted ones, then the signer’s', () => {
+  it('draws 40 of thousands of arrows, the contradicted ones first, then the signer’s', () => {
     const lie: Transfer = { type: 'erc20', address: TOKEN, from: address(9_998), to: address(9_999), amount: '0x1' }
     const crowd = Array.from({ length: 5_000 }, (_, at) => ether(address(at + 10), address(at + 11)))
     const changes = changesOf([...crowd, ether(POOL, SIGNER), lie], {
@@ -71,9 +71,9 @@ describe('transferGraph', () => {
 })
 
 describe('shortTexts', () => {
-  it('cuts an address at both ends', () => expect([...shortTexts([POOL, POOL]).values()]).toEqual(['0x0000…0002']))
+  it('shortens an address in the middle', () => expect([...shortTexts([POOL, POOL]).values()]).toEqual(['0x0000…0002']))
 
-  it('shows more of addresses that look alike', () => {
+  it('shows more digits of similar addresses', () => {
     const [one, other] = [`0xabcd${'1'.repeat(32)}1234`, `0xabcd${'2'.repeat(32)}1234`] as const
     expect([...shortTexts([one, other]).values()]).toEqual(['0xaBcD1111…11111234', '0xAbcD2222…22221234'])
   })

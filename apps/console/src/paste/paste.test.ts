@@ -19,10 +19,10 @@ const paste = (text: unknown, answers: Record<string, unknown> = {}, draft = EMP
 const callsOf = async (text: unknown, answers = {}) =>
   payloadOf((await paste(text, answers)).draft).blockStateCalls.flatMap(({ calls }) => calls)
 
-describe('a signed transaction', () => {
+describe('a pasted signed transaction', () => {
   const fields = { type: 'eip1559', chainId: 8453, gas: 25_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n } as const
 
-  it('counts whole, as it would be sent', async () => {
+  it('fills in all its fields, with validation', async () => {
     const signed = await account.signTransaction({ ...fields, nonce: 9999, to: BOB, value: 5n })
     const { kind, draft } = await paste(` ${signed}\n`)
     expect({ kind, validation: draft.validation }).toEqual({ kind: 'Signed transaction (eip1559)', validation: 'yes' })
@@ -31,20 +31,20 @@ describe('a signed transaction', () => {
     expect(call).toEqual({ from: account.address, to: BOB, value: '0x5', ...gas })
   })
 
-  it('keeps its delegations', async () => {
+  it('keeps its authorizations', async () => {
     const authorization = await account.signAuthorization({ address: BOB, chainId: 8453, nonce: 1 })
     const whole = { ...fields, type: 'eip7702', to: BOB, nonce: 0, authorizationList: [authorization] } as const
     const [call] = await callsOf(await account.signTransaction(whole))
     expect(call?.authorizationList).toMatchObject([{ address: BOB, chainId: '0x2105', nonce: '0x1' }])
   })
 
-  it('of another chain is refused by name', async () => {
+  it('is rejected with the chain’s name if it is for another chain', async () => {
     const signed = await account.signTransaction({ ...fields, chainId: 1, nonce: 0, to: BOB })
     await expect(paste(signed)).rejects.toThrow('it is for Ethereum (1); this page looks at Base (8453)')
   })
 })
 
-it('reads a wallet’s JSON with wei as a decimal, and says what it leaves out', async () => {
+it('reads a wallet’s JSON with value as decimal wei, and lists ignored fields', async () => {
   const wallet = {
     from: ALICE,
     to: BOB,
@@ -61,14 +61,14 @@ it('reads a wallet’s JSON with wei as a decimal, and says what it leaves out',
   expect(notes).toEqual(['Not simulated: colour'])
 })
 
-it('puts calldata and an address alone into the form', async () => {
+it('puts pasted calldata or a pasted address into the form’s call', async () => {
   const form = { ...EMPTY_DRAFT, blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, from: ALICE }] }] }
   const { kind, draft } = await paste(CALLDATA, {}, form)
   expect([kind, draft.blocks[0]?.calls]).toEqual(['Calldata', [{ ...EMPTY_CALL, from: ALICE, data: CALLDATA }]])
   expect((await paste(BOB, {}, form)).draft.blocks[0]?.calls).toEqual([{ ...EMPTY_CALL, from: ALICE, to: BOB }])
 })
 
-describe('a transaction’s hash', () => {
+describe('a pasted transaction hash', () => {
   const transaction = {
     hash: HASH,
     from: ALICE,
@@ -81,7 +81,7 @@ describe('a transaction’s hash', () => {
   }
   const block = { number: '0x10', timestamp: '0x64', gasLimit: '0x99', miner: BOB, mixHash: HASH, baseFeePerGas: '0x7' }
 
-  it('replays it where it stood', async () => {
+  it('replays a mined transaction at its position in its block', async () => {
     const mined = { ...transaction, blockHash: HASH, transactionIndex: '0x1' }
     const { draft, happened } = await paste(HASH, {
       eth_getTransactionByHash: mined,
@@ -100,14 +100,14 @@ describe('a transaction’s hash', () => {
     })
   })
 
-  it('of one that waits stands on the newest state; of none is said', async () => {
+  it('simulates a pending transaction on the newest state, and is rejected if unknown', async () => {
     const waiting = await paste(HASH, { eth_getTransactionByHash: { ...transaction, blockHash: null } })
     expect([waiting.draft.state, waiting.draft.validation]).toEqual(['', 'yes'])
     await expect(paste(HASH, { eth_getTransactionByHash: null })).rejects.toThrow('no transaction of this hash')
   })
 })
 
-describe('a request', () => {
+describe('a pasted request', () => {
   it('keeps validation, gas, state and overrides', async () => {
     const block = {
       stateOverrides: { [ALICE]: { balance: '0x1' } },
@@ -123,7 +123,7 @@ describe('a request', () => {
     })
   })
 
-  it('of eth_call brings its state and overrides', async () => {
+  it('takes state and overrides from eth_call', async () => {
     const params = [{ to: BOB, data: '0x02' }, { blockHash: HASH }, { [BOB]: { code: '0x00' } }]
     const { draft } = await paste({ method: 'eth_call', params })
     expect([draft.state, payloadOf(draft).blockStateCalls]).toEqual([
@@ -132,7 +132,7 @@ describe('a request', () => {
     ])
   })
 
-  it('of wallet_sendCalls is a batch', async () => {
+  it('becomes several calls for wallet_sendCalls', async () => {
     const params = [
       { version: '2.0.0', from: ALICE, chainId: '0x2105', calls: [{ to: BOB, value: '0x1' }, { to: ALICE }] },
     ]
@@ -143,10 +143,10 @@ describe('a request', () => {
   })
 })
 
-describe('a user operation', () => {
+describe('a pasted user operation', () => {
   const operation = { sender: ALICE, nonce: 3, callData: '0x05', callGasLimit: '153', signature: '0x' }
 
-  it('is carried out by its entry point, which the request may name', async () => {
+  it('uses the entry point of the request, or v0.7 without one', async () => {
     const [call] = await callsOf({ method: 'eth_sendUserOperation', params: [operation, BOB] })
     const quantities = { nonce: '0x3', callGasLimit: '0x99' }
     expect(call).toEqual({ userOperation: { ...operation, ...quantities }, entryPoint: BOB })
@@ -155,15 +155,15 @@ describe('a user operation', () => {
     expect(payloadOf(draft).blockStateCalls[0]?.calls[0]?.entryPoint).toBe('0x0000000071727De22E5E9d8BAf0edAc6f37da032')
   })
 
-  it('of another chain is refused by name', async () => {
+  it('is rejected with the chain’s name if it is for another chain', async () => {
     await expect(paste({ ...operation, chainId: 10 })).rejects.toThrow('it is for OP Mainnet (10)')
   })
 })
 
-describe('a Safe transaction', () => {
+describe('a pasted Safe transaction', () => {
   const message = { to: BOB, value: '5', data: '0x06', operation: 0, safeTxGas: 0, nonce: 7 }
 
-  it('is read from typed data, from the service, and from the transaction builder', async () => {
+  it('is read from typed data, the transaction service and the transaction builder', async () => {
     const typed = { primaryType: 'SafeTx', domain: { chainId: 8453, verifyingContract: ALICE }, message }
     for (const text of [typed, { safe: ALICE, ...message, confirmations: [] }])
       expect(await callsOf(text)).toEqual([{ safeTransaction: { safe: ALICE, ...message } }])
@@ -174,7 +174,7 @@ describe('a Safe transaction', () => {
     )
   })
 
-  it('that calls by delegation says what that is', async () => {
+  it('has a note if it is a delegate call', async () => {
     expect((await paste({ safe: ALICE, ...message, operation: 1 })).notes[0]).toMatch(/^A delegate call/)
   })
 })
@@ -192,7 +192,7 @@ it.each([
   [`{"to":"${BOB}","value":1e21}`, /in quotes/],
   [`{"to":"${BOB}","value":-1}`, /value: not a whole number/],
   [`{"to":"${BOB}","chainId":"0x1"}`, /for Ethereum \(1\)/],
-])('refuses %s', async (text, message) => {
+])('rejects pasted %s', async (text, message) => {
   const refusal = paste(text)
   await expect(refusal).rejects.toThrow(DraftError)
   await expect(refusal).rejects.toThrow(message)

@@ -3,7 +3,7 @@ import { DraftError } from './draft-error.js'
 
 const LINES = 'function mint(uint256)\nerror Nope(address)'
 
-it('reads an ABI as lines, as JSON, and as a compiler’s file', () => {
+it('reads an ABI as signatures, as JSON and as compiler output', () => {
   const lines = abiOf(LINES)
   expect(lines.map(({ type }) => type)).toEqual(['function', 'error'])
   for (const text of [JSON.stringify(lines), JSON.stringify({ contractName: 'X', abi: lines })])
@@ -12,7 +12,7 @@ it('reads an ABI as lines, as JSON, and as a compiler’s file', () => {
   expect(abiOf(' ')).toEqual([])
 })
 
-it.each(['function', '[', '{}', '{"abi":1}'])('refuses %j', (text) => {
+it.each(['function', '[', '{}', '{"abi":1}'])('rejects the ABI %j', (text) => {
   expect(() => abiOf(text)).toThrow(DraftError)
   expect(functionsOf(text).size).toBe(0)
 })
@@ -22,13 +22,15 @@ it.each([
   ['f(uint256[]) [[1,2]]', 'f(uint256[])', '[[1,2]]'],
   ['function g((uint256,address)[] list) [[["1","0x2"]]]', 'g((uint256,address)[] list)', '[[["1","0x2"]]]'],
   ['totalSupply()', 'totalSupply()', '[]'],
-])('splits %s', (text, signature, args) => expect(callTextOf(text)).toEqual({ signature, args }))
+])('splits %s into signature and arguments', (text, signature, args) =>
+  expect(callTextOf(text)).toEqual({ signature, args }),
+)
 
-it.each(['', '0x12', 'f(', 'f() x', '(uint256) [1]', 'transfer'])('takes %j for no call', (text) =>
+it.each(['', '0x12', 'f(', 'f() x', '(uint256) [1]', 'transfer'])('finds no function call in %j', (text) =>
   expect(callTextOf(text)).toBeUndefined(),
 )
 
-it('keeps what stands in the fields, lists and tuples as JSON', () => {
+it('keeps the texts of argument fields, with lists and tuples as JSON', () => {
   const fields = ['1', '["2","3"]', 'true', '0x04', '[bro']
   const text = textOfCall('f', ['uint256', 'uint256[]', 'bool', 'address', 'tuple[]'], fields)
   expect(text).toBe('f ["1",["2","3"],true,"0x04","[bro"]')

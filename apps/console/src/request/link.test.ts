@@ -8,8 +8,8 @@ const draftOf = (call: object, overrides = ''): Draft => ({
   blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, ...call }], overrides }],
 })
 
-describe('a link', () => {
-  it('holds the request', () => {
+describe('links', () => {
+  it('contain the whole request', () => {
     const draft = draftOf({ to: BOB, value: '3', data: 'f(string) ["#%&"]' }, '{"a": "ü"}')
     expect(draftOfFragment(`#${fragmentOf(draft)}`)).toEqual(draft)
     const { calls, overrides } = draft.blocks[0]!
@@ -17,7 +17,7 @@ describe('a link', () => {
   })
 
   it.each(['', '#', '#%', '#{}', '#{"calls":[],"overrides":""}', '#{"calls":[null],"overrides":""}'])(
-    'holds none in %s',
+    'contain no request in %s',
     (fragment) => expect(draftOfFragment(fragment)).toBeUndefined(),
   )
 })

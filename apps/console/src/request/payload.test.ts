@@ -13,31 +13,31 @@ const draftOf = (call: object, overrides = ''): Draft => ({
 const callOf = (draft: Draft) => payloadOf(draft).blockStateCalls[0]?.calls[0]
 
 describe('payloadOf', () => {
-  it('leaves out what is empty', () => {
+  it('omits empty fields', () => {
     expect(payloadOf(draftOf({ to: BOB }))).toEqual({
       blockStateCalls: [{ calls: [{ to: BOB }] }],
       traceTransfers: true,
     })
   })
 
-  it('takes ether as a decimal and wei as hex', () => {
+  it('reads a decimal value as ether and hex as wei', () => {
     expect(callOf(draftOf({ value: '0.01' }))).toEqual({ value: toHex(parseEther('0.01')) })
     expect(callOf(draftOf({ value: '0x01' }))).toEqual({ value: '0x1' })
   })
 
-  it('encodes a function with its arguments', () => {
+  it('encodes a function call with its arguments', () => {
     const data = `transfer(address to, uint256 amount) ["${BOB}", "1"]`
     expect(callOf(draftOf({ data }))?.input).toBe(`0xa9059cbb${BOB.slice(2).padStart(64, '0')}${'1'.padStart(64, '0')}`)
     expect(callOf(draftOf({ data: 'totalSupply()' }))?.input).toBe('0x18160ddd')
   })
 
-  it('passes state overrides on', () => {
+  it('includes state overrides', () => {
     expect(payloadOf(draftOf({}, `{"${ALICE}": {"balance": "0x1"}}`)).blockStateCalls[0]?.stateOverrides).toEqual({
       [ALICE]: { balance: '0x1' },
     })
   })
 
-  it('puts overrides of the form together with those as JSON, and sends several blocks', () => {
+  it('merges form overrides with JSON overrides, in several blocks, and names a wrong field with its block', () => {
     const account = (fields: Partial<AccountDraft>) => ({ ...EMPTY_ACCOUNT, address: ALICE, ...fields })
     const first = {
       ...EMPTY_BLOCK,
@@ -70,14 +70,14 @@ describe('payloadOf', () => {
     expect(faulty({ accounts: [account({ code: '0x0' })] })).toThrow('Block 2, Account 1, code: not 0x-hex')
   })
 
-  it('sends what a transaction has beside that', () => {
+  it('includes the other fields of a transaction', () => {
     const fields = { gas: '21000', nonce: '0x5', maxFeePerGas: '7', more: '{"accessList": [], "value": "0x9"}' }
     const draft = { ...draftOf({ value: '0x1', ...fields }), validation: 'yes' }
     const call = { gas: '0x5208', nonce: '0x5', maxFeePerGas: '0x7', accessList: [], value: '0x1' }
     expect(payloadOf(draft)).toEqual({ blockStateCalls: [{ calls: [call] }], traceTransfers: true, validation: true })
   })
 
-  it('puts what stands before a mined transaction in front, and the block’s other fields beside its own', () => {
+  it('puts earlier transactions of the block before the call, and merges other block overrides', () => {
     const block = { ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, to: BOB }], before: '[{"to":"0x1"}]' }
     const draft = { ...EMPTY_DRAFT, blocks: [{ ...block, time: '5', more: '{"gasLimit":"0x9"}' }] }
     expect(payloadOf(draft).blockStateCalls).toEqual([
@@ -86,7 +86,7 @@ describe('payloadOf', () => {
     expect(callsBefore(draft)).toEqual([1])
   })
 
-  it('says which input is wrong', () => {
+  it('throws an error with the field’s path', () => {
     const error = (call: object) => {
       try {
         return payloadOf(draftOf(call))
@@ -110,13 +110,13 @@ describe('payloadOf', () => {
     [{ data: 'f(uint256) [1' }, '', 'Call 1, data: '],
     [{}, '{', 'State overrides: not JSON'],
     [{}, '[]', 'State overrides: not an object'],
-  ])('names the field that is wrong: %j %s', (call, overrides, message) => {
+  ])('names the wrong field: %j %s', (call, overrides, message) => {
     expect(() => payloadOf(draftOf(call, overrides))).toThrow(DraftError)
     expect(() => payloadOf(draftOf(call, overrides))).toThrow(message)
   })
 })
 
-it('refuses a number in arguments that lost digits as it was read', () => {
+it('rejects a number in arguments that lost digits in parsing', () => {
   const data = `transfer(address,uint256) ["${BOB}", 1000000000000000000001]`
   expect(() => payloadOf(draftOf({ data }))).toThrow(/^Call 1, data: write 1e\+21 in quotes/)
 })
