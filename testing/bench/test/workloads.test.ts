@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 test.each(WARM_WORKLOADS.map((workload) => [workload.name, workload] as const))(
-  'every call of %s succeeds, for one request as for the next',
+  'every call of %s succeeds, for the first and the second request',
   async (_, workload) => {
     for (const index of [0, 1]) {
       const payload = workload.payload(stage, index)
@@ -31,7 +31,7 @@ test.each(WARM_WORKLOADS.map((workload) => [workload.name, workload] as const))(
   30_000,
 )
 
-test('the loops use what they are named for', async () => {
+test('every loop workload uses over 44.9 million gas', async () => {
   for (const workload of WARM_WORKLOADS.filter(({ name }) => name.startsWith('loop-'))) {
     const { result } = JSON.parse(await simulate(pool, workload.payload(stage, 0)))
     expect(Number(result[0].calls[0].gasUsed)).toBeGreaterThan(44_900_000)

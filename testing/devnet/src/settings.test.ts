@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { misspelt, SETTINGS } from './settings.js'
 
-it('names a variable that looks like a misspelt setting', () => {
+it('warns of a variable that resembles a setting', () => {
   const variables = { DEVNET_PROT: '1', devnet_host: '::', DEVNET_OPTIMISM: '1', DEVNET_URL: 'http://x', PATH: '/bin' }
   expect(misspelt(variables)).toEqual([
     'DEVNET_PROT is no setting: did you mean DEVNET_PORT?',
@@ -9,7 +9,7 @@ it('names a variable that looks like a misspelt setting', () => {
   ])
 })
 
-it('lists what the program reads', () => {
+it('lists every setting that the program reads', () => {
   const program = readFileSync(new URL('main.ts', import.meta.url), 'utf8')
   const read = program.match(/\bDEVNET_[A-Z_]+/g)
   expect([...new Set(read)].sort()).toEqual(Object.keys(SETTINGS).sort())

@@ -17,12 +17,12 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-test('five blocks share a second, and each begins with the two deposits', async () => {
+test('mines five blocks a second, each starting with the two deposits', async () => {
   const client = createPublicClient({ transport: http(anvil.rpcUrl), cacheTime: 0 })
   const account = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
   const wallet = createWalletClient({ account, chain: foundry, transport: http(anvil.rpcUrl) })
   for (let nonce = 0; nonce < 50; nonce++) await wallet.sendTransaction({ to: account.address, gas: 21_000n, nonce })
-  // The last one may still wait for its block when all have been sent.
+  // The last transaction may still be pending when all have been sent.
   const mined = () => client.getTransactionCount({ address: account.address })
   while (errors.length === 0 && ((await client.getBlockNumber()) < 12n || (await mined()) < 50))
     await new Promise((resolve) => setTimeout(resolve, 50))

@@ -12,7 +12,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((devnet) => devnet.stop()))
 })
 
-test('without a block time, blocks come with transactions only', async () => {
+test('without a block time, mines only when a transaction arrives', async () => {
   const { rpcUrl } = await start({})
   const client = createPublicClient({ transport: http(rpcUrl), cacheTime: 0 })
   const before = await client.getBlockNumber()
@@ -20,14 +20,14 @@ test('without a block time, blocks come with transactions only', async () => {
   expect(await client.getBlockNumber()).toBe(before)
 })
 
-test('with a block time, blocks come by themselves', async () => {
+test('with a block time, mines empty blocks', async () => {
   const { rpcUrl } = await start({ blockTimeSeconds: 1 })
   const client = createPublicClient({ transport: http(rpcUrl), cacheTime: 0 })
   const before = await client.getBlockNumber()
   while ((await client.getBlockNumber()) < before + 2n) await new Promise((resolve) => setTimeout(resolve, 50))
 })
 
-test('with a flashblocks port, a stream opens each block', async () => {
+test('with a flashblocks port, streams an index 0 with a base for each block', async () => {
   const { flashblocksUrl } = await start({ payments: false, flashblocksPort: 0 })
   const socket = new WebSocket(String(flashblocksUrl))
   const first = await new Promise<{ index: number; base?: object }>((resolve) => {
@@ -40,12 +40,12 @@ test('with a flashblocks port, a stream opens each block', async () => {
   expect(first.base).toHaveProperty('parent_hash')
 })
 
-test('a port in use is said in anvil’s own words', async () => {
+test('rejects a port in use with anvil’s message', async () => {
   const { port } = await start({ payments: false })
   await expect(startAnvil(['--port', String(port)])).rejects.toThrow(/address already in use/i)
 })
 
-test('stop ends the process', async () => {
+test('stop() ends the process', async () => {
   const devnet = await start({ payments: false })
   await devnet.stop()
   expect(() => process.kill(devnet.pid, 0)).toThrow('ESRCH')
@@ -57,7 +57,7 @@ test.each([
   [7002, '0x00000961Ef480Eb55e80D19ad83579A64c007002'],
   [7251, '0x0000BBdDc7CE488642fb579F8B00f3A590007251'],
 ] as const)(
-  'the system contract of EIP-%d is there',
+  'has the system contract of EIP-%d',
   async (_, address) => {
     const { rpcUrl } = await start({ payments: false })
     expect(await createPublicClient({ transport: http(rpcUrl) }).getCode({ address })).toMatch(/^0x3373fffff/)
@@ -65,7 +65,7 @@ test.each([
   30_000,
 )
 
-test('the accounts are funded', async () => {
+test('funds its accounts with 10,000 ETH', async () => {
   const { rpcUrl } = await start({ payments: false })
   const client = createPublicClient({ transport: http(rpcUrl) })
   for (const { address } of [DEVNET_ROLES.buyer, ...DEVNET_ROLES.facilitators])

@@ -106,7 +106,7 @@ async function settle({ permit, owner, witness, signature }: Authorization, amou
   return client().waitForTransactionReceipt({ hash })
 }
 
-test('Permit2 answers the domain separator of its canonical address on this chain', async () => {
+test('Permit2 returns the domain separator of its canonical address on this chain', async () => {
   const separator = await client().readContract({
     address: PERMIT2_ADDRESS,
     abi: usdcAbi,
@@ -115,7 +115,7 @@ test('Permit2 answers the domain separator of its canonical address on this chai
   expect(separator).toBe(permit2DomainSeparator(31337))
 })
 
-test('the proxy names Permit2 and hashes the witness as buyers sign it', async () => {
+test('the upto proxy returns Permit2’s address and the witness type hash that buyers sign', async () => {
   const read = (functionName: 'PERMIT2' | 'WITNESS_TYPEHASH') =>
     client().readContract({ address: UPTO_PERMIT2_PROXY_ADDRESS, abi: proxyAbi, functionName })
   expect(await read('PERMIT2')).toBe(PERMIT2_ADDRESS)
@@ -137,7 +137,7 @@ test('a buyer who approved Permit2 starts with a million USDC', async () => {
   expect(await allowance(DEVNET_ROLES.unapprovedBuyer.address)).toBe(0n)
 })
 
-test('the named facilitator settles less than the maximum, once', async () => {
+test('the named facilitator settles less than the maximum, once only', async () => {
   const before = await balanceOf(payTo)
   const authorization = await authorize(DEVNET_ROLES.buyer.privateKey)
   const receipt = await settle(authorization, 30_000n)
@@ -151,11 +151,11 @@ test.each([
   ['UnauthorizedFacilitator', {}, maximum, stranger],
   ['PaymentTooEarly', { validAfter: deadline - 1n }, maximum, facilitator],
   ['InvalidDestination', { to: zeroAddress }, maximum, facilitator],
-] as const)('a settlement is refused with %s', async (error, changes, amount, account) => {
+] as const)('a settlement reverts with %s', async (error, changes, amount, account) => {
   await expect(settle(await authorize(DEVNET_ROLES.buyer.privateKey, changes), amount, account)).rejects.toThrow(error)
 })
 
-test('a buyer who never approved Permit2 pays by the token’s own permit', async () => {
+test('a buyer who never approved Permit2 pays with an EIP-2612 permit', async () => {
   const buyer = privateKeyToAccount(DEVNET_ROLES.unapprovedBuyer.privateKey)
   const { permit, owner, witness, signature } = await authorize(DEVNET_ROLES.unapprovedBuyer.privateKey)
   const typedPermit = {

@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws'
 import { type FlashblockMessage, replayStream } from '../src/index.js'
 
-it('serves recorded messages again, in their order', async () => {
+it('replays recorded messages in order', async () => {
   const recorded = Array.from({ length: 5 }, (_, index) => ({ payload_id: '0x01', index })) as FlashblockMessage[]
   const replay = await replayStream({ messages: recorded, intervalMs: 50 })
   const received: FlashblockMessage[] = []

@@ -10,7 +10,7 @@ const BOB = '0x00000000000000000000000000000000000b0b00'
 describe.each([
   ['Ethereum rules', false],
   ['OP-stack rules', true],
-])('a sequencer on a local chain with %s', (_, optimism) => {
+])('sequencer on a local chain with %s', (_, optimism) => {
   let devnet: Devnet
   let sequencer: Sequencer
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe.each([
     await devnet.stop()
   })
 
-  it('streams each block before the node has it, transaction by transaction', async () => {
+  it('streams each block before the node has it, with every transaction', async () => {
     const client = createPublicClient({ transport: http(devnet.rpcUrl) })
     const wallet = createWalletClient({ account: ALICE, chain: foundry, transport: http(devnet.rpcUrl) })
     const received: FlashblockMessage[] = []
@@ -65,7 +65,7 @@ describe.each([
     }
   })
 
-  it('lets a fault be asked for over HTTP', async () => {
+  it('injects a fault requested over HTTP, and answers 404 to an unknown one', async () => {
     const control = sequencer.url.replace('ws:', 'http:')
     const received: FlashblockMessage[] = []
     const socket = new WebSocket(sequencer.url)

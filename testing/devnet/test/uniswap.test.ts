@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => devnet?.stop())
 
 test.each(['swapV2', 'swapV3'] as const)(
-  '%s sells either token near the price of 1, less the 0.3%% fee',
+  '%s swaps each token at a price of about 1, less the 0.3%% fee',
   async (swap) => {
     const client = createPublicClient({ transport: http(devnet.rpcUrl) })
     const pool = swap === 'swapV2' ? uniswap.pairV2 : uniswap.poolV3

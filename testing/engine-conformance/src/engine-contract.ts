@@ -69,7 +69,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
 
   afterEach(() => engine.close())
 
-  it('says what it lacks, goes on with it, and knows it from then on', async () => {
+  it('returns the missing reads, resumes with their values, and has them afterwards', async () => {
     const answer = await run(transfer)
     expect(state.reads.length).toBeGreaterThan(0)
     const again = await begin(transfer)
@@ -77,14 +77,14 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     expect(engine.missing(at.key, state.reads)).toEqual([])
   })
 
-  it('lacks no value twice, whatever runs on the state', async () => {
+  it('requests no value twice, whatever runs on the state', async () => {
     const plans = [transfer, count, planOf({ blockStateCalls: [{}, { calls: [{ from: NOBODY, to: COUNTER }] }] })]
     for (const plan of plans) await run(plan)
     const keys = state.reads.map(readKey)
     expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([])
   })
 
-  it('takes values ahead, for one state alone', async () => {
+  it('accepts values in advance, for one state only', async () => {
     await run(count)
     const reads = state.reads
     const ahead = newPoint()
@@ -96,7 +96,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     expect(engine.known(newPoint().key, reads)).toEqual(reads.map(() => undefined))
   })
 
-  it('knows some of what it is asked, each in its place', () => {
+  it('returns known values at their positions', () => {
     const reads: StateRead[] = [
       { kind: 'balance', address: RICH },
       { kind: 'storage', address: COUNTER, slot: word(0) },
@@ -109,7 +109,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     expect(engine.missing(at.key, reads)).toEqual([reads[0], reads[3], reads[4]])
   })
 
-  it('lets the newest layer decide, and lacks nothing that one decides', async () => {
+  it('uses the newest layer’s values, and requests none that a layer has', async () => {
     const layer = (id: string, value: number): StateLayer => ({
       id: `contract ${states} ${id}`,
       accounts: new Map([[COUNTER, { storageCleared: false, storage: new Map([[word(0), word(value)]]) }]]),
@@ -122,7 +122,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     expect(returned(await run(count))).toEqual([6n])
   })
 
-  it('answers others while many wait for their state', async () => {
+  it('runs other plans while many wait for their state', async () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, () => lacking(count)))
     await run(transfer, newPoint())
     const values = (step: Lacking<Answer>) => state.read(step.reads)
@@ -130,19 +130,19 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     expect(answers.flatMap(returned)).toEqual(Array(20).fill(6n))
   })
 
-  it('goes on where another one that lacked the same was abandoned', async () => {
+  it('resumes a plan after another one that waits for the same values is abandoned', async () => {
     const [left, stayed] = await Promise.all([lacking(count), lacking(count)])
     left!.abandon()
     expect(returned(await drive(stayed!.resume(state.read(stayed!.reads)), state))).toEqual([6n])
   })
 
-  it('works on after a read that failed', async () => {
+  it('runs further plans after a failed read', async () => {
     const reason = new RpcError(-32603, 'the node is down')
     await expect(run(count, at, { read: () => Promise.reject(reason) })).rejects.toBe(reason)
     expect(returned(await run(count))).toEqual([6n])
   })
 
-  it('stops what runs when the signal aborts, with its reason', async () => {
+  it('stops execution when the signal is aborted, with its reason', async () => {
     engine = await replaced(engine, create({ threads: 1 }))
     const abort = new AbortController()
     const running = drive(begin(endless, at, abort), state)
@@ -151,7 +151,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     await run(transfer)
   })
 
-  it('resumes nothing, and executes nothing that is begun, once the signal has aborted', async () => {
+  it('neither resumes nor starts once the signal is aborted', async () => {
     const abort = new AbortController()
     const step = await lacking(endless, at, abort)
     abort.abort(new Error('enough'))
@@ -159,7 +159,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     await expect(drive(begin(endless, at, abort), state)).rejects.toThrow('enough')
   })
 
-  it('refuses an answer that is longer than the plan allows', async () => {
+  it('rejects an answer longer than the plan allows', async () => {
     const plan = codePlan('0x6103e85ff3')
     const { pieces } = await run(plan)
     const answerBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
@@ -170,7 +170,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     await expect(refused).rejects.toMatchObject({ code: -32005, message: expect.stringContaining('longer than') })
   })
 
-  it('cuts the answer where errors belong', async () => {
+  it('splits the answer at the places of the errors', async () => {
     const calls = ['0x', '0x01', '0x'].map((input) => ({ from: RICH, to: NOBODY, input }))
     // REVERT if there is input: CALLDATASIZE, PUSH1, JUMPI.
     const code = '0x36600557005b5f5ffd'
@@ -182,7 +182,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     expect(JSON.parse(pieces.join(''))).toHaveLength(2)
   })
 
-  it('refuses more than it can queue, as a server that is busy', async () => {
+  it('rejects plans beyond its queue with -32005 and HTTP 503', async () => {
     engine = await replaced(engine, create({ threads: 1, queue: 1 }))
     await run(transfer)
     const abort = new AbortController()
@@ -193,7 +193,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     expect(refusal).toMatchObject({ code: -32005, httpStatus: 503 })
   })
 
-  it('keeps state within its bound: the states used least recently leave first, whole', async () => {
+  it('keeps the cache within its limit by evicting the least recently used states whole', async () => {
     engine = await replaced(engine, create({ cacheBytes: 400_000 }))
     const read: StateRead = { kind: 'code', address: COUNTER }
     const codeOf = (index: number): Hex => `0x${index.toString(16).padStart(4, '0').repeat(5_000)}`
@@ -210,7 +210,7 @@ export function itKeepsTheContract(create: (options?: ContractOptions) => Engine
     expect(kept[0]).toBe(true)
   })
 
-  it('rejects what runs when it is closed, and all that comes after', async () => {
+  it('rejects running plans when it is closed, and all plans afterwards', async () => {
     const running = drive(begin(endless), state)
     const waiting = await lacking(transfer, newPoint())
     await Promise.all([expect(running).rejects.toThrow('closed'), engine.close()])

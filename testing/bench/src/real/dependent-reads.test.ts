@@ -17,7 +17,7 @@ function steps(lines: string[], depth = 1): Step[] {
   })
 }
 
-/** With dependencies on code, and by values alone. */
+/** The longest chain with dependencies on code, and by values alone. */
 function longest(all: Step[], codes?: Record<string, string>): [number, number] {
   return [true, false].map((withCodes) => {
     const reads = new DependentReads(state(codes), withCodes)
@@ -26,13 +26,13 @@ function longest(all: Step[], codes?: Record<string, string>): [number, number] 
   }) as [number, number]
 }
 
-describe('chains of dependent reads', () => {
-  it('counts a slot that the code names after the code', () => {
+describe('DependentReads', () => {
+  it('counts a slot named by the code as dependent on the code', () => {
     expect(longest(steps(['STOP']))).toEqual([1, 1])
     expect(longest(steps(['PUSH1', 'SLOAD 6', 'PUSH1 9', 'SLOAD 7 9', 'STOP']))).toEqual([2, 1])
   })
 
-  it('follows a value through words, memory and hashes', () => {
+  it('tracks a value through the stack, memory and hashes', () => {
     const found = [
       'PUSH1',
       'SLOAD 6',
@@ -49,7 +49,7 @@ describe('chains of dependent reads', () => {
     expect(longest(steps(lost))).toEqual([2, 1])
   })
 
-  it('follows a value into the address that is called, into its input, and back', () => {
+  it('tracks a value through a call: address, input and return data', () => {
     const call = [
       ...['PUSH1', 'SLOAD 6', 'PUSH1 cc', 'MSTORE 0 cc', 'PUSH1', 'PUSH1 20', 'PUSH1 0 20', 'PUSH1 20 0 20'],
       ...['PUSH1', 'SLOAD 6', 'PUSH1'],
@@ -64,7 +64,7 @@ describe('chains of dependent reads', () => {
     expect(longest(all)).toEqual([5, 3])
   })
 
-  it('forgets what a call wrote that failed', () => {
+  it('discards the writes of a reverted call', () => {
     const write = ['PUSH1', 'SLOAD 6', 'SLOAD 9', 'PUSH1 8', 'SSTORE 7 8']
     const read = ['PUSH1', 'SLOAD 7', 'SLOAD 99', 'STOP']
     const zeros = Array.from({ length: 6 }, (_, index) => `PUSH1${' 0'.repeat(index)}`)
@@ -79,11 +79,11 @@ describe('chains of dependent reads', () => {
     ])
   })
 
-  it('reads the code that a delegation names after it', () => {
+  it('reads the code of an EIP-7702 delegation after the delegating account', () => {
     expect(longest(steps(['PUSH1', 'SLOAD 6', 'STOP']), { [TO]: `0xef0100${OTHER.slice(2)}` })).toEqual([3, 2])
   })
 
-  it('says where a trace does not go to its end', () => {
+  it('reports a trace that ends early', () => {
     const reads = new DependentReads(state(), true)
     reads.follow({ from: FROM, to: TO }, steps(['PUSH1', 'STOP']))
     expect(reads.isWhole).toBe(true)

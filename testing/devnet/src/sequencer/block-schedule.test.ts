@@ -18,30 +18,30 @@ function driftsOfADay({ blockTimeMs = 2_000, ahead = 0, late = (_block: number) 
 }
 
 describe('nextSlot', () => {
-  it('keeps the chain at the clock for a day', () => {
+  it('keeps block timestamps equal to the clock for a day', () => {
     expect(Math.max(...driftsOfADay({}).map(Math.abs))).toBe(0)
   })
 
   it.each([
     ['every block is sealed late', () => 300],
     ['now and then one is sealed very late', (block: number) => (block % 50 === 49 ? 1_500 : 20)],
-  ])('stays within a block time of the clock though %s', (_, late) => {
+  ])('stays within one block time of the clock if %s', (_, late) => {
     expect(Math.max(...driftsOfADay({ late }).map(Math.abs))).toBeLessThanOrEqual(2_000)
   })
 
-  it('lets the clock catch up with a chain that begins ahead of it', () => {
+  it('slows down a chain that starts ahead of the clock until the clock catches up', () => {
     const drifts = driftsOfADay({ ahead: 40 })
     expect(drifts[0]).toBeGreaterThan(30_000)
     expect(Math.max(...drifts.slice(60).map(Math.abs))).toBe(0)
   })
 
-  it('goes on at the clock after the machine slept', () => {
+  it('continues at the clock’s time after the machine slept', () => {
     const drifts = driftsOfADay({ late: (block) => (block === 10 ? 3_600_000 : 0) })
     expect(drifts[10]).toBe(-3_600_000)
     expect(Math.max(...drifts.slice(11).map(Math.abs))).toBeLessThanOrEqual(2_000)
   })
 
-  it('keeps the block time between blocks as long as the clock allows', () => {
+  it('spaces timestamps by the block time while the clock allows it', () => {
     let head = BigInt(START / 1_000)
     for (let now = START, n = 0; n < 100; n++) {
       const slot = nextSlot(head, now, 2_000)
