@@ -35,14 +35,14 @@ const peersOf = (folder, name) => {
 describe.each(packageFolders())('%s', (folder) => {
   const dependencies = Object.keys(manifestOf(folder).dependencies ?? {})
 
-  it('depends on what ARCHITECTURE.md allows', () => {
+  it('depends only on the packages that ARCHITECTURE.md allows', () => {
     const ours = dependencies
       .filter((name) => name.startsWith('@upfront/'))
       .map((name) => name.slice('@upfront/'.length))
     expect(allowed.get(folder)).toEqual(expect.arrayContaining(ours))
   })
 
-  it('imports what it depends on', () => {
+  it('imports every dependency', () => {
     const text = sourcesOf(folder).join('\n')
     const peers = new Set(dependencies.flatMap((name) => peersOf(folder, name)))
     const isImported = (name) => text.includes(`'${name}'`) || text.includes(`'${name}/`)
@@ -55,19 +55,19 @@ describe.each(packageFolders())('%s', (folder) => {
     })
 })
 
-describe('the places that ARCHITECTURE.md names', () => {
+describe('paths in ARCHITECTURE.md', () => {
   const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
   const places = new Set([...text.matchAll(/`([a-z][\w-]*(?:\/[\w.-]+)+)`/g)].map(([, place]) => place))
   const rooms = ['', 'packages', 'apps', 'apps/simulator-gateway/src']
 
-  it.each([...places])('%s is there', (place) => {
+  it.each([...places])('%s exists', (place) => {
     expect(rooms.some((room) => existsSync(join(root, room, place)))).toBe(true)
   })
 
   it.each([
     ['simulation', 12],
     ['block', 6],
-  ])('are few on the way of a %s', (what, most) => {
+  ])('describe the way of a %s in few steps', (what, most) => {
     const [, way] = new RegExp(`^## The way of a ${what}$(.*?)^## `, 'ms').exec(text)
     const hops = way.match(/^\d+\. /gm).length
     expect(hops).toBeGreaterThan(2)
@@ -77,7 +77,7 @@ describe('the places that ARCHITECTURE.md names', () => {
 
 const withSource = packageFolders().filter((folder) => existsSync(join(root, folder, 'src')))
 
-describe.each(withSource)('the folders of %s', (app) => {
+describe.each(withSource)('source folders of %s', (app) => {
   const source = join(root, app, 'src')
   const folderOf = (path) => (relative(source, path).includes(sep) ? relative(source, path).split(sep)[0] : '.')
   /** By folder: the folders that it imports. Files directly in `src` do the wiring and may import all. */
@@ -92,7 +92,7 @@ describe.each(withSource)('the folders of %s', (app) => {
     }
   }
 
-  it('import each other one way only', () => {
+  it('do not import each other in circles', () => {
     const circles = []
     const walk = (folder, path) => {
       if (path.includes(folder)) return circles.push([...path.slice(path.indexOf(folder)), folder].join(' → '))

@@ -118,7 +118,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
     return started
   }
 
-  it('starts all that it starts by default, and sells', async () => {
+  it('starts the default services, and sells a simulation', async () => {
     hosts['postgres://upfront:upfront@postgres:5432/upfront'] = postgres.createDatabase('compose')
     const stream = await freePort()
     const devnet = await startService('devnet', 'devnet', { DEVNET_FLASHBLOCKS_PORT: String(stream) })
@@ -153,7 +153,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
     ).toEqual(['erpc', 'gateway-base', 'gateway-base-sepolia', 'gateway-erpc'])
   }, 120_000)
 
-  it('forgets the ledger with the chain that it stands on', () => {
+  it('deletes the ledger together with the chain', () => {
     const { devnet, postgres: database, gateway, ...others } = services
     // Data in memory or on a tmpfs is lost with the container; a named volume would outlive the chain.
     for (const { volumes = [] } of [devnet, database, gateway, others.billing]) expect(volumes).toEqual([])
@@ -162,7 +162,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
       expect(depends_on.devnet).toEqual({ condition: 'service_healthy', restart: true })
   })
 
-  it('starts gateway-erpc where erpc.yaml says that eRPC listens', async () => {
+  it('points gateway-erpc at the address of eRPC in erpc.yaml', async () => {
     const { server, projects, ...others } = load(read('infra/erpc.yaml'))
     const [{ id, networks, upstreams }] = projects
     const upstream = `erpc:${server.httpPort}/${id}/evm/${networks[0].evm.chainId}`
@@ -178,7 +178,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
   }, 60_000)
 
   it.each(['gateway-base', 'gateway-base-sepolia'])(
-    'starts %s, without a stream that Base no longer has',
+    'starts %s without a flashblock stream, because Base has none',
     async (name) => {
       expect(interpolated(services[name].environment.FLASHBLOCKS_WS_URL)).toBe('')
       // The local chain replaces Base.
@@ -268,7 +268,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     return pod
   }
 
-  it('starts a gateway alone, and one that sells through its billing', async () => {
+  it('starts a gateway without billing, and one that sells through billing', async () => {
     const devnet = await start('devnet', {}, {})
     const gatewaySecret = { UPSTREAM_RPC_URL: devnet.url, BILLING_TOKEN: 'of-the-chart' }
     const alone = await startPod(render({}), 'gateway', gatewaySecret, {})
@@ -297,7 +297,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     expect(await rpc(`${gateway.url}/v1/simulate`, 'eth_simulateV1', simulation)).toBe(402)
   }, 120_000)
 
-  it('says what a gateway that sells lacks', () => {
+  it('rejects a gateway that sells without its sale settings', () => {
     expect(() => render({ 'billing.enabled': 'true' })).toThrow(/gateway\.sale\.network/)
   })
 
@@ -317,7 +317,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     ])
   })
 
-  it('mounts what a setting names: the journal on a volume of each pod, files from a Secret', () => {
+  it('mounts the journal on a volume per pod, and key files from a Secret', () => {
     const { spec } = render(EVERYTHING).find(({ kind }) => kind === 'StatefulSet')
     const [{ env, volumeMounts }] = spec.template.spec.containers
     const settings = Object.fromEntries(env.map(({ name, value }) => [name, value]))
@@ -338,12 +338,12 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     { 'billing.enable': 'true' },
     { 'gateway.sale.asset': '0x12' },
     { 'gateway.files.keys.RECEIPT_KEY': 'a' },
-  ])('refuses the values %j', (values) => expect(() => render(values)).toThrow(/schema/))
+  ])('rejects the values %j', (values) => expect(() => render(values)).toThrow(/schema/))
 
   const { program: decoder, reason } = helm === undefined ? { reason: '' } : buildProgram('manifests')
   const itWithDecoder = decoder === undefined ? it.skip : it
-  // A ServiceMonitor is a type of the Prometheus operator, not of Kubernetes.
-  itWithDecoder(`is what Kubernetes' own Go types take, strictly${reason}`, () => {
+  // ServiceMonitor is a type of the Prometheus operator, not of Kubernetes.
+  itWithDecoder(`is decoded strictly by Kubernetes' own Go types${reason}`, () => {
     const decode = (text) => spawnSync(decoder, [], { input: text, encoding: 'utf8' })
     const between = { ...SALE, 'gateway.autoscaling.enabled': 'true' }
     const alone = { 'gateway.ingress.enabled': 'true', 'gateway.ingress.host': 'simulate.example' }

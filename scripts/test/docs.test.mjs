@@ -18,7 +18,7 @@ const source = ['apps/simulator-gateway/src', 'apps/billing/src', 'examples/payi
   )
   .join('\n')
 
-it.each([...files, ...readmes])('%s links to what is there', (file) => {
+it.each([...files, ...readmes])('%s links to existing files', (file) => {
   const text = readFileSync(file, 'utf8').replace(/^```.*?^```/gms, '')
   const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link)
   expect(links.filter((link) => !existsSync(join(dirname(file), link)))).toEqual([])
@@ -27,7 +27,7 @@ it.each([...files, ...readmes])('%s links to what is there', (file) => {
 describe.each(files)('%s', (file) => {
   const text = readFileSync(file, 'utf8')
 
-  it('names settings and metrics that exist', () => {
+  it('names only existing settings and metrics', () => {
     const names = [...text.matchAll(/\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|upfront_[a-z_]+[a-z])\b/g)].map(([name]) => name)
     expect([...new Set(names)].filter((name) => !name.startsWith('OTEL_') && !source.includes(name))).toEqual([])
   })
@@ -38,7 +38,7 @@ describe('alert rules', () => {
   const rules = groups.flatMap(({ rules }) => rules)
 
   it.each(rules.map((rule) => [rule.alert, rule]))(
-    '%s has a metric that exists and a runbook',
+    '%s uses existing metrics and has a runbook',
     (name, { expr, annotations }) => {
       for (const [metric] of expr.matchAll(/\b(upfront|billing)_[a-z_]+[a-z]/g)) expect(source).toContain(metric)
       const [file, anchor] = annotations.runbook.split('#')
@@ -50,7 +50,7 @@ describe('alert rules', () => {
     },
   )
 
-  it('have no runbook without a rule', () => {
+  it('match the runbooks in docs/operating.md, in order', () => {
     const sections = [...readFileSync(join(root, 'docs/operating.md'), 'utf8').matchAll(/^### (\w+)$/gm)].map(
       ([, name]) => name,
     )

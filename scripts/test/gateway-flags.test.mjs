@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-test('the image starts the gateway with the flags that npm starts it with', () => {
+test('the image starts the gateway with the Node flags of `npm run start:gateway`', () => {
   const [node, ...flagsAndProgram] = JSON.parse(read('package.json')).scripts['start:gateway'].split(' ')
   const [, stage] = read('infra/Dockerfile').split(/^FROM runtime AS gateway-portable$/m)
   const [, entryPoint] = /^ENTRYPOINT (.*)$/m.exec(stage)

@@ -11,7 +11,7 @@ import { NODE_ENDS, nodeAt } from '../node-ends.mjs'
 
 const rangeOf = (folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).engines?.node
 
-it('is one range, which begins with the oldest that is tried', () => {
+it('every package.json has the same Node range, from the oldest tested version', () => {
   const ranges = ['.', ...packageFolders()].flatMap((folder) => rangeOf(folder) ?? [])
   expect(new Set(ranges)).toEqual(new Set([`>=${NODE_ENDS[0].replace(/\.0$/, '')}`]))
 })

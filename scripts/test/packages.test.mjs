@@ -42,7 +42,7 @@ async function compile(files) {
   })
 }
 
-it.each(PACKAGES)('%s is ready to be published', (name) => {
+it.each(PACKAGES)('%s has the files and manifest fields for publishing', (name) => {
   const manifest = manifests[name]
   expect(manifest.private).toBeUndefined()
   expect(manifest).toMatchObject({
@@ -80,7 +80,7 @@ async function startFacilitator() {
   return { server, settled }
 }
 
-it('the examples of the READMEs compile, the app answers 402, and the buyer pays it', async () => {
+it('the README examples compile, the app answers 402, and the buyer pays', async () => {
   const { server: facilitator, settled } = await startFacilitator()
   const module = fileOf('app.module.ts').replace(
     'https://facilitator.example',
@@ -128,7 +128,7 @@ it('the examples of the READMEs compile, the app answers 402, and the buyer pays
   }
 }, 120_000)
 
-it('docs/selling.md and docs/buying.md alone lead from an empty folder to a paid answer, settled by billing', async () => {
+it('docs/selling.md and docs/buying.md lead from an empty folder to a paid answer that billing settles', async () => {
   const [shop, home] = [join(project, 'shop'), join(project, 'home')]
   for (const folder of [shop, home]) mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
   const commands = snippets().filter(({ notRun }) => /packages\.test\.mjs/.test(notRun))
@@ -209,7 +209,7 @@ it.each([
   ['ES modules', 'jest.config.js', '{"type": "module"}', { NODE_OPTIONS: '--experimental-vm-modules' }],
   ['CommonJS', 'jest.config.cjs', '{}', { NODE_OPTIONS: '' }],
 ])(
-  'the test of the README passes as pasted, in a project of %s',
+  'the README’s test passes unchanged in a project of %s',
   async (kind, config, manifest, environment) => {
     const folder = join(project, kind.replace(' ', '-'))
     mkdirSync(folder)

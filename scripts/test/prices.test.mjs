@@ -18,8 +18,8 @@ const rows = [...text.matchAll(/^\| (\$[\d.]+)(?:, ([^|]*?))? +\| ([\d.]+) gwei 
 )
 const earnsBelow = (charge, gasEach) => ((charge / dollarsForEther / gasEach) * 1e9).toPrecision(2)
 
-describe('what has to be charged', () => {
-  it('starts from the base and ends with the maximum of the default price list', () => {
+describe('the gas price table of billing’s README', () => {
+  it('starts at the base price and ends at the maximum of the default price list', () => {
     const dollars = (price) => Number(price.slice(1))
     expect(rows.map(({ charge }) => charge)).toEqual([
       dollars(DEFAULT_PRICE_LIST.base),
@@ -28,11 +28,11 @@ describe('what has to be charged', () => {
     ])
   })
 
-  it('earns below the gas prices that the table says', () => {
+  it('shows the gas price below which each charge is profitable', () => {
     expect(rows.map(({ gwei }) => gwei)).toEqual(rows.map(({ charge }) => earnsBelow(charge, gas)))
   })
 
-  it('earns below twice that in batches', () => {
+  it('states twice that gas price for batches', () => {
     const bound = /each of these bounds is twice as high: ([\d.]+) gwei/.exec(text)?.[1]
     expect(bound).toBe(earnsBelow(rows[0].charge, batchedGas))
   })

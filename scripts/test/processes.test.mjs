@@ -50,7 +50,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
   20_000,
 )
 
-test('a child that ignores being asked is killed', async () => {
+test('kills a child that ignores SIGTERM and SIGINT', async () => {
   const { parent, pids } = await startTree(
     `trap '' TERM INT; sh -c "trap '' TERM; echo \\$\\$; while :; do sleep 1; done"`,
     1,
@@ -59,7 +59,7 @@ test('a child that ignores being asked is killed', async () => {
   expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
 }, 20_000)
 
-test('what moved to a session of its own is found too', async () => {
+test('ends a process that moved to its own session', async () => {
   const { parent, pids } = await startTree(
     `${process.execPath} -e "
       const child = require('child_process').spawn('sleep', ['100'], { detached: true, stdio: 'ignore' })
@@ -70,7 +70,7 @@ test('what moved to a session of its own is found too', async () => {
   expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
 }, 20_000)
 
-test('a second signal kills at once', async () => {
+test('kills immediately on a second signal', async () => {
   const { parent, pids } = await startTree(`trap '' TERM INT; echo $$; while :; do sleep 1; done`, 1)
   parent.kill('SIGINT')
   await sleep(300)

@@ -20,7 +20,7 @@ function verify(file) {
   return spawnSync(process.execPath, [command, 'verify', file], { encoding: 'utf8', cwd: project })
 }
 
-it.each(PACKAGES)('%s is ready to be published', (name) => {
+it.each(PACKAGES)('%s has the files and manifest fields for publishing', (name) => {
   const { private: hidden, license, description, dependencies = {} } = manifests[name]
   expect({ hidden, license, description }).toMatchObject({ license: 'Apache-2.0', description: expect.any(String) })
   expect(hidden).toBeUndefined()
@@ -32,14 +32,14 @@ it.each(PACKAGES)('%s is ready to be published', (name) => {
   }
 })
 
-it('finds nothing wrong with the example, which it executes again', () => {
+it('verifies the example by executing it again', () => {
   const { status, stdout, stderr } = verify(join(folder, 'example.json'))
   expect([status, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/ok +execution +portable: \d+ gas/)
   expect(stdout).toContain('The bill is right.')
 }, 60_000)
 
-it('says what is wrong with a changed one, and what is missing of one that lacks a document', () => {
+it('reports the errors of a changed receipt, the missing documents of another, and an unreadable one', () => {
   const example = JSON.parse(readFileSync(join(folder, 'example.json'), 'utf8'))
   example.answer.result[0].calls[0].gasUsed = '0x1'
   const file = join(project, 'changed.json')

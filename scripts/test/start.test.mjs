@@ -83,9 +83,9 @@ async function expectOpenToPages({ ports }) {
 const onLinux = process.platform === 'linux' ? test : test.skip // Reads /proc to find leftover processes.
 
 onLinux(
-  'ends with a curl that answers; what the documents say to run on it works; Ctrl-C ends everything within five seconds',
+  'npm start prints a curl command that works, runs the documents’ commands, and ends within 5 s of Ctrl-C',
   async () => {
-    // Without bundles, as users run it; the other tests start bundles.
+    // Without bundles, as users run it; the other tests use bundles.
     const stand = await npmStart({ GATEWAY_WORKRS: '1', DEVNET_PROT: '1', BUNDLED: undefined })
     const [curl] = await stand.until(/^curl .*$/m)
     expect(stand.output).toContain('GATEWAY_WORKRS is no setting: did you mean GATEWAY_WORKERS?')
@@ -113,7 +113,7 @@ onLinux(
     const [, billing, token] = await stand.until(/BILLING_URL=(\S+) BILLING_TOKEN=(\S+) NETWORK=eip155:31337 ASSET=0x/)
     expect((await fetch(`${billing}/payments`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
 
-    // Like a terminal: to the whole foreground group at once.
+    // As a terminal does: to the whole foreground process group.
     process.kill(-stand.child.pid, 'SIGINT')
     for (const deadline = Date.now() + 5_000; Date.now() < deadline && leftOf(stand).length > 0; ) await sleep(100)
     expect(leftOf(stand)).toEqual([])
@@ -122,7 +122,7 @@ onLinux(
 )
 
 onLinux(
-  'two stands from one checkout leave each other alone, the commands that each prints find it, and a signal to npm alone ends all of it',
+  'two stands from one checkout run independently, and a signal to npm alone ends everything',
   async () => {
     const stands = [await npmStart(), await npmStart()]
     for (const stand of stands) {
@@ -161,7 +161,7 @@ onLinux(
   300_000,
 )
 
-test('a port in use is named, with the variable that changes it', async () => {
+test('names a port in use and the variable that changes it', async () => {
   const server = createServer()
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address()
@@ -171,7 +171,7 @@ test('a port in use is named, with the variable that changes it', async () => {
 }, 60_000)
 
 onLinux(
-  'a service that crashes ends the whole, and says which',
+  'stops everything if a service crashes, and names the service',
   async () => {
     const stand = await npmStart()
     await stand.until(/^curl /m)
@@ -198,6 +198,6 @@ test.each([
   ['watch', 'apps/simulator-gateway/dist/ops/watch/main.js', /GATEWAY_PORT/],
   ['the demo', 'examples/paying-buyer/dist/main.js', /GATEWAY_PORT/],
   ['the metered seller', builtProgram('examples/metered-seller'), /PORT +8082/],
-])('%s says with --help what it reads', (_, program, expected) => {
+])('%s lists its settings with --help', (_, program, expected) => {
   expect(execFileSync(process.execPath, [program, '--help'], { cwd: root, encoding: 'utf8' })).toMatch(expected)
 })
