@@ -25,7 +25,7 @@ export class BillingMetrics extends Metrics {
   )
   readonly transitions = this.count(
     'billing_payment_transitions_total',
-    'Payments that came into a state, by the process that brought them there',
+    'Payments that this process moved into each state',
     ['state'],
   )
   readonly open = this.level(
@@ -35,77 +35,79 @@ export class BillingMetrics extends Metrics {
   )
   readonly settlementSeconds = this.histogram(
     'billing_settlement_seconds',
-    'From the stored charge to the settled payment',
+    'Time from the stored charge to the settled payment',
     [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 30, 60, 120, 300],
   )
   readonly oldestUnsettled = this.level(
     'billing_oldest_unsettled_seconds',
-    'Since when the oldest payment that is charging or submitted was charged, as of the last recovery round; 0: none',
+    'Age of the oldest charge that is not settled, as of the last recovery round; 0 if there is none',
   )
-  readonly gasUsed = this.count('billing_gas_used_total', 'Gas of the settlements that this process has ended', [
-    'network',
-  ])
-  readonly feesPaid = this.count('billing_fees_paid_wei_total', 'What they cost the signers, L1 fees included', [
-    'network',
-  ])
-  readonly reorgs = this.count('billing_reorged_settlements_total', 'Settlements whose block the chain has dropped', [
+  readonly gasUsed = this.count(
+    'billing_gas_used_total',
+    'Gas used by the settlements that this process has concluded',
+    ['network'],
+  )
+  readonly feesPaid = this.count(
+    'billing_fees_paid_wei_total',
+    'Fees of the settlements that this process has concluded, L1 fees included',
+    ['network'],
+  )
+  readonly reorgs = this.count('billing_reorged_settlements_total', 'Settlements whose block a reorg has dropped', [
     'network',
   ])
   readonly takenBack = this.count(
     'billing_settlements_taken_back_total',
-    'Settled payments that a reorganisation has undone and that could not be settled again',
+    'Settled payments that a reorg has undone and that could not be settled again',
     ['network'],
   )
   readonly differences = this.count(
     'billing_reconciliation_differences_total',
-    'Differences between the ledger and final blocks, by kind',
+    'Differences found between the ledger and final blocks, by kind',
     ['network', 'kind'],
   )
-  readonly reconciledBlock = this.level(
-    'billing_reconciled_block',
-    'The last block that was compared with the ledger',
-    ['network'],
-  )
+  readonly reconciledBlock = this.level('billing_reconciled_block', 'Last block that was compared with the ledger', [
+    'network',
+  ])
   readonly failedCharges = this.count(
     'billing_failed_charges_total',
-    'Payments that failed after they were charged: what was delivered and not paid',
+    'Payments that failed after they were charged, by reason',
     ['network', 'reason'],
   )
   readonly gasSpentInADay = this.level(
     'billing_gas_spent_day_wei',
-    'What the signers paid for gas in the last 24 hours, as the ledger recorded it',
+    'Fees that the signers paid in the last 24 hours, according to the ledger',
     ['network'],
   )
   readonly receivedInADay = this.level(
     'billing_received_day_units',
-    "What was transferred to sellers in the last 24 hours, in the token's smallest unit",
+    "Amount transferred to sellers in the last 24 hours, in the token's smallest unit",
     ['network', 'asset'],
   )
   readonly signerHoursLeft = this.level(
     'billing_signer_hours_left',
-    'Balance of each own signer divided by its gas of the last hour; infinite where it spent none',
+    'Balance of each own signer divided by its fees of the last hour; infinite if it paid none',
     ['network', 'signer'],
   )
   readonly signerSettlementsLeft = this.level(
     'billing_signer_settlements_left',
-    'How many settlements the balance of each own signer pays for, beside those of the payments that are open',
+    'Settlements that balance and daily budget of each own signer pay for, in addition to open payments',
     ['network', 'signer'],
   )
   readonly batchSizes = this.histogram(
     'billing_settlement_batch_payments',
-    'Payments that one transaction settles, where SETTLEMENT is batch',
+    'Payments per settlement transaction if SETTLEMENT is batch',
     [1, 2, 5, 10, 20, 50, 100],
     ['network'],
   )
   readonly feeBumps = this.count('billing_fee_bumps_total', 'Transactions signed again with a higher fee', ['network'])
   readonly signerWaits = this.level(
     'billing_signer_waits',
-    '1 while a signer signs nothing: for cheaper gas (maxFeePerGas), or as its gas budget of 24 hours is spent',
+    '1 while a signer signs nothing because gas is above maxFeePerGas or its dailyGasBudget is spent',
     ['network', 'signer', 'for'],
   )
   readonly nodeFaults = this.count(
     'billing_node_faults_total',
-    'Requests that the node did not answer, by method (before they were repeated)',
+    'Requests that the node did not answer, by method; each attempt counts',
     ['network', 'method'],
   )
   readonly signerBalance = this.level(
@@ -115,17 +117,17 @@ export class BillingMetrics extends Metrics {
   )
   readonly signerNextNonce = this.level(
     'billing_signer_next_nonce',
-    'The nonce that the ledger gives out next, as of the last recovery round',
+    'Next nonce that the ledger assigns, as of the last recovery round',
     ['network', 'signer'],
   )
   readonly signerMinedNonce = this.level(
     'billing_signer_mined_nonce',
-    'How many transactions of the signer are mined, as of the last recovery round',
+    'Mined transactions of the signer, as of the last recovery round',
     ['network', 'signer'],
   )
   readonly requestSeconds = this.histogram(
     'billing_http_request_seconds',
-    'Time to answer',
+    'Time to answer a request',
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     ['route', 'status'],
   )

@@ -58,7 +58,7 @@ describe.each(stores())('the accounts of the ledger, on $name', (store) => {
     await store.stop()
   })
 
-  test('are what the chain has moved and burnt, through charges, failures, reverts and reorganisations', async () => {
+  test('match the tokens received and gas spent on chain through charges, failures, reverts and reorgs', async () => {
     const [tokens, native] = [await usdcBalance(devnet, SELLER), await nativeBalance()]
     const isTrue = async () => {
       const { received = 0n, gas = 0n } = await accounts()
@@ -74,7 +74,7 @@ describe.each(stores())('the accounts of the ledger, on $name', (store) => {
     expect(await accounts()).toMatchObject({ promised: -700n, reserved: 0n, receivable: 0n, received: 700n })
     expect(await isTrue()).toBe(true)
 
-    // Its nonce is spent elsewhere on 1 unit: that unit is received, the rest written off.
+    // The nonce is spent elsewhere for 1 unit: that unit counts as received, the rest is written off.
     const payload = await sign()
     const elsewhere = await billing.authorize(payload)
     if (elsewhere.outcome !== 'authorized') throw new Error(elsewhere.reason)
@@ -84,7 +84,7 @@ describe.each(stores())('the accounts of the ledger, on $name', (store) => {
     expect(await accounts()).toMatchObject({ receivable: 0n, received: 701n, 'written off': 49n })
     expect(await isTrue()).toBe(true)
 
-    // The payer burns the nonce before the node takes our transaction: it reverts, and costs.
+    // The payer burns the nonce before the node accepts our transaction: it reverts, and still costs gas.
     node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
     const reverting = await billing.authorizeNew(makeRequirements(), burner)
     await billing.charge(reverting.id, '30', { waitMilliseconds: 0 })
@@ -109,7 +109,7 @@ describe.each(stores())('the accounts of the ledger, on $name', (store) => {
     expect(await accounts()).toMatchObject({ received: 710n })
     expect(await isTrue()).toBe(true)
 
-    // Gas of a route is what its payments cost, whatever became of them.
+    // The gas of a route includes that of its failed payments.
     const { totals } = (await billing.send('/payments/totals')).body as { totals: { feePaid: string }[] }
     const total = totals.reduce((sum, { feePaid }) => sum + BigInt(feePaid), 0n)
     expect(total).toBe((await accounts()).gas)

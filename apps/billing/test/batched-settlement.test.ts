@@ -34,10 +34,10 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
   const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   const mineOne = () => anvil().mine({ blocks: 1 })
   const describePayment = async (id: string) => (await billing.send(`/payments/${id}`)).body as Description
-  /** By nonce: on a busy machine a transaction may be replaced before it is mined. */
+  /** Counts nonces: on a busy machine a transaction may be replaced before it is mined. */
   const countSent = () => new Set(node.sent.map((raw) => parseTransaction(raw as `0x02${string}`).nonce)).size
   const authorize = () => billing.authorizeNew(makeRequirements({ maximum: '1000' }))
-  /** Charges that wait for nothing, by id. */
+  /** Charges without waiting for settlement. Returns the payment IDs. */
   const charge = async (amounts: readonly number[]) => {
     const ids: string[] = []
     for (const amount of amounts) {
@@ -79,7 +79,7 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     await store.stop()
   })
 
-  test('the first charge has the signer delegated, and all that came meanwhile is one transaction', async () => {
+  test('delegates the signer on the first charge, and settles 12 charges in one transaction', async () => {
     const before = await usdcBalance(devnet, SELLER)
     const ids = await charge(Array.from({ length: 12 }, (_, index) => index + 1))
     await until(async () => countSent() === 1)
@@ -102,29 +102,29 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     expect((await billing.send('/metrics')).body).toMatch(/^billing_settlement_batch_payments_sum\{.*\} 12$/m)
   })
 
-  test('one transaction is in flight: what is charged meanwhile goes with the next', async () => {
+  test('keeps one transaction in flight, and settles charges made meanwhile in the next one', async () => {
     const sentBefore = countSent()
     const first = await charge([1])
     await untilSubmitted(first)
     const next = await charge([2, 3, 4])
-    // Several rounds have looked whether there is something to do.
+    // Several recovery rounds have run by then.
     await until(async () => (node.stats.byMethod.eth_getTransactionCount ?? 0) > 20)
     expect(countSent()).toBe(sentBefore + 1)
     await mineOne()
     await untilSubmitted(next)
-    // It is stored before it is sent.
+    // A transaction is stored before it is sent.
     await until(async () => countSent() === sentBefore + 2)
     const settled = await settleAll([...first, ...next])
     expect(new Set(settled.map(({ transaction }) => transaction)).size).toBe(2)
   })
 
-  test('one that can no longer be settled fails alone, by the facts of the chain', async () => {
+  test('fails only the payment that can no longer be settled, with the reason found on chain', async () => {
     const other = DEVNET_ACCOUNTS[8]!
     let isFunded = false
     const funded = fundBuyer(devnet.rpcUrl, other).then(() => {
       isFunded = true
     })
-    // Its transactions come one after another, and nothing else mines them.
+    // Funding sends several transactions in turn, and automine is off.
     await Promise.all([funded, until(async () => isFunded, Boolean, mineOne)])
     const first = await charge([1])
     await untilSubmitted(first)
@@ -133,7 +133,7 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     const ids = payments.map(({ id }) => id)
     for (const id of ids) await billing.charge(id, '5', { waitMilliseconds: 0 })
     const before = await usdcBalance(devnet, SELLER)
-    // The batch does not arrive before the nonce is burnt.
+    // Keep the batch from the node until the nonce is burnt.
     node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
     await mineOne()
     await untilSubmitted(ids)
@@ -143,14 +143,14 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     await settleAll([ids[0]!, ids[2]!])
     expect(await untilState(ids[1]!, 'failed', mineOne)).toMatchObject({ reason: 'permit2_nonce_invalidated' })
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 11n)
-    // What the failed one used is its share of the batch all the same, also where it was judged before the batch was mined.
+    // The failed payment still bears its share of the batch's gas, even if it failed before the batch was mined.
     const failed = async () =>
       (await billing.send('/payments/totals?state=failed')).body as { totals: { feePaid: string }[] }
     await until(failed, ({ totals }) => Number(totals[0]?.feePaid) > 0, mineOne)
     expect((await billing.send('/reconciliation')).body).toMatchObject({ differences: [] })
   })
 
-  test('a batch that is stuck is replaced as a whole', async () => {
+  test('replaces a stuck batch as a whole, with a higher fee', async () => {
     const ids = await charge([1])
     await untilSubmitted(ids)
     const more = await charge([7, 8, 9])
@@ -167,7 +167,7 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     expect(transactions.length).toBeGreaterThan(1)
   })
 
-  test('a batch that a reorganisation takes back is sent again as it was signed', async () => {
+  test('resends the same signed batch after a reorg', async () => {
     const ids = await charge([1])
     await untilSubmitted(ids)
     const more = await charge([20, 21])
@@ -191,8 +191,8 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     expect((await billing.send('/reconciliation')).body).toMatchObject({ differences: [] })
   })
 
-  // Last: it takes the chain's deployer away.
-  test('a signer that can not be delegated settles one by one: the log says why once, and health does', async () => {
+  // Must run last: it removes the CREATE2 deployer from the chain.
+  test('settles one by one if the signer cannot be delegated, and tells why in /health and once in the log', async () => {
     for (const address of [CREATE2_DEPLOYER, SETTLEMENT_BATCH]) {
       await rpc(devnet.rpcUrl, 'anvil_setCode', [address, '0x'])
     }

@@ -22,7 +22,7 @@ const DEPLOYER_CODE =
   '0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe03601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3'
 const path = findGeth()
 
-describe('batches on geth, whose pool holds one transaction of a delegated account', () => {
+describe('batches on geth, whose pool accepts one transaction per delegated account', () => {
   const test = path === undefined ? it.skip : it
   let geth: Geth
   let billing: RunningBilling
@@ -47,7 +47,7 @@ describe('batches on geth, whose pool holds one transaction of a delegated accou
     await geth?.stop()
   })
 
-  test('every charge is settled, in fewer transactions than there are charges, and none is refused by the pool', async () => {
+  test('settles 30 charges in fewer transactions, none of which the pool refuses', async () => {
     const ids = await Promise.all(
       Array.from({ length: 30 }, async (_, index) => {
         const { id } = await billing.authorizeNew(makeRequirements({ network: NETWORK, maximum: '1000' }))

@@ -9,7 +9,7 @@ import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
-/** As long as it takes. */
+/** Waits as long as the settlement takes. */
 const PATIENT = { waitMilliseconds: 120_000 }
 
 describe.each(oneStore())('when the chain or its node misbehaves, on $name', (store) => {
@@ -27,7 +27,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
       (payment) => payment.state === state,
       between,
     )
-  /** Some things are only believed some blocks deep. */
+  /** Some facts count only some blocks below the head. */
   const mineOne = () => anvil().mine({ blocks: 1 })
   const eventsOf = async (id: string) => {
     const { body } = await billing.send(`/payments/${id}`)
@@ -63,7 +63,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     await store.stop()
   })
 
-  test('a node that answers 429 makes verification unavailable, never invalid, and ends nothing', async () => {
+  test('a node that answers 429 makes /verify answer 503 to a valid payment, never invalid', async () => {
     const payload = await sign()
     const wrongSpender = structuredClone(payload)
     Object.assign((wrongSpender.payload as { permit2Authorization: object }).permit2Authorization, { spender: SELLER })
@@ -72,7 +72,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
       const { status, headers, body } = await billing.verify(payload)
       expect({ status, body }).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } })
       expect(headers.get('retry-after')).toBe('1')
-      // The library begins to read the token's code, and returns for another reason before it looks at the answer.
+      // The library starts to read the token's code, and refuses for another reason before it uses the answer.
       const { body: verdict } = await billing.verify(wrongSpender)
       expect(verdict).not.toMatchObject({ isValid: true })
     }
@@ -80,7 +80,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     expect((await billing.verify(payload)).body).toMatchObject({ isValid: true })
   })
 
-  test('a node that takes a transaction and cuts the connection does not make it sent twice', async () => {
+  test('a node that accepts a transaction and drops the connection does not cause a second one', async () => {
     node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset-after' : undefined)
     const before = await usdcBalance(devnet, SELLER)
     const { id } = await billing.authorizeNew()
@@ -90,7 +90,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 1_234n)
   })
 
-  test('a charge that the node can not take is stored, said to be pending, and settled later', async () => {
+  test('a charge is stored as charging while the node answers 429, and settled later', async () => {
     const { id } = await billing.authorizeNew()
     node.faultOf = () => 'http-429'
     const { payment } = await billing.charge(id, '1234', { waitMilliseconds: 300 })
@@ -99,7 +99,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     expect(await untilState(id, 'settled')).toMatchObject({ charge: 1_234n })
   })
 
-  test('a transaction that is not mined is pending for x402 sellers, and settled when asked again', async () => {
+  test('/settle answers settlement_pending until the transaction is mined, then succeeds once', async () => {
     await anvil().setAutomine(false)
     const payload = await sign()
     const settle = async () => (await billing.settle(payload, '500')).body as Record<string, unknown>
@@ -115,7 +115,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     while (answer.errorReason === 'settlement_pending') answer = await settle()
     const again = await Promise.all([1, 2, 3].map(settle))
     expect(again.map(({ errorReason }) => errorReason)).toEqual(Array(3).fill('permit2_invalid_nonce'))
-    // It may have been replaced by one with a higher fee meanwhile.
+    // One with a higher fee may have replaced it in the meantime.
     expect(answer).toMatchObject({
       success: true,
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
@@ -136,7 +136,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     expect(await eventsOf(id)).toContain('fee raised')
   })
 
-  test('a payer who empties the account after the handler ran is a failed payment with its reason', async () => {
+  test('a charge fails with permit2_insufficient_balance if the payer emptied the account first', async () => {
     const buyer = DEVNET_ACCOUNTS[8]!
     await fundBuyer(devnet.rpcUrl, buyer, { amount: 150_000n })
     const { id } = await authorize(await sign(makeRequirements(), buyer))
@@ -150,7 +150,7 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     })
   })
 
-  test('a payer who burns the nonce after the handler ran is a failed payment with its reason', async () => {
+  test('a charge fails with permit2_nonce_invalidated if the payer burned the nonce first', async () => {
     const buyer = DEVNET_ACCOUNTS[9]!
     await fundBuyer(devnet.rpcUrl, buyer)
     const { id, nonce } = await billing.authorizeNew(makeRequirements(), buyer)
@@ -159,14 +159,14 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     expect(await untilState(id, 'failed', mineOne)).toMatchObject({ reason: 'permit2_nonce_invalidated' })
   })
 
-  test('a nonce that the signer spent elsewhere does not stop settlements', async () => {
+  test('settlements go on after the signer spent a nonce elsewhere', async () => {
     await facilitatorWallet(devnet).sendTransaction({ chain: null, to: SELLER, value: 1n })
     const { id } = await billing.authorizeNew()
     await billing.charge(id, '600', { waitMilliseconds: 500 })
     await untilState(id, 'settled', mineOne)
   })
 
-  test('a settlement that the same key made elsewhere is found by its transfer', async () => {
+  test('a settlement made elsewhere with the same key is found by its transfer, and nothing is sent', async () => {
     const payload = await sign()
     const { id } = await authorize(payload)
     await settleElsewhere(devnet, payload, 555n)
@@ -175,8 +175,8 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     expect(node.sent).toEqual([])
   })
 
-  // Last: it takes the chain's time away from the machine's.
-  test('an authorization that nobody charged expires, and stays used', async () => {
+  // Must run last: it moves the chain's time ahead of the machine's.
+  test('an authorization that is never charged expires, and cannot be used again', async () => {
     const payload = await sign(makeRequirements({ maxTimeoutSeconds: 600 }))
     const { id } = await authorize(payload)
     await anvil().increaseTime({ seconds: 700 })

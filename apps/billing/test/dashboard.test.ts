@@ -16,7 +16,7 @@ const dashboard = JSON.parse(
 const panels = dashboard.panels.map(
   ({ title, targets }) => [title, targets.map(({ expr }) => expr).join('\n')] as const,
 )
-/** Added by whoever scrapes. */
+/** Added by Prometheus when it scrapes. */
 const SCRAPED_LABELS = ['job', 'instance']
 const [store] = oneStore()
 
@@ -30,12 +30,12 @@ describe('the dashboard of billing', () => {
     fresh = String((await stand.billing.send('/metrics')).body)
     const { id } = await stand.billing.authorizeNew()
     await stand.billing.charge(id, '5')
-    // The answer may be faster than the count.
+    // The answer may arrive before the counter changes.
     const read = async () => String((await stand.billing.send('/metrics')).body)
     metrics = await until(read, (text) => text.includes('state="settled"} 1'))
   })
 
-  test.each(panels)('%s: shows metrics that there are, by labels that they have', (_, expressions) => {
+  test.each(panels)('panel "%s" uses existing metrics and labels', (_, expressions) => {
     const names = expressions.match(/\b(billing|process|nodejs)_[a-z0-9_]+/g) ?? []
     expect(names.length).toBeGreaterThan(0)
     for (const name of names) expect(metrics).toMatch(new RegExp(`^# HELP ${name.replace(/_bucket$/, '')} `, 'm'))
@@ -48,14 +48,14 @@ describe('the dashboard of billing', () => {
     }
   })
 
-  test('the alert rules use metrics that there are', () => {
+  test('the alert rules use existing metrics', () => {
     const rules = readFileSync(new URL('../../../infra/alerts.yaml', import.meta.url), 'utf8')
     const names = new Set(rules.match(/\bbilling_[a-z0-9_]+/g))
     expect(names.size).toBeGreaterThan(5)
     for (const name of names) expect(metrics).toMatch(new RegExp(`^# HELP ${name} `, 'm'))
   })
 
-  test('counters that an alert watches, and payments by state, are there before their first event', () => {
+  test('counters used by alerts, and payments by state, start at 0', () => {
     const rules = readFileSync(new URL('../../../infra/alerts.yaml', import.meta.url), 'utf8')
     const watched = [...rules.matchAll(/increase\((billing_[a-z_]+_total)\b/g)].map(([, name]) => String(name))
     expect(watched.length).toBeGreaterThanOrEqual(3)
@@ -70,14 +70,14 @@ describe('the dashboard of billing', () => {
   })
 
   const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
-  // Prometheus' own check; what is in the rules is looked at above.
-  ;(hasPromtool ? test : test.skip)('the alert rules are what Prometheus takes', () => {
+  // Prometheus' own syntax check; the tests above check what the rules use.
+  ;(hasPromtool ? test : test.skip)('promtool accepts the alert rules', () => {
     const rules = fileURLToPath(new URL('../../../infra/alerts.yaml', import.meta.url))
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', rules], { encoding: 'utf8' })
     expect({ status, said: stdout + stderr }).toMatchObject({ status: 0, said: expect.stringContaining('SUCCESS') })
   })
 
-  test('counts what a settlement did', () => {
+  test('a settlement is counted in the metrics', () => {
     for (const line of [
       /^billing_payment_transitions_total\{state="authorized"\} 1$/m,
       /^billing_payment_transitions_total\{state="charging"\} 1$/m,

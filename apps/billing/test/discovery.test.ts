@@ -36,7 +36,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     ((await stand.billing.send(`/discovery/resources${query}`, { token: '' })).body as { items: Item[] }).items
   const resources = async () => (await items('?limit=100')).map(({ resource }) => resource)
 
-  /** As the official client repeats what a stock server offers. */
+  /** A payload as the official client builds it from a stock server's offer. */
   async function payload(
     url: string,
     bazaar: unknown = declared.bazaar,
@@ -49,7 +49,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     const body = { x402Version: 2, paymentPayload: of, paymentRequirements: of.accepted }
     expect((await stand.billing.send('/settle', { body, token })).body).toMatchObject({ success: true })
   }
-  /** Pays for each, and for a last one that is listed: what came before it was looked at by then. */
+  /** Pays for each, then for a last one that must be listed: the earlier ones are processed by then. */
   async function settleAll(payloads: PaymentPayload[], token: string): Promise<void> {
     for (const one of payloads) await settle(one, token)
     const last = `${ORIGIN}/last/${payloads.length}/${Date.now()}`
@@ -57,7 +57,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     await until(async () => (await resources()).includes(last))
   }
 
-  test('lists what was paid for at a seller’s own origin, as the extension’s official client reads it', async () => {
+  test('lists a resource paid for at an origin of the seller, readable by the official bazaar client', async () => {
     await settle(await payload(`${ORIGIN}/weather?city=Basel`), tokens.listed)
     await until(async () => (await resources()).length > 0)
     const client = withBazaar(new HTTPFacilitatorClient({ url: `${stand.billing.url}/s/${tokens.listed}` }))
@@ -76,7 +76,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     expect(Date.parse(String(listed.items[0]?.lastUpdated))).toBeGreaterThan(0)
   })
 
-  test('gathers the offers of a resource, and of a path with parameters its template', async () => {
+  test('merges the offers of a resource, and lists a path with parameters as its template', async () => {
     const dynamic = { ...declared.bazaar, routeTemplate: '/cities/:city' }
     await settle(await payload(`${ORIGIN}/cities/Basel`, dynamic), tokens.listed)
     await settle(await payload(`${ORIGIN}/cities/Bern`, dynamic, makeRequirements()), tokens.listed)
@@ -89,7 +89,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     expect(await resources()).not.toContain(`${ORIGIN}/cities/Basel`)
   })
 
-  test('tells the seller in EXTENSION-RESPONSES, which x402’s own client reads, what became of it', async () => {
+  test('reports the result of the listing to the seller in EXTENSION-RESPONSES', async () => {
     const settleBy = async (of: PaymentPayload, token: string) => {
       const client = new HTTPFacilitatorClient({ url: `${stand.billing.url}/s/${token}` })
       const { success, extensionResponses } = await client.settle(of, of.accepted)
@@ -111,7 +111,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     expect(await settleBy(silent, tokens.listed)).toBeUndefined()
   })
 
-  test('lists the tools of an MCP server, each by its name, at the server’s URL', async () => {
+  test('lists each tool of an MCP server by name, at the URL of the server', async () => {
     const tool = (toolName: string) =>
       declareDiscoveryExtension({ toolName, inputSchema: { type: 'object', properties: { city: { type: 'string' } } } })
     const server = `${ORIGIN}/mcp`
@@ -129,17 +129,17 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     )
   })
 
-  test('lists over the internal contract what a route says of itself', async () => {
+  test('lists a resource authorized over /internal/payments only if the call names its route', async () => {
     const own = await payload('http://127.0.0.1:8080/v1/preview')
     expect((await stand.billing.authorize(own, { route: 'GET /v1/preview' })).outcome).toBe('authorized')
     await until(async () => (await resources()).includes('http://127.0.0.1:8080/v1/preview'))
-    // Without a route it is what the buyer says.
+    // Without a route the resource is only what the buyer claims.
     await stand.billing.authorize(await payload('http://127.0.0.1:8080/v1/other'))
     await settleAll([], tokens.listed)
     expect(await resources()).not.toContain('http://127.0.0.1:8080/v1/other')
   })
 
-  test('leaves out who stays out, other origins, what is another seller’s, and what does not fit its schema', async () => {
+  test('omits sellers without origins, foreign origins, resources of others and schema mismatches', async () => {
     const before = (await resources()).length
     const misfit = structuredClone(declared.bazaar) as { info: { input: Record<string, unknown> } }
     misfit.info.input.queryParams = { city: 7 }
@@ -160,7 +160,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     expect(listed.filter((one) => !one.startsWith(ORIGIN))).toEqual(['http://127.0.0.1:8080/v1/preview'])
   })
 
-  test('bounds what a payer can say: size, depth, references, expressions that never end', async () => {
+  test('omits oversized, deep or recursive declarations, and never runs their regular expressions', async () => {
     const { info, schema } = declared.bazaar as unknown as { info: object; schema: { properties: object } }
     let deep: object = {}
     for (let level = 0; level < 500; level += 1) deep = { allOf: [deep] }
@@ -178,7 +178,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
       tokens.listed,
     )
     expect(await resources()).toHaveLength(before + 1)
-    // It is never run.
+    // The pattern is never run.
     const endless = {
       info: { ...info, word: `${'a'.repeat(40)}!` },
       schema: { properties: { word: { pattern: '^(a+)+$' } } },
@@ -187,7 +187,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     expect(await resources()).toContain(`${ORIGIN}/endless`)
   })
 
-  test('pages and filters, and names what it does not know', async () => {
+  test('paginates and filters, and answers 400 with the name of an invalid query field', async () => {
     const all = await resources()
     const first = await stand.billing.send('/discovery/resources?limit=2', { token: '' })
     expect(first.body).toMatchObject({ pagination: { limit: 2, offset: 0, total: all.length } })

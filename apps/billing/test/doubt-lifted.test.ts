@@ -22,7 +22,7 @@ describe.each(oneStore())('a payer whose payment was in doubt, on $name', (store
   let devnet: Devnet
   let node: FaultProxy
   let billing: RunningBilling
-  /** Another process on the same ledger; the same one where the ledger bears no other. */
+  /** Another process on the same ledger; the same process on PGlite, which allows only one. */
   let other: RunningBilling
 
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe.each(oneStore())('a payer whose payment was in doubt, on $name', (store
     await store.stop()
   })
 
-  /** Signed for a minute of the chain's time, which may be ahead of the clock. */
+  /** Valid for one minute of the chain's time, which may be ahead of the clock. */
   const signNow = async () => {
     const { timestamp } = await anvil().request({ method: 'eth_getBlockByNumber', params: ['latest', false] } as never)
     const ahead = Math.max(Number(timestamp) - Math.floor(Date.now() / 1_000), 0)
@@ -52,19 +52,19 @@ describe.each(oneStore())('a payer whose payment was in doubt, on $name', (store
   const outcomes = () =>
     Promise.all([billing, other].map(async (one) => (await one.authorize(await signNow())).outcome))
 
-  test('is taken again by every process as soon as it is settled', async () => {
+  test('is accepted again by every process as soon as the payment is settled', async () => {
     await fundBuyer(devnet.rpcUrl, buyer, { amount: 100_000n })
     const { id } = await billing.authorizeNew(makeRequirements(), buyer)
     await transfer(devnet, buyer, SELLER, await usdcBalance(devnet, buyer.address))
     expect((await billing.charge(id, '50000')).payment.doubt).toBe('permit2_insufficient_balance')
     expect(await outcomes()).toEqual(['refused', 'refused'])
-    // Before three blocks have said the same: they would decide it.
+    // Before three blocks agree, which would make the failure final.
     await transfer(devnet, DEVNET_ROLES.buyer, buyer.address, 1_000_000n)
     await until(async () => (await billing.payment(id)).state === 'settled')
     expect(await outcomes()).toEqual(['authorized', 'authorized'])
   })
 
-  test('is not refused where nothing but our own sending was too late', async () => {
+  test('is not refused if billing itself sent the transaction too late', async () => {
     const authorized = await billing.authorize(await signNow())
     if (authorized.outcome !== 'authorized') throw new Error(authorized.message)
     const { id } = authorized.payment

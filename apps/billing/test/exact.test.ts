@@ -19,7 +19,7 @@ import { until } from './support/until.js'
 const PRICE = '2500'
 const { buyer, seller } = DEVNET_ROLES
 
-/** How tokens are moved, and what @x402/evm calls the same faults of each. */
+/** Transfer methods, with the reasons that @x402/evm gives for the same faults. */
 const METHODS = [
   {
     method: 'eip3009',
@@ -39,7 +39,7 @@ const METHODS = [
   },
 ] as const
 
-/** The token of a new account on the ledger of these variables. */
+/** Makes a seller account in the ledger of these variables. Returns its token. */
 async function makeAccount({ BILLING_DATA_DIR = '', ...variables }: Record<string, string>): Promise<string> {
   const ledger = await openLedger({ BILLING_DATA_DIR, ...variables }, createLogger({ level: 'silent' }))
   try {
@@ -70,7 +70,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
       transport: http(stand.devnet.rpcUrl),
     })
 
-  /** As anybody can who sees the signature; by a contract that passes on what it is called with, it does not show whose it is. */
+  /** Settles as anyone who sees the signature can. Through a forwarding contract, the transaction itself does not name the payment. */
   async function sendElsewhere(payload: PaymentPayload, through: 'itself' | 'a contract'): Promise<Hex> {
     const target = targetOf(payload)
     let to = target
@@ -98,7 +98,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
   describe.each(METHODS)('by $method', ({ method, ...reasons }) => {
     const offer = (more: Offer = {}) => makeRequirements({ scheme: 'exact', method, maximum: PRICE, ...more })
 
-    test('starts a stock seller, and settles what the official client signs, once', async () => {
+    test('serves a stock x402ResourceServer, and settles a payment of the official client once', async () => {
       const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: `${stand.billing.url}/s/${account}` }))
       server.register('eip155:31337', new ExactServer())
       await server.initialize()
@@ -134,7 +134,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
       expect(await differences()).toEqual([])
     })
 
-    test('refuses what was not signed so, and stores nothing of it', async () => {
+    test('refuses altered payments and other amounts as @x402/evm does, and stores nothing', async () => {
       const known = (await payments()).length
       const altered = async (alter: (signed: Record<string, unknown>, body: { signature: string }) => void) => {
         const payload = structuredClone(await sign(offer()))
@@ -175,7 +175,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
       expect(await payments()).toHaveLength(known)
     })
 
-    test('takes no signature of upto for one of exact', async () => {
+    test('refuses an upto signature for exact', async () => {
       const upto = await sign()
       const asExact = { ...upto, accepted: { ...offer({ maximum: '100000' }) } } as PaymentPayload
       expect((await stand.billing.verify(asExact)).body).toMatchObject({
@@ -184,7 +184,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
       })
     })
 
-    test('grants one authorization once, however often it is settled at once', async () => {
+    test('settles one authorization once under 20 concurrent calls of /settle', async () => {
       const payload = await sign(offer())
       const before = await earned()
       const answers = await Promise.all(Array.from({ length: 20 }, () => stand.billing.settle(payload, PRICE)))
@@ -193,7 +193,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
     })
 
     test.each(['itself', 'a contract'] as const)(
-      'counts a transfer that somebody else sent through %s with the authorization, at no cost of gas',
+      'settles at no gas cost if a third party sent the authorization through %s',
       async (through) => {
         const payload = await sign(offer())
         const id = await authorized(payload)
@@ -213,7 +213,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
       },
     )
 
-    test('takes an authorization of an hour, as x402’s Go client signs it, and none that never ends', async () => {
+    test('accepts an authorization of 1 hour, as the x402 Go client signs it, and refuses one of 10 hours', async () => {
       for (const [maxTimeoutSeconds, isValid] of [
         [3_600, true],
         [36_000, false],
@@ -224,7 +224,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
       }
     })
 
-    test('charges all that was signed, or nothing', async () => {
+    test('charges the full signed amount or zero, and refuses anything between', async () => {
       const [whole, none] = [await authorized(await sign(offer())), await authorized(await sign(offer()))]
       expect(await stand.billing.charge(whole, '2499')).toMatchObject({
         outcome: 'refused',
@@ -235,7 +235,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
     })
   })
 
-  test('is named with all its ways by /supported', async () => {
+  test('is listed by /supported with its transfer methods and payment flows', async () => {
     const { kinds } = (await stand.billing.send('/supported')).body as { kinds: unknown[] }
     expect(kinds).toMatchObject([
       { scheme: 'upto', extra: { assetTransferMethods: ['permit2'], paymentFlows: ['authorization'] } },
@@ -246,7 +246,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
     ])
   })
 
-  test('settles one payment by one transfer, where the payer burns the nonce of another that looks alike in the same block', async () => {
+  test('settles only one of two identical payments if one was transferred and the nonce of the other burned', async () => {
     const offer = makeRequirements({ scheme: 'exact', maximum: PRICE })
     const payloads = [await sign(offer), await sign(offer)] as const
     const ids = [await authorized(payloads[0]), await authorized(payloads[1])]
@@ -265,7 +265,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
     expect(await differences()).toEqual([])
   })
 
-  test('settles both methods and upto in one batch, where each fails alone', async () => {
+  test('settles upto and both methods of exact in shared batches', async () => {
     const billing = await runBilling(stand.devnet.rpcUrl, { SETTLEMENT: 'batch', ...(await store.variables()) })
     try {
       // The first delegates the signer's account.

@@ -11,7 +11,7 @@ import { until } from './support/until.js'
 const BASE_FEE = 1_000_000_000n
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000f'
 
-describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store) => {
+describe.each(oneStore())('gas limits and node requests, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy
@@ -49,12 +49,12 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
     await store.stop()
   })
 
-  test("asks the node for a payer's code at most where an ordinary account did not sign", async () => {
+  test('refuses a forged signature with one eth_getCode and no eth_call', async () => {
     await run()
     const payload = structuredClone(await sign()) as PaymentPayload
     const other = (await sign()).payload as { signature: string }
     Object.assign(payload.payload, { signature: other.signature })
-    // The token's code is known from then on.
+    // From then on the token's code is cached.
     expect((await billing.verify(await sign())).body).toMatchObject({ isValid: true })
     node.reset()
     const { body } = await billing.verify(payload)
@@ -63,7 +63,7 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
     expect({ calls, codes }).toEqual({ calls: 0, codes: 1 })
   })
 
-  test('waits for cheaper gas, says so, and settles when it is there', async () => {
+  test('waits while gas is above maxFeePerGas, reports that, and settles once gas is cheaper', async () => {
     await run({ receiptWaitMs: '500' }, { maxFeePerGas: (2n * BASE_FEE).toString() })
     await mineWithBaseFee(3n * BASE_FEE)
     await until(async () => String((await billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
@@ -81,14 +81,14 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
     expect(await describePayment(id)).toMatchObject({ waitsFor: null })
   })
 
-  test("stops at a signer's gas budget of a day, and says so", async () => {
+  test('stops signing, reports that, and refuses payments once the dailyGasBudget is spent', async () => {
     await mineWithBaseFee(BASE_FEE / 100n)
     await run(
       { minSettlements: '1', feeBumpMs: '500' },
       { dailyGasBudget: ((await settlementPromise(devnet)) * 4n).toString() },
     )
     const [spent, { id }] = [await billing.authorizeNew(), await billing.authorizeNew()]
-    // What was promised cheaply becomes dear: the first takes the whole budget.
+    // Settlements that were promised at a low fee become expensive: the first takes the whole budget.
     await mineWithBaseFee(BASE_FEE)
     await until(async () => (await billing.authorize(await sign())).outcome === 'refused')
     expect((await billing.charge(spent.id, '1000')).payment.state).toBe('settled')
@@ -96,11 +96,11 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
     const { payment } = await billing.charge(id, '1000', { waitMilliseconds: 300 })
     expect(payment.state).toBe('charging')
     expect(await describePayment(id)).toMatchObject({ waitsFor: 'gas budget' })
-    // What could not be settled is not promised either.
+    // New payments are refused as well.
     expect(await billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
   })
 
-  test('promises no more settlements than its budget pays for beside those that are under way', async () => {
+  test('authorizes no more payments than the dailyGasBudget covers in addition to those in flight', async () => {
     await mineWithBaseFee(BASE_FEE / 100n)
     await run({ minSettlements: '1' }, { dailyGasBudget: ((await settlementPromise(devnet)) * 3n).toString() })
     await anvil().setAutomine(false)
@@ -117,14 +117,14 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
     }
   })
 
-  test('counts what an OP-stack chain asks for publishing each settlement', async () => {
+  test('counts the L1 fee of an OP-stack chain against the dailyGasBudget', async () => {
     await mineWithBaseFee(BASE_FEE / 100n)
     const plain = await settlementPromise(devnet)
-    // As `getL1Fee` of the predeploy: as much as a settlement's gas, a quarter more for it to rise.
+    // `getL1Fee` of the predeploy returns the price of a settlement's gas; billing adds a quarter in case it rises.
     const code = concatHex(['0x7f', numberToHex(plain, { size: 32 }), '0x5f5260205ff3'])
     await anvil().setCode({ address: GAS_PRICE_ORACLE, bytecode: code })
     try {
-      // Two settlements at 2.25 of the plain price each; by gas alone it is five.
+      // The budget covers two settlements at 2.25 times the plain price each; without the L1 fee, five.
       await run({ minSettlements: '1' }, { dailyGasBudget: (plain * 5n).toString() })
       const outcomes = [await billing.authorize(await sign()), await billing.authorize(await sign())]
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(['authorized', 'authorized'])
@@ -134,9 +134,9 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
     }
   })
 
-  test('keeps a bound of its own on what a settlement may cost, whatever a stranger has bid', async () => {
+  test('waits for cheaper gas above the default maxFeePerGas of 3.99 gwei', async () => {
     await run({ receiptWaitMs: '500' })
-    // A token, $3,000 to the chain's own currency, for 83,500 gas: 3.99 gwei.
+    // One token, at $3,000 per native coin, for 83,500 gas: 3.99 gwei.
     await mineWithBaseFee(5n * BASE_FEE)
     await until(async () => String((await billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
     const { id } = await billing.authorizeNew()

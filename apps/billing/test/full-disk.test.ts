@@ -12,7 +12,7 @@ import { until } from './support/until.js'
 const MEGABYTE = 1024 * 1024
 const disk = mkdtempSync(join(tmpdir(), 'small-disk-'))
 
-/** Mounting takes root, which not every container gives. */
+/** Mounting needs root, which not every container has. */
 function mountSmallDisk(): string | null {
   const missing = postgresMissing()
   if (missing !== null) return missing
@@ -20,7 +20,7 @@ function mountSmallDisk(): string | null {
   return status === 0 ? null : 'a tmpfs can not be mounted here'
 }
 
-describe('a Postgres whose disk is full', () => {
+describe('Postgres with a full disk', () => {
   const missing = mountSmallDisk()
   const test = missing === null ? it : it.skip
   let devnet: Devnet
@@ -42,11 +42,11 @@ describe('a Postgres whose disk is full', () => {
     rmSync(disk, { recursive: true, force: true })
   })
 
-  test('is not healthy, and nothing is sold on it', async () => {
+  test('makes /health and new payments answer 503', async () => {
     const health = () => billing.send('/health')
     expect((await health()).status).toBe(200)
     fillDisk()
-    // The write-ahead log's own file is on the disk already: it fills first.
+    // The current file of the write-ahead log already has its space: fill that too.
     const client = new Client({ connectionString: postgres.url })
     client.on('error', () => undefined)
     await client.connect()

@@ -60,7 +60,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     return runBilling(devnet.rpcUrl, { ...(await store.variables()), ...variables, CHAINS })
   }
 
-  /** As the official client does it by itself where the offer names the extension. */
+  /** Signs with a permit, as the official client does if the offer names the extension. */
   async function signWithPermit(
     account: ConstructorParameters<typeof UptoEvmScheme>[0],
     requirements: PaymentRequirements = makeRequirements(),
@@ -81,11 +81,11 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     return result.payment
   }
 
-  test('is named by /supported', async () => {
+  test('is listed by /supported', async () => {
     expect((await billing.send('/supported')).body).toMatchObject({ extensions: ['bazaar', GAS_SPONSORING] })
   })
 
-  test('lets an account without ETH and without an approval pay, again and again', async () => {
+  test('lets an account without ETH or an approval pay repeatedly', async () => {
     const buyer = await newBuyer(devnet)
     for (const charge of [MAXIMUM, 1n, 70_000n]) {
       const before = await usdcBalance(devnet, SELLER)
@@ -100,13 +100,13 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     expect(await client.getTransactionCount({ address: buyer.address })).toBe(0)
   })
 
-  test('serves strangers over /verify and /settle too', async () => {
+  test('works through /verify and /settle', async () => {
     const payload = await signWithPermit(await newBuyer(devnet))
     expect((await billing.verify(payload)).body).toMatchObject({ isValid: true })
     expect((await billing.settle(payload, '50000')).body).toMatchObject({ success: true, amount: '50000' })
   })
 
-  test('serves exact by Permit2 alike', async () => {
+  test('works for exact by Permit2', async () => {
     const buyer = await newBuyer(devnet)
     const exact = makeRequirements({ scheme: 'exact', maximum: '2500' })
     const before = await usdcBalance(devnet, SELLER)
@@ -120,16 +120,16 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     expect((await usdcBalance(devnet, SELLER)) - before).toBe(5_000n)
   })
 
-  test('uses no permit where Permit2 is approved', async () => {
+  test('sends no permit if Permit2 is already approved', async () => {
     const buyer = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
-    // The client signs none then: this one says that nothing is approved.
+    // The client would sign none: it is told that nothing is approved.
     const payload = await signWithPermit({ ...buyer, readContract: async () => 0n })
     const { payment } = await billing.charge((await authorize(payload)).id, '5')
     expect(payment.state).toBe('settled')
     expect(await functionOf(payment)).toBe('settle')
   })
 
-  test('takes one payment with a permit at a time', async () => {
+  test('authorizes one payment with a permit at a time per payer', async () => {
     const buyer = await newBuyer(devnet)
     const [first, second] = [await signWithPermit(buyer), await signWithPermit(buyer)]
     const results = await Promise.all([first, second].map((payload) => billing.authorize(payload)))
@@ -140,7 +140,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     await authorize(await signWithPermit(buyer))
   })
 
-  test('settles a permit that somebody else has used before', async () => {
+  test('settles if somebody else has already submitted the permit', async () => {
     const buyer = await newBuyer(devnet)
     const payload = await signWithPermit(buyer)
     const { id } = await authorize(payload)
@@ -174,11 +174,11 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     expect((await billing.verify(payload)).body).toMatchObject({ isValid: false, invalidReason: reason })
   })
 
-  test('ends where a payer has used its budget of the day, and counts nothing that was given up', async () => {
+  test('refuses a payer whose dailySponsoredGas is spent, not counting released payments', async () => {
     const client = createPublicClient({ transport: http(devnet.rpcUrl) })
     const { baseFeePerGas } = await client.getBlock()
     const [base, suggested] = [baseFeePerGas ?? 0n, await client.estimateMaxPriorityFeePerGas()]
-    // Two permits, at two base fees and a tip of no more than another.
+    // Enough for two permits, at twice the base fee plus a tip of at most the base fee.
     const strict = await run((2n * base + (suggested < base ? suggested : base)) * 145_000n)
     try {
       const buyer = await newBuyer(devnet)
@@ -206,7 +206,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
       }
       const charged = await Promise.all(authorized.map(({ id }) => batching.charge(id, '40000')))
       expect(charged.map(({ payment }) => payment.state)).toEqual(['settled', 'settled', 'settled'])
-      // The first may go alone; what comes meanwhile is a batch, from the signer to itself.
+      // The first may be sent alone; the others are a batch, from the signer to itself.
       const sent = await Promise.all(
         charged.map(({ payment }) => rpc(devnet.rpcUrl, 'eth_getTransactionByHash', [payment.transaction])),
       )
@@ -217,7 +217,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     }
   })
 
-  test('is not offered for a token that takes no permits, nor where it is switched off', async () => {
+  test('is not offered for a token without EIP-2612, or without dailySponsoredGas', async () => {
     const token = '0x00000000000000000000000000000000000070ce'
     await rpc(devnet.rpcUrl, 'anvil_setCode', [token, readArtifact('TestToken').deployedBytecode])
     for (const other of [await run(ETHER, token), await runBilling(devnet.rpcUrl, await store.variables())]) {
@@ -235,7 +235,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
   }
 })
 
-/** Well-formed, by nobody. */
+/** Well-formed, but signed by nobody. */
 function forgedSignature() {
   return { signature: `0x${'11'.repeat(64)}1b` }
 }

@@ -25,14 +25,14 @@ function changed(payload: PaymentPayload, change: (wire: Wire) => void): Payment
   return copy
 }
 
-/** The same signature, s mirrored and v flipped: as valid for ecrecover. */
+/** The same signature with s mirrored and v flipped, which ecrecover accepts too. */
 function mirrored(signature: string): string {
   const s = CURVE_ORDER - BigInt(`0x${signature.slice(66, 130)}`)
   const v = signature.slice(130) === '1b' ? '1c' : '1b'
   return `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${v}`
 }
 
-/** One signed content, written differently. */
+/** Different encodings of one signed authorization. */
 const encodings: [string, (wire: Wire) => void][] = [
   ['as it was signed', () => {}],
   [
@@ -79,7 +79,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
       body,
     })
 
-  test('one signed content is used once, however it is written', async () => {
+  test('one authorization is used once, whatever its encoding', async () => {
     const payload = await sign()
     const variants = encodings.map(([, change]) => changed(payload, change))
     const results = await Promise.all([...variants, ...variants].map((variant) => stand.billing.authorize(variant)))
@@ -90,7 +90,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
     }
   })
 
-  test.each(encodings)('what is signed settles %s', async (_, change) => {
+  test.each(encodings)('settles an authorization in this encoding: %s', async (_, change) => {
     const result = await stand.billing.authorize(changed(await sign(), change))
     if (result.outcome !== 'authorized') throw new Error(`${result.reason}: ${result.message}`)
     expect((await stand.billing.charge(result.payment.id, '3')).payment.state).toBe('settled')
@@ -167,7 +167,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
     ['a reason with half a character', { amount: '1', reason: '\ud800' }],
     ['a wait of years', { amount: '1', waitMilliseconds: 1e12 }],
     ['a field nobody knows', { amount: '1', tip: '1' }],
-  ])('a charge of %s is a bad request, and charges nothing', async (_, body) => {
+  ])('answers 400 to a charge of %s, and charges nothing', async (_, body) => {
     const { id } = await stand.billing.authorizeNew()
     const answer = await stand.billing.send(`/internal/payments/${id}/charge`, { body, key: randomUUID() })
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } })
@@ -184,7 +184,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
     ['a deep offer', `{"paymentRequirements": ${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`],
     ['a deep payload', `{"paymentRequirements": {}, "paymentPayload": ${'['.repeat(50_000)}${']'.repeat(50_000)}}`],
     ['a route with a NUL', '{"paymentRequirements": {}, "route": "GET /\\u0000"}'],
-  ])('%s is a client error everywhere', async (_, body) => {
+  ])('%s in a body causes no server error and leaks no stack trace', async (_, body) => {
     for (const path of ['/internal/payments', '/internal/payments/pay_1/charge', '/verify', '/settle']) {
       const answer = await post(path, body)
       expect({
@@ -209,7 +209,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
     expect(status).toBeLessThan(500)
   })
 
-  test('a body that is no JSON by its type, and a key that is no key, do nothing', async () => {
+  test('answers 400 to a body of another content type, and to an invalid Idempotency-Key', async () => {
     expect((await post('/verify', '{}', { 'content-type': 'text/plain' })).status).toBe(400)
     for (const key of ['', ' ', 'a b', 'x'.repeat(201), 'ü']) {
       const answer = await post('/internal/payments', '{"paymentRequirements": {}}', { 'idempotency-key': key })
@@ -217,7 +217,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
     }
   })
 
-  test('a key is for one call: another payment, another amount, another operation are refused', async () => {
+  test('refuses an idempotency key that is reused for another payment or operation', async () => {
     const [first, second] = [await sign(), await sign()]
     const key = randomUUID()
     const parallel = await Promise.allSettled(
@@ -234,7 +234,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
     expect(await stand.billing.payment(other.id)).toMatchObject({ state: 'authorized' })
   })
 
-  test('a deadline counts to the second', async () => {
+  test('compares the deadline with minimumValiditySeconds', async () => {
     const now = Math.floor(Date.now() / 1_000)
     const far = await sign(makeRequirements({ maxTimeoutSeconds: 31_536_000 }))
     expect(await stand.billing.authorize(far)).toMatchObject({ outcome: 'authorized' })
@@ -254,7 +254,7 @@ describe('two billing processes on one ledger', () => {
   })
   afterAll(() => postgres?.stop())
 
-  test('reserve once, cover once and charge once, whoever is asked', async () => {
+  test('reserve, check the balance and charge once, whichever process is called', async () => {
     const devnet = await startDevnet()
     const variables = (await postgres?.variables()) ?? {}
     const [one, two] = [await runBilling(devnet.rpcUrl, variables), await runBilling(devnet.rpcUrl, variables)]

@@ -12,7 +12,7 @@ const BUYER = DEVNET_ACCOUNTS[8] ?? DEVNET_ROLES.buyer
 const postgres = stores().find(({ name }) => name === 'Postgres')
 const missing = postgres?.missing ?? null
 
-describe('a key or a network that is gone', () => {
+describe('after a key or a network was removed from the settings', () => {
   const test = missing === null ? it : it.skip
   let devnet: Devnet
   let variables: Record<string, string>
@@ -55,8 +55,8 @@ describe('a key or a network that is gone', () => {
     await postgres?.stop()
   })
 
-  // First: the next one takes the chain's time away from the machine's.
-  test('an authorization on a network that is no longer configured ends at its deadline', async () => {
+  // Must run first: the next one moves the chain's time ahead of the machine's.
+  test('an authorization on the removed network expires at its deadline', async () => {
     const before = await run({ FACILITATOR_PRIVATE_KEYS: first.privateKey })
     const { id } = await before.authorizeNew(makeRequirements({ maxTimeoutSeconds: 15 }))
     await stop()
@@ -73,8 +73,8 @@ describe('a key or a network that is gone', () => {
     }
   })
 
-  test('a charge whose key is gone ends at its deadline and frees its reservation; the key is not offered', async () => {
-    // The key is there, but with no gas cheap enough it signs nothing.
+  test('a charge for the removed key fails at its deadline and frees its reservation; the key is not offered', async () => {
+    // The key is there, but signs nothing because gas is above maxFeePerGas.
     const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
     const chain = { rpcUrl: devnet.rpcUrl, tokens, maxFeePerGas: '1' }
     const CHAINS = JSON.stringify({ 'eip155:31337': chain })

@@ -9,7 +9,7 @@ import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
-describe.each(oneStore())('facts of the chain, not opinions of a node, on $name', (store) => {
+describe.each(oneStore())('a node with stale or missing data, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy
@@ -42,14 +42,14 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
   })
   afterAll(() => store.stop())
 
-  test('a settlement whose receipt lags behind state is pending, never failed, and settled when it is there', async () => {
+  test('keeps a payment submitted while the receipt lags behind state, then settles it', async () => {
     await run()
     const before = await usdcBalance(devnet, SELLER)
     const { id } = await billing.authorizeNew()
     node.indexedUpTo = await head()
     await billing.charge(id, '700', { waitMilliseconds: 0 })
     await until(async () => (await usdcBalance(devnet, SELLER)) === before + 700n)
-    // Count and bitmap say that it is spent, deep below the head; the receipt is not there.
+    // Transaction count and nonce bitmap show it as spent, deep below the head; the receipt is missing.
     await anvil().mine({ blocks: 10 })
     node.reset()
     await until(async () => (node.stats.byMethod.eth_getBlockReceipts ?? 0) > 3)
@@ -60,11 +60,11 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
     expect(new Set(node.sent).size).toBe(1)
   })
 
-  test('one stale read of the balance fails no charge', async () => {
+  test('does not fail a charge because of one stale balance', async () => {
     await run()
     const { id } = await billing.authorizeNew()
     const buyer = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
-    // Before the charge the payer was without tokens for one block, and a stale node still shows that block.
+    // The payer had no tokens for one block before the charge, and a stale node still shows that block.
     const all = await usdcBalance(devnet, buyer.address)
     await transfer(devnet, DEVNET_ROLES.buyer, DEVNET_ROLES.facilitators[1].address, all)
     const poor = await head()
@@ -78,7 +78,7 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
     await until(async () => (await billing.payment(id)).state === 'settled')
   })
 
-  test('a failure heals when its transfer is found', async () => {
+  test('settles a failed payment once its transfer is found', async () => {
     await run()
     const before = await usdcBalance(devnet, SELLER)
     await anvil().setAutomine(false)
@@ -89,7 +89,7 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
     const { nonce, transaction } = await billing.payment(id)
     await anvil().dropTransaction({ hash: transaction ?? '0x' })
     const snapshot = await anvil().snapshot()
-    // On this branch the nonce is burnt, and the signer's own nonce went elsewhere, deep below the head.
+    // On this branch the payer's nonce is burnt and the signer's spent elsewhere, deep below the head.
     await burnNonce(devnet, nonce)
     const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
     const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
@@ -105,7 +105,7 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
     expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 1, differences: [] })
   })
 
-  test('the same nonce spent elsewhere on 1 unit is not taken for the charge, neither at once nor confirmed', async () => {
+  test('fails with transfer_event_mismatch if the nonce was spent elsewhere for another amount', async () => {
     await run({ confirmations: '3' })
     const payload = await sign(makeRequirements())
     const authorized = await billing.authorize(payload)
@@ -119,8 +119,8 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
     expect(await kinds(id)).not.toContain('mined')
   })
 
-  describe('a nonce that was used while billing was away, on a node without the state of that time', () => {
-    /** Ends with a payment that is under way in a new billing. */
+  describe('a nonce that was used while billing was down, on a node that has pruned that state', () => {
+    /** Runs `act` while billing is down. Returns a submitted payment, which the restarted billing looks after. */
     async function awayWhile(act: (payload: PaymentPayload, nonce: bigint) => Promise<void>): Promise<string> {
       const variables = { ...(await store.variables()), reconcileMs: '100' }
       await run(variables)
@@ -147,14 +147,14 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
       return id
     }
 
-    test('ends with the deadline of its payment', async () => {
+    test('fails its payment at the deadline if the payer burned it', async () => {
       const id = await awayWhile((_, nonce) => burnNonce(devnet, nonce))
       await anvil().increaseTime({ seconds: 1_000 })
       await until(async () => (await billing.payment(id)).state === 'failed', Boolean, mineOne)
       expect(await billing.payment(id)).toMatchObject({ reason: 'permit2_nonce_invalidated' })
     })
 
-    test('settles its payment where that is what used it', async () => {
+    test('settles its payment if a settlement used it', async () => {
       const id = await awayWhile((payload) => settleElsewhere(devnet, payload, 700n))
       await until(async () => (await billing.payment(id)).state === 'settled')
       expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 1, differences: [] })

@@ -4,7 +4,7 @@ import { runBilling, TOKEN } from './support/billing.js'
 import { sign } from './support/buyer.js'
 import type { RunningBilling } from './support/stand.js'
 
-describe('what billing logs, everything at its loudest', () => {
+describe('the log of billing at level trace', () => {
   let devnet: Devnet
   let billing: RunningBilling
   let output = ''
@@ -21,7 +21,7 @@ describe('what billing logs, everything at its loudest', () => {
     await devnet?.stop()
   })
 
-  it('names the payment, and holds no key, no token, no signature and no transaction that was signed', async () => {
+  it('contains the payment ID, but no key, token, signature or signed transaction', async () => {
     const payload = await sign()
     const { signature } = payload.payload as { signature: string }
     const forged = { ...payload, payload: { ...payload.payload, signature: `${signature.slice(0, -4)}0000` } }

@@ -6,7 +6,7 @@ import { sign } from './support/buyer.js'
 import type { RunningBilling } from './support/stand.js'
 import { until } from './support/until.js'
 
-/** A node of another chain that says yes to everything. */
+/** A node of another chain that answers every request with a success. */
 async function startStranger(): Promise<{ url: string; asked: string[]; server: Server }> {
   const asked: string[] = []
   const server = createServer(async (request, response) => {
@@ -24,7 +24,7 @@ async function startStranger(): Promise<{ url: string; asked: string[]; server: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, server }
 }
 
-describe('a node that is swapped for one of another chain', () => {
+describe('a node that is replaced by one of another chain', () => {
   let devnet: Devnet
   let node: FaultProxy
   let billing: RunningBilling
@@ -44,7 +44,7 @@ describe('a node that is swapped for one of another chain', () => {
     stranger?.server.closeAllConnections()
   })
 
-  test('is never believed, gets no transaction, and nothing is lost once the right one is back', async () => {
+  test('makes requests answer 503 and gets no transaction; charges settle once the right node is back', async () => {
     const charged = await billing.authorizeNew()
     const payload = await sign()
     node.target = stranger.url

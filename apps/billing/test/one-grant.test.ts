@@ -17,7 +17,7 @@ describe.each(oneStore())('one authorization is granted once, on $name', (store)
     }
   const grants = (answers: { success: boolean }[]) => answers.filter(({ success }) => success).length
 
-  test.each(['7000', '0'])('whoever asks at once or later, for a charge of %s', async (amount) => {
+  test.each(['7000', '0'])('under 20 concurrent and later calls of /settle for an amount of %s', async (amount) => {
     const [payload, before] = [await sign(), await usdcBalance(stand.devnet, SELLER)]
     const answers = await Promise.all(Array.from({ length: PARALLEL }, () => settle(payload, amount)))
     expect(grants(answers)).toBe(1)
@@ -31,14 +31,14 @@ describe.each(oneStore())('one authorization is granted once, on $name', (store)
     expect(await usdcBalance(stand.devnet, SELLER)).toBe(before + BigInt(amount))
   })
 
-  test('an amount of zero is verified as any other', async () => {
+  test('checks the signature for an amount of zero, too', async () => {
     const payload = structuredClone(await sign())
     const other = (await sign()).payload as { signature: string }
     Object.assign(payload.payload, { signature: other.signature })
     expect(await settle(payload, '0')).toMatchObject({ success: false, errorReason: 'invalid_permit2_signature' })
   })
 
-  test('it may end as late as its offer says, and a minute', async () => {
+  test('accepts a deadline of at most maxTimeoutSeconds of the offer plus one minute', async () => {
     const buyer = DEVNET_ACCOUNTS[8]!
     await fundBuyer(stand.devnet.rpcUrl, buyer)
     const offered = makeRequirements({ maxTimeoutSeconds: 300 })

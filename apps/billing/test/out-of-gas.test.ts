@@ -8,18 +8,18 @@ import { until } from './support/until.js'
 
 const SIGNER = DEVNET_ROLES.facilitators[0].address
 
-describe.each(oneStore())('a signer that can not pay for gas, on $name', (store) => {
+describe.each(oneStore())('a signer that cannot pay for gas, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
   const setBalance = (wei: bigint) => rpc(stand.devnet.rpcUrl, 'anvil_setBalance', [SIGNER, `0x${wei.toString(16)}`])
   const health = () => stand.billing.send('/health')
   const authorize = async () => stand.billing.authorize(await sign())
 
-  test('takes on no payment, says so, and takes them on again once it has money', async () => {
-    // What is promised already is settled.
+  test('refuses payments and makes /health answer 503 until it is funded again', async () => {
+    // A payment that is already authorized still settles.
     const promised = await stand.billing.authorizeNew()
     const all = BigInt(String(await rpc(stand.devnet.rpcUrl, 'eth_getBalance', [SIGNER, 'latest'])))
-    // Three settlements, at the fees that billing offers: two base fees and the node's priority fee.
+    // Three settlements at the fees that billing offers: twice the base fee plus the node's priority fee.
     const { baseFeePerGas } = (await rpc(stand.devnet.rpcUrl, 'eth_getBlockByNumber', ['latest', false])) as {
       baseFeePerGas: string
     }

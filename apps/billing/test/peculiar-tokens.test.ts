@@ -21,7 +21,7 @@ const FEE_TOKEN = '0x00000000000000000000000000000000000fee00'
 const IMPLEMENTATION = '0x0000000000000000000000000000000000c0571e'
 const REBASING_TOKEN = '0x0000000000000000000000000000000000deba5e'
 
-describe('tokens that a payment can not be settled with as it is charged', () => {
+describe('billing checks its tokens at start, and', () => {
   let devnet: Devnet
   const start = (asset: string) => {
     const tokens = { [asset]: { name: 'Token', version: '1', decimals: 6 } }
@@ -39,13 +39,13 @@ describe('tokens that a payment can not be settled with as it is charged', () =>
   })
   afterAll(() => devnet.stop())
 
-  it('are refused at start: one that takes a fee on transfers', async () => {
+  it('refuses one that takes a fee on transfers', async () => {
     await expect(start(FEE_TOKEN)).rejects.toThrow(
       `CHAINS["eip155:31337"].tokens["${FEE_TOKEN}"]: takes a fee on transfers`,
     )
   })
 
-  it('are refused at start: one whose balances change by themselves', async () => {
+  it('refuses one that rebases', async () => {
     await expect(start(REBASING_TOKEN)).rejects.toThrow(`CHAINS["eip155:31337"].tokens["${REBASING_TOKEN}"]: rebases`)
   })
 
@@ -55,9 +55,9 @@ describe('tokens that a payment can not be settled with as it is charged', () =>
     await node.close()
   }
 
-  it('are not plain ones, on anvil', () => looksPlain(devnet.rpcUrl, USDC_ADDRESS))
+  it('accepts test USDC as plain, on anvil', () => looksPlain(devnet.rpcUrl, USDC_ADDRESS))
 
-  it('are not those whose transfers need more gas than others: that is found as they are verified', async () => {
+  it('accepts one with expensive transfers, whose gas is estimated at verification', async () => {
     const code = String(await rpc(devnet.rpcUrl, 'eth_getCode', [USDC_ADDRESS, 'latest']))
     await rpc(devnet.rpcUrl, 'anvil_setCode', [IMPLEMENTATION, code])
     // 4,000 rounds of a loop, some 104,000 gas, before each call is delegated.
@@ -76,7 +76,7 @@ describe('tokens that a payment can not be settled with as it is charged', () =>
         expect([offer, payment.state, payment.doubt]).toEqual([offer, 'settled', null])
         expect(BigInt(payment.gasUsed ?? 0)).toBeGreaterThan(130_000n)
       }
-      // Made dearer still after it was promised its gas: it ends by the chain's facts, while it has time.
+      // Still more expensive after authorization: the charge fails by what the chain shows, before its deadline.
       const { id } = await billing.authorizeNew(makeRequirements({ maximum: '2000000' }))
       await rpc(devnet.rpcUrl, 'anvil_setCode', [USDC_ADDRESS, `0x${burn.replace('0fa0', '3000')}${delegate}`])
       const charged = await billing.charge(id, '2000000', { waitMilliseconds: 1 })
@@ -97,7 +97,7 @@ describe('tokens that a payment can not be settled with as it is charged', () =>
   const onGeth = geth === undefined ? it.skip : it
 
   // Without geth there is no second node to compare with.
-  onGeth('are not plain ones, on geth', async () => {
+  onGeth('accepts test USDC as plain, on geth', async () => {
     const node = await startGeth(geth!)
     try {
       const account = privateKeyToAccount(GETH_DEVELOPER.privateKey)

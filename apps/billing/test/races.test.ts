@@ -7,7 +7,7 @@ import { type RunningBilling, usdcBalance, useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
 import { until } from './support/until.js'
 
-/** `npm run test:races` has more. */
+/** `npm run test:races` uses more. */
 const PAYMENTS = Number(process.env.RACE_PAYMENTS ?? 20)
 
 async function inParallel<T>(count: number, concurrency: number, act: (index: number) => Promise<T>): Promise<T[]> {
@@ -48,7 +48,7 @@ describe.each(stores())('races, on $name', (store) => {
     expect(new Set(reasons)).toEqual(new Set(['permit2_invalid_nonce']))
   })
 
-  test('used and new authorizations that come together are told apart', async () => {
+  test('new authorizations are authorized and used ones refused when they arrive together', async () => {
     const used = await sign()
     expect(await stand.billing.authorize(used)).toMatchObject({ outcome: 'authorized' })
     const fresh = await Promise.all(Array.from({ length: 6 }, () => sign()))
@@ -59,7 +59,7 @@ describe.each(stores())('races, on $name', (store) => {
     expect(outcomes).toEqual(fresh.flatMap(() => ['authorized', 'permit2_invalid_nonce']))
   })
 
-  test('parallel calls under one key make one payment, and answer it to all', async () => {
+  test('20 parallel calls with one idempotency key make one payment, which all of them return', async () => {
     const payload = await sign()
     const results = await Promise.all(
       Array.from({ length: 20 }, () => stand.billing.authorize(payload, { key: 'same-key' })),
@@ -69,7 +69,7 @@ describe.each(stores())('races, on $name', (store) => {
     expect(ids[0]).toMatch(/^pay_/)
   })
 
-  test('a balance for one lets one of five authorizations through, and the next after a release', async () => {
+  test('a balance for one payment allows one of five authorizations, and another after a release', async () => {
     const buyer = DEVNET_ACCOUNTS[store.name === 'PGlite' ? 7 : 8] ?? DEVNET_ROLES.buyer
     await fundBuyer(stand.devnet.rpcUrl, buyer, { amount: 150_000n })
     const payloads = await Promise.all(Array.from({ length: 5 }, () => sign(makeRequirements(), buyer)))
@@ -82,13 +82,13 @@ describe.each(stores())('races, on $name', (store) => {
     const next = await stand.billing.authorize(await sign(makeRequirements(), buyer))
     if (next.outcome !== 'authorized') throw new Error(next.reason)
     expect((await stand.billing.charge(next.payment.id, '50000')).payment.state).toBe('settled')
-    // What is left covers exactly one more, at once: the settled charge is not counted twice.
+    // The rest covers exactly one more, immediately: the settled charge is not counted twice.
     expect(await stand.billing.authorize(await sign(makeRequirements(), buyer))).toMatchObject({
       outcome: 'authorized',
     })
   })
 
-  test('one payment that is charged by ten calls at once is charged once', async () => {
+  test('ten concurrent calls charge one payment once', async () => {
     const { id } = await stand.billing.authorizeNew()
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, index) => stand.billing.charge(id, String(100 + index))),
@@ -100,7 +100,7 @@ describe.each(stores())('races, on $name', (store) => {
     settleMany(PAYMENTS / 2, stand.devnet, [stand.billing]))
 
   if (store.name === 'Postgres') {
-    test('a payer who could not be collected from is refused by another billing process, from the first doubt on', async () => {
+    test('another process refuses a payer as soon as a charge of that payer is in doubt', async () => {
       const { devnet, billing, variables } = stand
       const buyer = DEVNET_ACCOUNTS[7] ?? DEVNET_ROLES.buyer
       await fundBuyer(devnet.rpcUrl, buyer, { amount: 100_000n })
@@ -134,7 +134,7 @@ describe.each(stores())('races, on $name', (store) => {
       }
     })
 
-    test('one authorization is granted once by two billing processes, where it was pending at first', async () => {
+    test('two processes grant one authorization once, after it was pending at first', async () => {
       const { devnet, billing, variables } = stand
       const anvil = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
       const both = [
@@ -163,7 +163,7 @@ describe.each(stores())('races, on $name', (store) => {
       }
     })
 
-    test(`${PAYMENTS} settle with a block per second, through two billing processes with one key`, async () => {
+    test(`${PAYMENTS} payments settle with 1 s blocks through two processes that share a key`, async () => {
       const { devnet, billing, variables } = stand
       const other = await runBilling(devnet.rpcUrl, variables)
       const anvil = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })

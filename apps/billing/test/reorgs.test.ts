@@ -21,7 +21,7 @@ interface Description {
   transactions: { hash: string; status: string }[]
 }
 
-describe.each(oneStore())('when the chain drops the block of a settlement, on $name', (store) => {
+describe.each(oneStore())('a reorg that drops the block of a settlement, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy
@@ -53,7 +53,7 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
   })
   afterAll(() => store.stop())
 
-  test('before its confirmations: it is sent again as it was signed, and settled once', async () => {
+  test('before its confirmations: the same signed transaction is resent and settled once', async () => {
     await run({ confirmations: '3' })
     const before = await usdcBalance(devnet, SELLER)
     const { id } = await billing.authorizeNew()
@@ -72,7 +72,7 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 800n)
   })
 
-  test('after its confirmations: it is under way again, brought back and settled', async () => {
+  test('after its confirmations: the payments are reopened, resent and settled', async () => {
     await run({})
     const before = await usdcBalance(devnet, SELLER)
     const ids = [(await billing.authorizeNew()).id, (await billing.authorizeNew()).id] as const
@@ -88,16 +88,16 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 1_400n)
     const { body } = await billing.send('/reconciliation')
     expect(body).toMatchObject({ settledPayments: 2, differences: [] })
-    // The signer's nonces are whole.
+    // The signer's nonces have no gap.
     const next = await billing.authorizeNew()
     expect((await billing.charge(next.id, '1')).payment.state).toBe('settled')
   })
 
-  test("below another signer's settlement that the chain has: it is brought back all the same", async () => {
+  test('below a later settlement of another signer: the dropped one is resent and settled', async () => {
     const ledger = await store.variables()
     const signers = DEVNET_ROLES.facilitators.slice(0, 2)
     const FACILITATOR_PRIVATE_KEYS = signers.map(({ privateKey }) => privateKey).join(',')
-    // Nobody looks for reorganisations until billing starts again.
+    // No recovery round runs until billing restarts.
     await run({ ...ledger, FACILITATOR_PRIVATE_KEYS, recoveryMs: '600000' })
     const before = await usdcBalance(devnet, SELLER)
     const charge = async (facilitator: string) => {
@@ -117,7 +117,7 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'settled', 'reorged', 'settled'])
   })
 
-  test('while billing is down for longer than settlements are looked after: reconciliation finds it', async () => {
+  test('while billing is down, deeper than settlements are watched: reconciliation finds it', async () => {
     const ledger = await store.variables()
     await run(ledger)
     const before = await usdcBalance(devnet, SELLER)
@@ -134,13 +134,13 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 1, differences: [] })
   })
 
-  test('for good, as the payer has nothing left: it is unpaid, in totals and reservations too', async () => {
+  test('after which the payer has no tokens: the payment fails, and totals and accounts show it as unpaid', async () => {
     await run({})
     const before = await usdcBalance(devnet, SELLER)
     const { id } = await billing.authorizeNew()
     const snapshot = await anvil().snapshot()
     expect((await billing.charge(id, '700')).payment.state).toBe('settled')
-    // On the other branch, the payer was faster.
+    // On the other branch, the payer moves its tokens first.
     await anvil().revert({ id: snapshot })
     const buyer = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
     const all = await usdcBalance(devnet, buyer.address)
@@ -157,7 +157,7 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     })
     expect((await billing.send('/metrics')).body).toMatch(/^billing_settlements_taken_back_total\{.*\} 1$/m)
     expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 0, differences: [] })
-    // Nothing of it stays reserved, and its payer is refused for a while, whatever it holds.
+    // Nothing stays reserved, and the payer is refused for a while, whatever its balance.
     const { facilitators, buyer: role } = DEVNET_ROLES
     const back = createWalletClient({
       account: privateKeyToAccount(facilitators[1].privateKey),

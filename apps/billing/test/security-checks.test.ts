@@ -25,7 +25,7 @@ type Fields = Record<string, unknown>
 type Body = { signature: string; authorization?: Fields; permit2Authorization?: Fields }
 type Payer = Parameters<typeof sign>[1]
 
-/** What can be signed; `fields` are all that the buyer's signature is over. */
+/** Kinds of payments; `fields` are all fields that the buyer's signature covers. */
 const KINDS = [
   {
     scheme: 'upto',
@@ -59,7 +59,7 @@ const KINDS = [
   },
 ] as const
 
-/** Another value of the same form, that the payer could have meant. */
+/** Another plausible value of the same form. */
 function change(field: string, value: unknown): string {
   if (field === 'nonce' && String(value).startsWith('0x')) return `0x${'11'.repeat(32)}`
   if (/^0x/.test(String(value))) return field === 'from' ? DEVNET_ROLES.seller.address : OTHER
@@ -86,7 +86,7 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
 
   const earned = () => usdcBalance(stand.devnet, SELLER)
   const count = async () => ((await stand.billing.send('/payments?limit=200')).body as { payments: [] }).payments.length
-  /** Whatever is done, nothing is stored and nothing moves. */
+  /** Expects that /verify and /settle refuse, and that neither ledger nor balance changes. */
   const refuses = async (payload: PaymentPayload, requirements = payload.accepted, reason?: string) => {
     const before = [await count(), await earned()]
     const verified = await stand.billing.verify(payload, requirements)
@@ -107,7 +107,7 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
     await delegate(own)
   })
 
-  /** EIP-7702: from now on it has code, and agrees to what its key signs. */
+  /** Delegates by EIP-7702: the account then has code, which accepts what its key signs. */
   async function delegate(account: DevnetAccount): Promise<void> {
     const transport = http(stand.devnet.rpcUrl)
     const contractAddress = '0x0000000000000000000000000000000000007702'
@@ -124,10 +124,10 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
     const offer = (maximum = PRICE, payTo: string = SELLER) => makeRequirements({ scheme, method, maximum, payTo })
     const settle = async (payload: PaymentPayload) => (await stand.billing.settle(payload, PRICE)).body
 
-    test.each(fields)('refuses what was signed with another %s', async (field) => {
+    test.each(fields)('refuses a payment that was signed with another %s', async (field) => {
       const payload = mutate(await sign(offer()), field)
       await refuses(payload)
-      // Nor where the seller's offer is made to fit it.
+      // Also if the seller's offer is changed to match.
       const moved = { to: { payTo: OTHER }, amount: { amount: '2501' }, value: { amount: '2501' } }[field as 'to']
       const requirements = { ...payload.accepted, ...moved }
       await refuses({ ...payload, accepted: requirements }, requirements)
@@ -141,10 +141,10 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
       ['another token', { asset: OTHER }],
       ['another chain', { network: 'eip155:1' }],
       ['the other scheme', { scheme: scheme === 'upto' ? 'exact' : 'upto' }],
-    ])('is not good for an offer of %s', async (_, terms) => {
+    ])('refuses a payment that does not match an offer of %s', async (_, terms) => {
       const payload = await sign(offer())
       const requirements = { ...payload.accepted, ...terms } as PaymentRequirements
-      // What upto settles is the seller's to say, up to the maximum.
+      // With upto the seller decides the amount, up to the maximum.
       if (scheme === 'upto' && ['2499', '0'].includes(requirements.amount)) {
         expect((await stand.billing.verify(payload, requirements)).body).toMatchObject({ isValid: false })
         return
@@ -152,7 +152,7 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
       await refuses(payload, requirements)
     })
 
-    test('refuses an authorization of nothing', async () => {
+    test('refuses an authorization of zero', async () => {
       await refuses(await sign(offer('0')), undefined, kind.nothing)
     })
 
@@ -160,7 +160,7 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
       ['an account', () => DEVNET_ROLES.buyer],
       ['a contract (ERC-1271)', () => safe.signer],
       ['a delegated account (EIP-7702)', () => own],
-    ])('settles what %s has signed once, also where it comes again and at the same time', async (_, payer) => {
+    ])('settles a payment signed by %s once, under 5 concurrent calls and a repeat', async (_, payer) => {
       const before = await earned()
       const payload = await sign(offer(), payer())
       expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: true })
@@ -173,7 +173,7 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
     test.each<[string, () => Payer]>([
       ['a contract', () => safe.signer],
       ['a delegated account', () => own],
-    ])('refuses what %s does not agree to', async (_, payer) => {
+    ])('refuses a signature that %s rejects', async (_, payer) => {
       const payload = await sign(offer(), payer())
       const { signature } = payload.payload as unknown as Body
       const forged = {
@@ -184,12 +184,12 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
       await refuses({ ...payload, payload: { ...payload.payload, signature: '0x12' } }, undefined, unsigned)
     })
 
-    /** What x402's own facilitator answers, which allows no factory of ERC-6492 unless its operator lists it. */
+    /** The answer of x402's own facilitator, which allows no ERC-6492 factory unless its operator lists it. */
     const reference = async (payload: PaymentPayload) => {
       const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
       const transport = http(stand.devnet.rpcUrl)
       const client = createWalletClient({ account, chain: foundry, transport }).extend(publicActions)
-      // Multicall3, which it simulates through, is not on this chain: each call alone.
+      // It simulates through Multicall3, which this chain lacks: make each call separately.
       const alone = ({ target: to, callData: data }: { target: Hex; callData: Hex }) =>
         client.call({ to, data }).then(
           ({ data: returnData = '0x' }) => ({ success: true, returnData }),
@@ -205,7 +205,7 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
       return isValid ? { isValid } : { isValid, invalidReason }
     }
 
-    test('refuses a wallet that is not deployed, and calls nothing that ERC-6492 names', async () => {
+    test('refuses a wallet that is not deployed, and never calls the factory that ERC-6492 names', async () => {
       const payload = await sign(offer(), undeployed.signer)
       await refuses(payload, undefined, unsigned)
       const before = await rpc(stand.devnet.rpcUrl, 'eth_blockNumber', [])
@@ -214,7 +214,7 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
       expect(await rpc(stand.devnet.rpcUrl, 'eth_blockNumber', [])).toBe(before)
     })
 
-    test(`${kind.takesWrapped ? 'takes' : 'refuses'} the wrapping of ERC-6492 from one that is`, async () => {
+    test(`${kind.takesWrapped ? 'accepts' : 'refuses'} an ERC-6492 wrapped signature of a deployed wallet`, async () => {
       const payload = wrapped(await sign(offer(), safe.signer), safe)
       expect((await stand.billing.verify(payload)).body).toMatchObject(await reference(payload))
       if (!kind.takesWrapped) return refuses(payload, undefined, unsigned)
@@ -228,7 +228,7 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
     return { ...payload, payload: { ...payload.payload, signature: wallet.wrap(signature) } }
   }
 
-  test('no token but those that are served can be asked for', async () => {
+  test('refuses a token that is not configured with unsupported_asset', async () => {
     expect(USDC_ADDRESS.toLowerCase()).not.toBe(OTHER)
     const requirements = { ...makeRequirements({ scheme: 'exact', maximum: PRICE }), asset: OTHER }
     await refuses(await sign(requirements), requirements, 'unsupported_asset')

@@ -22,10 +22,10 @@ import { until } from './support/until.js'
 
 /** How far anvil's `finalized` is below its head. */
 const ANVIL_FINAL_DEPTH = 64
-/** More than settlements and failures are watched for. */
+/** Deeper than settlements and failures are watched. */
 const DEEP = ANVIL_FINAL_DEPTH + 6
 
-describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
+describe.each(oneStore())('background reconciliation, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy
@@ -49,7 +49,7 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     await store.stop()
   })
 
-  test('follows the final blocks, and tells a settlement that the ledger does not know', async () => {
+  test('follows the final blocks, and counts a settlement that is not in the ledger', async () => {
     const { id } = await billing.authorizeNew()
     expect((await billing.charge(id, '700')).payment.state).toBe('settled')
     await settleElsewhere(devnet, await sign(), 5n)
@@ -64,12 +64,12 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     expect(await metrics()).toMatch(/^billing_signer_hours_left\{.*\} [1-9]/m)
   })
 
-  test('settles a payment that failed long ago, when its transfer is found', async () => {
+  test('settles a payment that failed long ago once its transfer is found', async () => {
     await anvil().setAutomine(false)
     const { id, nonce } = await billing.authorizeNew()
     await billing.charge(id, '700', { waitMilliseconds: 0 })
     const waiting = () => rpc(devnet.rpcUrl, 'txpool_content', []) as Promise<{ pending: object }>
-    // The first that is sent has the nonce that was spent elsewhere above.
+    // The first transaction has the nonce that was spent elsewhere above.
     await until(async () => Object.keys((await waiting()).pending).length > 0)
     node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
     const settlement = node.sent.at(-1) as `0x${string}`
@@ -87,7 +87,7 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
       () => mine(1),
     )
     await anvil().revert({ id: snapshot })
-    // So deep that failures of back then are not watched any more.
+    // Deep enough that the failure is no longer watched.
     await mine(DEEP)
     await resend(devnet, settlement)
     await mine(DEEP)
@@ -99,11 +99,11 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     expect(await billing.payment(id)).toMatchObject({ charge: 700n, transaction, reason: null })
   })
 
-  test('goes on past a settlement that is not what it seems, and tells it', async () => {
+  test('counts a settlement of the same nonce by another facilitator as unexplained, and goes on', async () => {
     const attacker = DEVNET_ACCOUNTS[7]!
     const elsewhere = makeRequirements({ payTo: DEVNET_ROLES.unapprovedBuyer.address })
     await billing.authorizeNew(elsewhere)
-    // The same nonce twice: for us, who are not asked to settle it, and for a facilitator of the payer's own.
+    // The same nonce twice: for billing, which is not asked to settle it, and for the payer's own facilitator.
     const payload = await sign(makeRequirements())
     const authorized = await billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
@@ -161,8 +161,8 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     expect(await until(() => rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [hash]))).toMatchObject({ status: '0x1' })
   }
 
-  // Last: its node tells of blocks that are not there.
-  test('asks for at most 2,000 blocks in a round, and leaves none out, however far it is behind', async () => {
+  // Must run last: its node reports blocks that do not exist.
+  test('reads at most 2,000 blocks per round, without a gap, however far it is behind', async () => {
     const rounds: { from: number; to: number }[][] = []
     const final = Number(await fetchHead(devnet)) + 4_500
     node.lies = ({ method, params = [] }) => {

@@ -20,7 +20,7 @@ interface Made {
   token: string
 }
 
-describe.each(oneStore())('accounts of sellers, on $name', (store) => {
+describe.each(oneStore())('seller accounts, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let billing: RunningBilling
@@ -79,7 +79,7 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     ledger = (await store.variables()) as Record<string, string>
     bakery = make('--name', 'bakery', '--pay-to', SELLER, '--minimum', '500', '--per-minute', '1000')
     brewery = make('--name', 'brewery', '--pay-to', `${SELLER},${OTHER_RECIPIENT}`, '--per-minute', '3')
-    // One settlement under way, and not two, though the base fee falls.
+    // Covers one settlement in flight, but not two, even if the base fee falls.
     const dailyGas = ((await settlementPromise(devnet)) * 13n) / 10n
     poor = make('--name', 'poor', '--pay-to', SELLER, '--daily-gas', dailyGas.toString())
     await start()
@@ -90,7 +90,7 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     await store.stop()
   })
 
-  test('settles for who shows a token, in the header or in the path', async () => {
+  test('settle with a token in the header or in the path, and answer 401 without one', async () => {
     const before = await usdcBalance(devnet, SELLER)
     const payload = await sign()
     for (const token of [null, 'wrong', '']) {
@@ -107,7 +107,7 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 1_500n)
   })
 
-  test('settles to its recipients only, its minimum at least, and for its gas', async () => {
+  test('enforce their recipients, minimum amount and daily gas', async () => {
     const elsewhere = await sign(makeRequirements({ payTo: OTHER_RECIPIENT }))
     expect((await post('/verify', bakery.token, elsewhere)).body).toMatchObject({ invalidReason: 'pay_to_not_served' })
     expect((await post('/settle', bakery.token, elsewhere, '700')).body).toMatchObject({
@@ -119,7 +119,7 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     })
     const outOfGas = { errorReason: 'facilitator_out_of_gas' }
     const node = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
-    // Sent and not mined yet: of two at the same time, one.
+    // Sent but not mined: of two concurrent calls, one succeeds.
     await node.setAutomine(false)
     const both = [await sign(), await sign()]
     const settling = both.map(async (each) => (await post('/settle', poor.token, each, '2000')).body)
@@ -129,16 +129,16 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     await node.setAutomine(true)
     await node.mine({ blocks: 1 })
     expect((await Promise.all(settling)).filter(({ success }) => success)).toHaveLength(1)
-    // Mined, it has cost less than it might have.
+    // Once mined, it has cost less than was reserved.
     expect((await post('/settle', poor.token, payload, '2000')).body).toMatchObject({ success: true })
-    // What was undone for want of gas counts as nothing.
+    // Payments that were undone for lack of gas are not counted.
     const metrics = String((await billing.send('/metrics')).body)
     const payments = (await listed(TOKEN)).length
     for (const state of ['authorized', 'charging'])
       expect(metrics).toContain(`billing_payment_transitions_total{state="${state}"} ${payments}\n`)
   })
 
-  test('is called so many times a minute, each account for itself', async () => {
+  test('limit calls per minute, each account separately', async () => {
     const payload = await sign()
     for (let call = 0; call < 3; call++) expect((await post('/verify', brewery.token, payload)).status).toBe(200)
     const limited = await post('/verify', brewery.token, payload)
@@ -147,7 +147,7 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     expect((await post('/verify', bakery.token, payload)).status).toBe(200)
   })
 
-  test('sees its own payments, and nothing else', async () => {
+  test('see their own payments only', async () => {
     const own = await listed(bakery.token)
     expect(own).toHaveLength(2)
     expect(await listed(poor.token)).toHaveLength(2)
@@ -158,21 +158,21 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     for (const path of ['/accounts', '/reconciliation', '/internal/payments/none']) {
       expect((await billing.send(path, { token: bakery.token })).status).toBe(403)
     }
-    // Whose answer was lost looks it up.
+    // A seller that lost the answer finds the payment by nonce and payer.
     const { nonce } = own[0] as unknown as { nonce: string }
     expect(await listed(bakery.token, `?nonce=${nonce}&payer=${DEVNET_ROLES.buyer.address}`)).toMatchObject([
       { id: own[0]?.id },
     ])
   })
 
-  test("answers no other seller's repeat", async () => {
+  test('refuse a payment that another seller has settled', async () => {
     const payload = await sign()
     expect((await post('/settle', bakery.token, payload, '700')).body).toMatchObject({ success: true })
     const again = await post('/settle', poor.token, payload, '700')
     expect(again.body).toMatchObject({ success: false, errorReason: 'permit2_invalid_nonce' })
   })
 
-  test('shows its token in no log and no error', async () => {
+  test('show their token in no log, error or metric', async () => {
     for (const path of ['nothing', '%zz']) {
       const wrong = await fetch(`${billing.url}/s/${bakery.token}/${path}`, { method: 'POST' })
       const body = await wrong.text()
@@ -186,8 +186,8 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     expect(String((await billing.send('/metrics')).body)).not.toContain(bakery.token)
   })
 
-  // Last: with PGlite, the command needs billing to be down.
-  test('is listed without its token, and opens nothing once it is retired', async () => {
+  // Must run last: with PGlite, the command needs billing to be down.
+  test('are listed without their tokens, and answer 401 once retired', async () => {
     await billing.close()
     const { output } = command('list')
     expect(JSON.parse(output)).toMatchObject([{ name: 'bakery' }, { name: 'brewery' }, { name: 'poor' }])

@@ -23,13 +23,13 @@ describe.each(stores())("the seller's view, on $name", (store) => {
 
   const list = async (query: string) => (await stand.billing.send(`/payments${query}`)).body as Listed
 
-  test('needs the token', async () => {
+  test('answers 401 to a wrong token', async () => {
     for (const path of ['/payments', '/payments/x', '/payments.csv', '/payments/totals', '/reconciliation']) {
       expect((await stand.billing.send(path, { token: 'wrong' })).status).toBe(401)
     }
   })
 
-  test('opens with the read token, which opens nothing else', async () => {
+  test('accepts BILLING_READ_TOKEN, which is forbidden on /internal', async () => {
     for (const path of ['/payments', '/payments.csv', '/payments/totals', '/accounts', '/reconciliation'])
       expect((await stand.billing.send(path, { token: READ_TOKEN })).status).toBe(200)
     const { id } = (await list('?limit=1')).payments[0]!
@@ -65,7 +65,7 @@ describe.each(stores())("the seller's view, on $name", (store) => {
     ])
   })
 
-  test('filters', async () => {
+  test('filters by state, route, payer and time', async () => {
     expect((await list('?state=zero')).payments).toHaveLength(1)
     expect((await list('?state=zero,settled')).payments).toHaveLength(5)
     expect((await list(`?route=${encodeURIComponent('GET /even')}`)).payments).toHaveLength(3)
@@ -93,7 +93,7 @@ describe.each(stores())("the seller's view, on $name", (store) => {
     })
   })
 
-  test('shows a payment with its events, and no signature', async () => {
+  test('shows a payment with its events and transactions, but no signature', async () => {
     const [{ id } = { id: '' }] = (await list('?state=settled')).payments
     const { body } = await stand.billing.send(`/payments/${id}`)
     expect(body).toMatchObject({
@@ -110,7 +110,7 @@ describe.each(stores())("the seller's view, on $name", (store) => {
     expect((await stand.billing.send('/payments/pay_none')).status).toBe(404)
   })
 
-  test('totals by route and day', async () => {
+  test('sums payments by route and day', async () => {
     const { totals } = (await stand.billing.send('/payments/totals')).body as { totals: Record<string, unknown>[] }
     expect(totals).toHaveLength(2)
     expect(totals.find(({ route }) => route === 'GET /even')).toMatchObject({
@@ -131,12 +131,12 @@ describe.each(stores())("the seller's view, on $name", (store) => {
     expect(lines.filter((line) => line.includes(`"'=GET /odd, ""quoted"""`))).toHaveLength(2)
   })
 
-  test('finds no difference between ledger and chain where there is none', async () => {
+  test('reports no difference if ledger and chain agree', async () => {
     const { body } = await stand.billing.send('/reconciliation')
     expect(body).toEqual({ settledPayments: 4, openPayments: 0, differences: [] })
   })
 
-  test('lists a settlement that another ledger made with our key', async () => {
+  test('reports a settlement that another ledger made with the same key', async () => {
     const other = await runBilling(stand.devnet.rpcUrl)
     const { id } = await other.authorizeNew()
     const { payment } = await other.charge(id, '77')

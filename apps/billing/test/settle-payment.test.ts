@@ -7,7 +7,7 @@ describe.each(stores())('a payment, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
 
-  test('moves exactly its charge', async () => {
+  test('transfers exactly its charge', async () => {
     const before = await usdcBalance(stand.devnet, SELLER)
     const { id } = await stand.billing.authorizeNew()
     const result = await stand.billing.charge(id, '30000')
@@ -19,7 +19,7 @@ describe.each(stores())('a payment, on $name', (store) => {
     expect(result.payment.feePaid).toBeGreaterThan(0n)
   })
 
-  test('is consumed by a zero charge without a transaction, for ever', async () => {
+  test('is used up by a zero charge, without a transaction', async () => {
     const payload = await sign()
     const authorized = await stand.billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
@@ -36,7 +36,7 @@ describe.each(stores())('a payment, on $name', (store) => {
     expect((await stand.billing.settle(payload, '1000')).body).toMatchObject({ success: false })
   })
 
-  test('is refused above its maximum and stays chargeable', async () => {
+  test('refuses a charge above its maximum, and stays chargeable', async () => {
     const { id } = await stand.billing.authorizeNew()
     expect(await stand.billing.charge(id, '100001')).toMatchObject({
       outcome: 'refused',
@@ -46,7 +46,7 @@ describe.each(stores())('a payment, on $name', (store) => {
     expect((await stand.billing.charge(id, '100000')).payment.state).toBe('settled')
   })
 
-  test('is given up by a release and stays used', async () => {
+  test('can be neither charged nor authorized again after a release', async () => {
     const payload = await sign()
     const authorized = await stand.billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
@@ -62,7 +62,7 @@ describe.each(stores())('a payment, on $name', (store) => {
     })
   })
 
-  test('answers the first result again under the same key, and refuses the key for another input', async () => {
+  test('returns the first result for the same key, and refuses the key for other input', async () => {
     const payload = await sign()
     const first = await stand.billing.authorize(payload, { key: 'authorize-1' })
     expect(await stand.billing.authorize(payload, { key: 'authorize-1' })).toEqual(first)
@@ -79,7 +79,7 @@ describe.each(stores())('a payment, on $name', (store) => {
     })
   })
 
-  test('answers a refusal again under the same key, also once it would be authorized', async () => {
+  test('returns a refusal again for the same key, even once it would be authorized', async () => {
     const payload = await sign(makeRequirements(), DEVNET_ROLES.unapprovedBuyer)
     const first = await stand.billing.authorize(payload, { key: 'authorize-2' })
     expect(first).toMatchObject({ outcome: 'refused', reason: 'permit2_allowance_required' })
@@ -88,7 +88,7 @@ describe.each(stores())('a payment, on $name', (store) => {
     expect(await stand.billing.authorize(payload, { key: 'authorize-3' })).toMatchObject({ outcome: 'authorized' })
   })
 
-  test('serves any x402 seller through verify and settle, and settles once', async () => {
+  test('settles once through /verify and /settle', async () => {
     const payload = await sign()
     expect((await stand.billing.verify(payload)).body).toEqual({
       isValid: true,
@@ -106,7 +106,7 @@ describe.each(stores())('a payment, on $name', (store) => {
     expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: false })
   })
 
-  test('lets a charge be a part of a larger maximum', async () => {
+  test('accepts a charge far below its maximum', async () => {
     const { id } = await stand.billing.authorizeNew(makeRequirements({ maximum: '900000' }))
     expect((await stand.billing.charge(id, '1', { reason: 'partial' })).payment).toMatchObject({
       state: 'settled',

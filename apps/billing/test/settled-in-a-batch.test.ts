@@ -7,11 +7,11 @@ import { useStand } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
-describe.each(oneStore())('a batch that our key sent elsewhere, on $name', (store) => {
+describe.each(oneStore())('a batch that the same key sent past billing, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
 
-  test('settles each of its payments by its own transfer, and the one that fails in it alone', async () => {
+  test('settles each payment by its own transfer, and resends the one that failed in the batch', async () => {
     const payloads = await Promise.all([sign(), sign(), sign()])
     const ids: string[] = []
     for (const payload of payloads) {
@@ -53,7 +53,7 @@ describe.each(oneStore())('a batch that our key sent elsewhere, on $name', (stor
     const share = BigInt(gasUsed) / 3n
     expect(settled[0]!.gasUsed! - share).toBeLessThan(3n)
     expect(settled[2]!.gasUsed).toBe(share)
-    // Every transfer of the batch is known by its place in it.
+    // Reconciliation knows each transfer by its position in the batch.
     expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 3, differences: [] })
   })
 })

@@ -34,7 +34,7 @@ it('the committed artifact is what the contract compiles to', () => {
   )
 })
 
-describe('the contract that settles many payments in one transaction', () => {
+describe('the SettlementBatch contract', () => {
   let devnet: Devnet
   const account = privateKeyToAccount(SIGNER.privateKey)
   const signer = SIGNER.address.toLowerCase() as Address
@@ -67,12 +67,12 @@ describe('the contract that settles many payments in one transaction', () => {
   })
   afterAll(() => devnet.stop())
 
-  it('is at its address, and the account is delegated to it', async () => {
+  it('is deployed at its address, and the account is delegated to it', async () => {
     expect(await client().getCode({ address: SETTLEMENT_BATCH })).toBe(SETTLEMENT_BATCH_CODE)
     expect(await client().getCode({ address: account.address })).toBe(DELEGATED_CODE)
   })
 
-  it('settles fifty payments, each for about half the gas of one alone', async () => {
+  it('settles 50 payments for less than 42,500 gas each', async () => {
     const before = await usdcBalance(devnet, SELLER)
     const payloads = await signMany(50)
     const items = payloads.map((payload, index) => itemOf(payload, BigInt(index + 1)))
@@ -87,12 +87,12 @@ describe('the contract that settles many payments in one transaction', () => {
     expect(transfers.map((transfer) => itemOfLog(receipt, signer, transfer?.logIndex ?? -1))).toEqual(
       payloads.map((_, index) => index),
     )
-    // No gas is lost on the way to the payments.
+    // The shares add up to the whole.
     expect(found.reduce((sum, { gasUsed }) => sum + gasUsed, 0n)).toBe(receipt.gasUsed)
     expect(found.reduce((sum, { fee }) => sum + fee, 0n)).toBe(receipt.fee)
   })
 
-  it('lets a bad item fail alone, and gives each payment its own logs where they look alike', async () => {
+  it('fails a bad item alone, and attributes the right logs to each of two identical payments', async () => {
     const [first, second, third] = await signMany(3)
     // The first is above its maximum. The others move the same amount between the same accounts.
     const items = [itemOf(first!, 100_001n), itemOf(second!, 7n), itemOf(third!, 7n)]
@@ -105,7 +105,7 @@ describe('the contract that settles many payments in one transaction', () => {
     expect(places[1]).toBeLessThan(places[2]!)
   })
 
-  it('tries nothing that it has too little gas for, and what came before stays settled', async () => {
+  it('skips an item that it has too little gas for, and keeps the earlier ones settled', async () => {
     const before = await usdcBalance(devnet, SELLER)
     const payloads = await signMany(3)
     const receipt = await settle(
@@ -118,17 +118,17 @@ describe('the contract that settles many payments in one transaction', () => {
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 6n)
   })
 
-  it('takes no word from anybody else', async () => {
+  it('reverts if anyone but the account itself calls it', async () => {
     const [payload] = await signMany(1)
     const stranger = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
     const data = encodeBatch(signer, [itemOf(payload!, 1n)])
     const call = client().call({ account: stranger, to: account.address, data })
     await expect(call).rejects.toThrow()
-    // Nor does the contract itself settle anything for whoever calls it.
+    // The contract itself reverts too.
     await expect(client().call({ account: stranger, to: SETTLEMENT_BATCH, data })).rejects.toThrow()
   })
 
-  it('still lets the account be topped up', async () => {
+  it('lets the account receive the native currency', async () => {
     const stranger = createWalletClient({
       account: privateKeyToAccount(DEVNET_ROLES.buyer.privateKey),
       transport: http(devnet.rpcUrl),

@@ -10,7 +10,7 @@ interface Health {
   chains: Record<string, { status: string }>
 }
 
-describe.each(oneStore())('several chains of which the nodes of others hang, on $name', (store) => {
+describe.each(oneStore())('several chains, some with a hanging node, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let hung: FaultProxy
@@ -28,7 +28,7 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
     other = await startFaultProxy(otherDevnet.rpcUrl)
     const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
     const others = [1, 2, 3].map((id) => [`eip155:${id}`, { rpcUrl: hung.url, tokens }])
-    // Longer than a charge takes elsewhere; a request to a hung node has four attempts of it.
+    // Longer than a charge takes on another chain; a request to a hanging node makes four attempts.
     billing = await runBilling(devnet.rpcUrl, {
       CHAINS: JSON.stringify({
         ...Object.fromEntries(others),
@@ -49,7 +49,7 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
     await store.stop()
   })
 
-  test('start, settle and are healthy by themselves', async () => {
+  test('start, settle and report their health independently', async () => {
     const { id } = await billing.authorizeNew()
     expect((await billing.charge(id, '700')).payment.state).toBe('settled')
     const { status, body } = await billing.send('/health')
@@ -60,7 +60,7 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
     expect(chains['eip155:1']).toMatchObject({ status: 'unreachable' })
   })
 
-  test('keep the charges of a chain whose node hangs from holding up those of another', async () => {
+  test('settle on one chain while 30 charges of another wait for its hanging node', async () => {
     const stuck = await Promise.all(
       Array.from({ length: 30 }, () =>
         billing.authorizeNew(makeRequirements({ network: 'eip155:1337', maximum: '1000' })),
@@ -74,7 +74,7 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
     })
     expect(new Set(await Promise.all(charges))).toEqual(new Set(['settled']))
     expect((await billing.payment(stuck[0]?.id ?? '')).state).toBe('charging')
-    // Lets what is under way end.
+    // Let the waiting charges settle.
     other.fault = undefined
     for (const { id } of stuck) {
       await until(
@@ -84,7 +84,7 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
     }
   })
 
-  test('refuse, with the reason, what would wait behind a thousand calls for a node that hangs', async () => {
+  test('answer 503 with the reason if too many calls wait for a hanging node', async () => {
     const requirements = makeRequirements({ network: 'eip155:1337', maximum: '1000' })
     const payloads = await Promise.all(Array.from({ length: 40 }, () => sign(requirements)))
     other.fault = 'silent'
@@ -96,7 +96,7 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
     )
     expect(refused.body).toMatchObject({ error: { code: 'unavailable', message: expect.stringMatching(/^too many/) } })
     expect(refused.headers.get('retry-after')).toBe('20')
-    // What waited has its answer, and nobody has to wait any more.
+    // Calls that waited get their answers, and new ones are accepted.
     other.fault = undefined
     const statuses = (await Promise.all(answers)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(20)

@@ -9,15 +9,15 @@ import { until } from './support/until.js'
 
 const IN_FLIGHT = 3
 
-describe.each(oneStore())('short deadlines where a block takes 12 s, on $name', (store) => {
+describe.each(oneStore())('short deadlines with 12 s blocks, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
   const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
   const chain = () => createPublicClient({ transport: http(stand.devnet.rpcUrl), cacheTime: 0 })
 
-  test('nothing is sent that would be mined too late, at the expense of the signer', async () => {
+  test('no transaction is sent that would be mined after its deadline', async () => {
     const { rpcUrl } = stand.devnet
-    // The blocks run ahead of the clock: their time is what counts.
+    // Block timestamps run ahead of the clock, and they are what counts.
     await rpc(rpcUrl, 'anvil_setBlockTimestampInterval', [12])
     await anvil().mine({ blocks: 12 })
     await anvil().setAutomine(false)
@@ -32,14 +32,14 @@ describe.each(oneStore())('short deadlines where a block takes 12 s, on $name', 
         const maxTimeoutSeconds = Number(timestamp) + seconds - Math.floor(Date.now() / 1_000)
         return sign(makeRequirements({ maxTimeoutSeconds }))
       }
-      // The next block may come after that.
+      // The next block may come after this deadline.
       expect(await billing.authorize(await endingIn(8))).toMatchObject({ reason: 'permit2_deadline_expired' })
-      // What sellers count on: their time-out, and this at most for the settlement.
+      // Sellers rely on this: their own timeout, plus at most this for the settlement.
       const minimumValiditySeconds = 30
       const tightest = await endingIn(minimumValiditySeconds + LONGEST_SETTLEMENT_SECONDS)
       expect(await billing.authorize(tightest, { minimumValiditySeconds })).toMatchObject({ outcome: 'authorized' })
 
-      // Of a flood that ends before the second next block, the next takes as many as are sent at once.
+      // These expire before the block after next: the next block takes as many as may be in flight.
       const { address } = facilitatorWallet(stand.devnet).account
       const before = await chain().getTransactionCount({ address })
       const payments = await Promise.all(

@@ -17,9 +17,9 @@ interface Call {
   params: unknown[]
 }
 
-/** A public node that takes the calls of a batch last first, and keeps no transaction whose nonce is not the next. */
+/** A public node that processes the calls of a batch in reverse, and rejects transactions that leave a nonce gap. */
 class ShufflingNode {
-  /** Raw transactions in the order in which the node got to them. */
+  /** Raw transactions in the order in which the node processed them. */
   readonly sent: string[] = []
   refused = 0
   readonly #server: Server
@@ -64,7 +64,7 @@ class ShufflingNode {
   }
 }
 
-describe.each(oneStore())('a node that shuffles a batch and keeps no gaps, on $name', (store) => {
+describe.each(oneStore())('a node that reorders a batch and rejects nonce gaps, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: ShufflingNode
@@ -84,7 +84,7 @@ describe.each(oneStore())('a node that shuffles a batch and keeps no gaps, on $n
     await store.stop()
   })
 
-  test('gets what it refused again as it was signed, and every payment settles once', async () => {
+  test('gets rejected transactions again unchanged, and every payment settles once', async () => {
     const before = await usdcBalance(devnet, SELLER)
     const ids = await Promise.all(Array.from({ length: PAYMENTS }, async () => (await billing.authorizeNew()).id))
     const charged = await Promise.all(ids.map((id) => billing.charge(id, '700')))

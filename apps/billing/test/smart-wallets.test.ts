@@ -53,13 +53,13 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
     expect(await stand.billing.authorize(payload)).toMatchObject({ reason: 'permit2_invalid_nonce' })
   })
 
-  test('pays any x402 seller through verify and settle', async () => {
+  test('pays through /verify and /settle', async () => {
     const payload = await sign(makeRequirements(), wallet.signer)
     expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: true })
     expect((await stand.billing.settle(payload, '77')).body).toMatchObject({ success: true, amount: '77' })
   })
 
-  test('is refused where its contract says no, and where it answers rubbish', async () => {
+  test('is refused for a forged or malformed signature', async () => {
     const payload = await sign(makeRequirements(), wallet.signer)
     const forged = withSignature(payload, (signature) => `0x${signature.slice(2, -4)}ab1b`)
     for (const wrong of [forged, withSignature(payload, () => '0x00')]) {
@@ -68,7 +68,7 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
     expect(await stand.billing.authorize(payload)).toMatchObject({ outcome: 'authorized' })
   })
 
-  test('is refused before it is deployed, as @x402/evm refuses ERC-6492 for upto, and told why', async () => {
+  test('is refused before it is deployed, with a message that names ERC-6492', async () => {
     const counterfactual = await makeSmartWallet(stand.devnet.rpcUrl, 2n)
     const payload = await sign(makeRequirements(), counterfactual.signer)
     const wrapped = withSignature(payload, counterfactual.wrap)
@@ -83,27 +83,27 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
       invalidReason: refused.reason,
       invalidMessage: expect.stringContaining('ERC-6492'),
     })
-    // Once it is deployed the wrapping is not for Permit2 either; the bare signature is.
+    // Once deployed, Permit2 accepts the bare signature, but still not the wrapped one.
     await counterfactual.deploy()
     await counterfactual.fund(1_000_000n)
     expect(await stand.billing.authorize(wrapped)).toMatchObject(refused)
     expect(await stand.billing.authorize(payload)).toMatchObject({ outcome: 'authorized' })
   })
 
-  test('is refused where its contract would burn the gas that the signer pays', async () => {
+  test('is refused if its isValidSignature burns too much gas', async () => {
     const address = '0x00000000000000000000000000000000000b0b0b'
-    // 131,072 rounds of a loop, then isValidSignature's yes.
+    // 131,072 rounds of a loop, then the magic value of isValidSignature.
     const burnAndAgree = '0x620200005b6001900380600457631626ba7e60e01b60005260206000f3'
     await putContract(address, burnAndAgree)
     const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
     expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject({ outcome: 'refused' })
-    // What makes the difference is the gas: with a loop of one round it may pay.
+    // Only the gas makes the difference: with a single round it is authorized.
     await anvil().setCode({ address, bytecode: burnAndAgree.replace('62020000', '62000001') as Hex })
     const { outcome } = await stand.billing.authorize(await sign(makeRequirements(), signer))
     expect(outcome).toBe('authorized')
   })
 
-  test('is served as long as its payments pay for what its contract uses', async () => {
+  test('is refused with payer_code_too_costly once its charges do not cover the gas of its contract', async () => {
     const address = '0x00000000000000000000000000000000000b0b1b'
     // 3,584 rounds: some 100,000 gas.
     const burnAndAgree = '0x62000e005b6001900380600457631626ba7e60e01b60005260206000f3'
@@ -119,14 +119,14 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
     do unpaid.push(await pay('5'))
     while (unpaid.at(-1) === 'settled' && unpaid.length < 6)
     expect([unpaid[0], unpaid.at(-1)]).toEqual(['settled', 'payer_code_too_costly'])
-    // As large a charge as the gas of ten signatures, at $3,000 for the chain's own currency.
+    // A charge worth the gas of ten signatures, at $3,000 per native coin.
     const other = '0x00000000000000000000000000000000000b0b2b'
     await putContract(other, burnAndAgree)
     Object.assign(signer, { address: other })
     for (const amount of ['100000', '5', '5', '5', '5', '5']) expect(await pay(amount)).toBe('settled')
   })
 
-  test('is not settled where another code is put there after it was authorized', async () => {
+  test('is not settled if its code becomes more expensive after authorization', async () => {
     const address = '0x00000000000000000000000000000000000b0b3b'
     // 4,096 rounds: some 115,000 gas.
     const burnAndAgree = '0x620010005b6001900380600457631626ba7e60e01b60005260206000f3'
@@ -139,15 +139,15 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
     expect(payment).toMatchObject({ transaction: null, doubt: 'permit2_simulation_failed' })
   })
 
-  test('is refused where its contract says yes only as long as gas costs nothing', async () => {
+  test('is refused if its contract accepts signatures only at a gas price of zero', async () => {
     const address = '0x00000000000000000000000000000000000ca511'
-    // GASPRICE ISZERO PUSH1 6 JUMPI INVALID JUMPDEST, then isValidSignature's yes.
+    // GASPRICE ISZERO PUSH1 6 JUMPI INVALID JUMPDEST, then the magic value of isValidSignature.
     await putContract(address, '0x3a15600657fe5b631626ba7e60e01b60005260206000f3')
     const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
     expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject({ outcome: 'refused' })
   })
 
-  test('is refused for ever once its contract has burned gas on chain', async () => {
+  test('is refused with payer_refused once its contract has burned gas on chain', async () => {
     const address = '0x00000000000000000000000000000000000b0b0c'
     const agree = '0x631626ba7e60e01b60005260206000f3'
     await putContract(address, agree)
@@ -172,12 +172,12 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
     await test.setCode({ address, bytecode: agree })
     const refused = { outcome: 'refused', reason: 'payer_refused' }
     expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject(refused)
-    // One transaction, and none after it.
+    // No further transaction was sent.
     const { body } = await stand.billing.send(`/payments/${id}`)
     expect((body as { transactions: unknown[] }).transactions).toHaveLength(1)
   })
 
-  test('is refused where the wrapping of ERC-6492 does not decode', async () => {
+  test('is refused if its ERC-6492 wrapping does not decode', async () => {
     const magic = '6492'.repeat(16)
     const payload = withSignature(await sign(makeRequirements(), wallet.signer), () => `0x${'00'.repeat(40)}${magic}`)
     expect(await stand.billing.authorize(payload)).toMatchObject({ reason: 'invalid_permit2_signature' })

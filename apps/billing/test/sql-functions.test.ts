@@ -24,7 +24,7 @@ describe('the SQL functions of the ledger', () => {
     expect(found.map(({ name }) => `${name}.sql`).sort()).toEqual(files.sort())
   })
 
-  it.each(PAYMENT_STATES)('let a payment that is %s go where TypeScript does, and nowhere else', async (from) => {
+  it.each(PAYMENT_STATES)('allow the same transitions from %s as PAYMENT_TRANSITIONS', async (from) => {
     const allowed: string[] = []
     for (const to of PAYMENT_STATES.filter((state) => state !== from)) {
       if (await isAllowed(ledger, from, to)) allowed.push(to)
@@ -32,13 +32,13 @@ describe('the SQL functions of the ledger', () => {
     expect(allowed.sort()).toEqual([...(PAYMENT_TRANSITIONS[from] ?? [])].sort())
   })
 
-  it('count for a payer’s sponsored gas what it has paid to others, and not to itself', async () => {
+  it('offset sponsored gas by payments to others, but not by payments to oneself', async () => {
     expect(await sponsoredOf(ledger, '0xb')).toBe(300)
     expect(await sponsoredOf(ledger, '0xa')).toBe(1_000)
   })
 })
 
-/** A payment of what is said of it. */
+/** Inserts a payment with these columns, and defaults for the others. */
 function insert(more: Record<string, string | number | null>) {
   const row = {
     ...{
@@ -57,7 +57,7 @@ function insert(more: Record<string, string | number | null>) {
   return sql`insert into payments overriding user value select (${payment}).*`
 }
 
-/** Whether the guard lets an update from one state to another pass. Nothing is kept of it. */
+/** Whether the guard allows an update from one state to another. Rolled back. */
 async function isAllowed(ledger: Ledger, from: string, to: string): Promise<boolean> {
   const charge = ['authorized', 'released', 'expired'].includes(from) ? null : from === 'zero' ? 0 : 1
   const refusal = await ledger.db
@@ -70,7 +70,7 @@ async function isAllowed(ledger: Ledger, from: string, to: string): Promise<bool
   return !/cannot go from/.test(refusal)
 }
 
-/** Wei that a payer of `0xa` has cost who was sponsored with 1,000 and has settled 7 to `payTo`, worth 100 each. */
+/** Wei that payer `0xa` has cost: sponsored with 1,000, it settled 7 units, worth 100 each, to `payTo`. */
 async function sponsoredOf(ledger: Ledger, payTo: string): Promise<number> {
   let cost = Number.NaN
   const now = new Date().toISOString()

@@ -9,13 +9,13 @@ import { until } from './support/until.js'
 const postgres = stores().find(({ name }) => name === 'Postgres')
 const missing = postgres?.missing ?? null
 
-describe('a ledger that answers reads and takes no writes', () => {
+describe('a ledger that can only be read', () => {
   const test = missing === null ? it : it.skip
   let devnet: Devnet
   let billing: RunningBilling
   let admin: Client
 
-  /** As a full disk or a standby: every connection is lost, and new ones can only read. */
+  /** Like a full disk or a standby: every connection is lost, and new ones can only read. */
   const makeReadOnly = async (isReadOnly: boolean) => {
     await admin.query('set default_transaction_read_only = off')
     const { rows } = await admin.query('select current_database() as name')
@@ -41,16 +41,16 @@ describe('a ledger that answers reads and takes no writes', () => {
     await postgres?.stop()
   })
 
-  test('is not healthy, sells nothing, and settles again once it can be written', async () => {
+  test('makes /health and new payments answer 503, and settles again once it is writable', async () => {
     expect((await health()).status).toBe(200)
     const { id } = await billing.authorizeNew()
     await makeReadOnly(true)
     const sick = await until(health, ({ status }) => status === 503)
     expect(sick.body).toMatchObject({ ready: false, status: 'unavailable', ledger: { status: 'unreachable' } })
-    // Reads still work, which is why nobody would notice otherwise.
+    // Reads still work, so they do not reveal the problem.
     const read = await until(
       () => billing.send(`/payments/${id}`),
-      // Of a connection that was lost nobody knows before it is used.
+      // A lost connection is noticed only when it is used.
       ({ status }) => status !== 503,
     )
     expect(read.body).toMatchObject({ payment: { state: 'authorized' } })

@@ -21,7 +21,7 @@ async function forged(change: (authorization: Fields & { witness: Fields; permit
   return payload
 }
 
-/** Rows of each of the ledger's tables. PGlite lets no second connection in: `null`. */
+/** Row counts of the ledger's tables; `null` on PGlite, which allows no second connection. */
 async function countRows({ DATABASE_URL }: Record<string, string>): Promise<Record<string, number> | null> {
   if (DATABASE_URL === undefined) return null
   const client = new Client({ connectionString: DATABASE_URL })
@@ -102,7 +102,7 @@ describe.each(oneStore())('verification, on $name', (store) => {
     ],
     ['a payer without tokens', 'permit2_insufficient_balance', () => sign(makeRequirements(), DEVNET_ACCOUNTS[9])],
     ['a network that is not served', 'invalid_network', () => sign(makeRequirements({ network: 'eip155:1' }))],
-  ])('refuses %s as %s, in both APIs, and stores nothing but what a moment decided', async (_, reason, make) => {
+  ])('refuses %s as %s in both APIs, and stores at most an idempotency key', async (_, reason, make) => {
     const payload = await make()
     const stored = await countRows(stand.variables)
     if (stored !== null && /allowance|balance/.test(reason)) stored.idempotency_keys! += 1
@@ -113,7 +113,7 @@ describe.each(oneStore())('verification, on $name', (store) => {
     expect(await countRows(stand.variables)).toEqual(stored)
   })
 
-  test('authorizes under a key whose first call was refused, and answers the same again', async () => {
+  test('authorizes under a key whose first call was refused, and then repeats that answer', async () => {
     const key = randomUUID()
     const offer = makeRequirements({ maxTimeoutSeconds: 20 })
     const tooShort = await stand.billing.authorize(await sign(offer), { key, minimumValiditySeconds: 15 })
@@ -125,7 +125,7 @@ describe.each(oneStore())('verification, on $name', (store) => {
     await expect(stand.billing.authorize(await sign(), { key })).rejects.toThrow('idempotency_key_reused')
   })
 
-  test('asks for time that covers the handler and the settlement', async () => {
+  test('refuses a deadline that does not cover minimumValiditySeconds and the settlement', async () => {
     const payload = await sign(makeRequirements({ maxTimeoutSeconds: 20 }))
     expect(await stand.billing.authorize(payload, { minimumValiditySeconds: 15 })).toMatchObject({
       reason: 'permit2_deadline_expired',
@@ -135,7 +135,7 @@ describe.each(oneStore())('verification, on $name', (store) => {
     })
   })
 
-  test('sees an allowance that covers one payment of two', async () => {
+  test('refuses a second payment that the allowance does not cover', async () => {
     const account = privateKeyToAccount(DEVNET_ROLES.unapprovedBuyer.privateKey)
     const wallet = createWalletClient({ account, transport: http(stand.devnet.rpcUrl) })
     const args = ['0x000000000022D473030F116dDEE9F6B43aC78BA3', 150_000n] as const
@@ -170,7 +170,7 @@ describe.each(oneStore())('verification, on $name', (store) => {
     expect(answer.body).toMatchObject({ error: { code: 'invalid_request', field } })
   })
 
-  test('lets nobody in without the token, and does nothing without a key', async () => {
+  test('answers 401 without the token, and 400 without an Idempotency-Key', async () => {
     expect((await stand.billing.send('/internal/payments', { body: {}, key: 'any', token: 'wrong' })).status).toBe(401)
     expect((await stand.billing.send('/internal/tokens/eip155:31337/0x0', { token: '' })).status).toBe(401)
     const { status, body } = await stand.billing.send('/internal/payments', { body: { paymentRequirements: {} } })
@@ -178,13 +178,13 @@ describe.each(oneStore())('verification, on $name', (store) => {
     expect(body).toMatchObject({ error: { field: 'Idempotency-Key' } })
   })
 
-  test('tells the decimals of its tokens', async () => {
+  test('returns decimals, name and version of its tokens, and 404 for others', async () => {
     const { body } = await stand.billing.send(`/internal/tokens/eip155:31337/${USDC_ADDRESS}`)
     expect(body).toMatchObject({ asset: USDC_ADDRESS.toLowerCase(), decimals: 6, name: 'USDC', version: '2' })
     expect((await stand.billing.send(`/internal/tokens/eip155:31337/${OTHER}`)).status).toBe(404)
   })
 
-  test('offers one facilitator address, and accepts each of its signers', async () => {
+  test('makes the same offer in every replica, and settles with each signer', async () => {
     const keys = DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey)
     const run = async (order: string[]) =>
       runBilling(stand.devnet.rpcUrl, { ...(await store.variables()), FACILITATOR_PRIVATE_KEYS: order.join(',') })
@@ -224,7 +224,7 @@ describe.each(oneStore())('verification, on $name', (store) => {
     }
   })
 
-  test('survives bodies of any shape', async () => {
+  test('answers bodies of any shape below 500, and huge ones with 413', async () => {
     await fundBuyer(stand.devnet.rpcUrl, DEVNET_ROLES.buyer, { amount: 1n })
     for (const path of ['/verify', '/settle']) {
       for (const body of [null, [], 'x', 7, {}, { paymentPayload: null, paymentRequirements: null }]) {

@@ -9,9 +9,9 @@ import { stores } from './support/stores.js'
 import { until } from './support/until.js'
 
 const IN_FLIGHT = 16
-/** `npm run test:races` has more. */
+/** `npm run test:races` uses more. */
 const QUEUED = Number(process.env.QUEUED_CHARGES ?? 4_000)
-/** Nothing is looked at by time before a test's own end. */
+/** No timer fires before the test ends. */
 const NEVER = { recoveryMs: '600000' }
 const [first, second] = DEVNET_ROLES.facilitators
 
@@ -22,7 +22,7 @@ interface Signed {
   signature: string
 }
 
-/** Puts charges straight into the ledger, as many processes would have: those given, and `more` that nobody signed. */
+/** Inserts charges straight into the ledger, as other processes would: those given, and `more` that nobody signed. */
 async function queueCharges(databaseUrl: string, like: string, signed: Signed[], more: number): Promise<void> {
   const client = new Client({ connectionString: databaseUrl })
   await client.connect()
@@ -33,7 +33,7 @@ async function queueCharges(databaseUrl: string, like: string, signed: Signed[],
     from payments as payment, (%) as queued where payment.id = $1`
   const given = 'select fields from jsonb_array_elements($2::jsonb) as fields'
   await client.query(insert.replace('%', given), [like, JSON.stringify(signed)])
-  // They expire later than those above, so their turn comes after.
+  // They expire later than those above, so they come after them.
   const invented = `select jsonb_build_object('nonce', n, 'deadline', 99999999999) as fields from generate_series(1, $2::int) as n`
   await client.query(insert.replace('%', invented), [like, more])
   await client.query(`insert into payment_events (payment_id, at, kind, to_state, data)
@@ -45,7 +45,7 @@ async function queueCharges(databaseUrl: string, like: string, signed: Signed[],
 const postgres = stores().find(({ name }) => name === 'Postgres')
 const missing = postgres?.missing ?? null
 
-describe('work that lies in Postgres', () => {
+describe('charges queued in Postgres', () => {
   const test = missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy
@@ -74,7 +74,7 @@ describe('work that lies in Postgres', () => {
   })
   afterAll(() => postgres?.stop())
 
-  test(`of ${QUEUED} charges that which expires first goes first, and no more are looked at than may be in flight`, async () => {
+  test(`of ${QUEUED} charges, the first to expire is sent first, and only those that may be in flight are checked`, async () => {
     const billing = await run({
       inFlightPerSigner: String(IN_FLIGHT),
       feeBumpMs: NEVER.recoveryMs,
@@ -117,7 +117,7 @@ describe('work that lies in Postgres', () => {
     expect((await billing.payment(id)).blockNumber).toBe(head + 2n)
   })
 
-  test('one payment alone takes few round trips to Postgres', async () => {
+  test('one payment takes at most 22 queries', async () => {
     const billing = await run({ ...NEVER, reconcileMs: NEVER.recoveryMs })
     const settleOne = async () => (await billing.charge((await billing.authorizeNew()).id, '5')).payment.state
     expect(await settleOne()).toBe('settled')
@@ -133,11 +133,11 @@ describe('work that lies in Postgres', () => {
     } finally {
       Object.assign(Client.prototype, { query })
     }
-    // Authorized 3; charged 1; claimed 1; signed 5; its receipt 2; read again 1; the rest are looks at what there is to do.
+    // Authorized 3; charged 1; claimed 1; signed 5; its receipt 2; read again 1; the rest are checks for open work.
     expect(asked).toBeLessThanOrEqual(22)
   })
 
-  test('one process stores a charge, another has the key: neither has to ask again and again', async () => {
+  test('a process with the key settles a charge that another process stored, without polling', async () => {
     const holder = await run({ ...NEVER, FACILITATOR_PRIVATE_KEYS: first.privateKey })
     const seller = await run({ ...NEVER, FACILITATOR_PRIVATE_KEYS: second.privateKey })
     const { id } = await seller.authorizeNew(makeRequirements({ facilitator: first.address }))

@@ -2,11 +2,11 @@ import { aged } from './aged.js'
 
 const { jest } = import.meta
 
-describe('what is asked for again once it is old', () => {
+describe('aged', () => {
   beforeEach(() => void jest.useFakeTimers())
   afterEach(() => void jest.useRealTimers())
 
-  it('is asked for once by all who ask meanwhile, and anew when it is older', async () => {
+  it('shares one read among concurrent callers, and reads again once the value is too old', async () => {
     let asked = 0
     const read = aged(1_000, async () => ++asked)
     expect(await Promise.all([read(), read()])).toEqual([1, 1])
@@ -16,7 +16,7 @@ describe('what is asked for again once it is old', () => {
     expect(await read()).toBe(2)
   })
 
-  it('is asked for anew where it failed', async () => {
+  it('reads again after a failed read', async () => {
     let asked = 0
     const read = aged(1_000, async () => {
       asked += 1

@@ -27,7 +27,7 @@ const itemOf = (more: Partial<SignedTerms> = {}, amount = 40n) => ({
   call: encodeSettlement({ ...terms, ...more }, amount),
 })
 
-it('packs settlements, with token and recipient only where they change', () => {
+it('packs settlements, storing token and recipient only when they change', () => {
   const items = [itemOf(), itemOf({ payer: address('b3') }), itemOf({ payTo: address('c4') }), itemOf()]
   const packed = packItems(ACCOUNT, items)
   expect(unpackItems(ACCOUNT, packed)).toEqual(items)
@@ -45,19 +45,19 @@ it.each<[string, BatchItem]>([
   ['with more behind it', { gas: GAS, to: UPTO_PROXY, call: `${itemOf().call}00` }],
   ['to another contract', { ...itemOf(), to: EXACT_PROXY }],
   ['to a token', { gas: GAS, to: address('a1'), call: '0x12345678' }],
-])('keeps a call as it is %s, and what stands beside it', (_, odd) => {
+])('packs a call %s verbatim, and the settlements around it', (_, odd) => {
   const items = [itemOf(), odd, itemOf()]
   const packed = packItems(ACCOUNT, items)
   expect(unpackItems(ACCOUNT, packed)).toEqual(items)
   expect(size(packed)).toBe(2 * (5 + 92 + 65) + 40 + (odd.to === UPTO_PROXY ? 7 : 27) + size(odd.call))
 })
 
-it.each([0, 3, 64, 1_000])('keeps a signature of %s bytes', (bytes) => {
+it.each([0, 3, 64, 1_000])('round-trips a signature of %s bytes', (bytes) => {
   const items = [itemOf({ signature: `0x${'5a'.repeat(bytes)}` }), itemOf()]
   expect(unpackItems(ACCOUNT, packItems(ACCOUNT, items))).toEqual(items)
 })
 
-it('refuses what breaks off, has no token, is of an unknown kind, or is too much', () => {
+it('rejects truncated data, a missing token, an unknown kind, and too many items', () => {
   const packed = packItems(ACCOUNT, [itemOf()])
   for (let end = 4; end < packed.length; end += 2) {
     expect(() => unpackItems(ACCOUNT, packed.slice(0, end) as Hex)).toThrow(RangeError)

@@ -73,7 +73,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
     const finding = await examineToken(node, asset)
     if (finding === 'plain') return
     if (finding === 'unknown') {
-      this.logger.warn({ network, asset }, 'it could not be checked that the token moves what it is told to')
+      this.logger.warn({ network, asset }, 'could not check whether the token transfers exact amounts')
       return
     }
     chain.refuseToken(asset)

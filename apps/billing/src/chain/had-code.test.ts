@@ -18,19 +18,19 @@ function chainOf(codeAt: (block: string) => string): Chain {
   return new Chain({ ...settings!, confirmations: 1 }, [], { request } as unknown as Node)
 }
 
-describe('the code of a payer whose settlement reverted', () => {
+describe('hadCode', () => {
   it.each([
     ['undelegated in that block', { '0x9': '0xef0100', '0xa': '0x', latest: '0x' }, true],
     ['delegated in that block', { '0x9': '0x', '0xa': '0xef0100', latest: '0x' }, true],
     ['none', { '0x9': '0x', '0xa': '0x', latest: '0xef0100' }, false],
-  ])('is that around the block: %s', async (_, codes, had) => {
+  ])('reads the code of the payer before and after the block: %s', async (_, codes, had) => {
     expect(await chainOf((block) => (codes as Record<string, string>)[block]!).hadCode(PAYER, 10n)).toBe(had)
   })
 
   it.each([
     ['0x6000', true],
     ['0x', false],
-  ])('is that of now where the node keeps no older state, so that a payment ends: %s', async (now, had) => {
+  ])('uses the latest code if the node has pruned the state of the block: %s', async (now, had) => {
     const chain = chainOf((block) => {
       if (block !== 'latest') throw new NodeRefusal('missing trie node', -32000)
       return now
@@ -38,7 +38,7 @@ describe('the code of a payer whose settlement reverted', () => {
     expect(await chain.hadCode(PAYER, 10n)).toBe(had)
   })
 
-  it('is not known where the node does not answer', async () => {
+  it('throws NodeFault if the node does not answer', async () => {
     const chain = chainOf(() => {
       throw new NodeFault('eth_getCode: no answer')
     })

@@ -10,7 +10,7 @@ interface Call {
   method: string
 }
 
-/** A node that has lost its blocks: it knows its chain, and answers all else with null. */
+/** A node that has lost its blocks: it answers eth_chainId, and null to everything else. */
 const server = createServer(async (request, response) => {
   let text = ''
   for await (const chunk of request) text += chunk
@@ -31,14 +31,14 @@ afterAll(async () => {
   server.close()
 })
 
-describe('null of a node', () => {
+describe('a null result from the node', () => {
   it.each([
     ['eth_getBalance', ['0x', 'latest']],
     ['eth_call', [{}, 'latest']],
     ['eth_getLogs', [{}]],
     ['eth_maxPriorityFeePerGas', []],
     ['eth_getBlockByNumber', ['latest', false]],
-  ])('is no answer to %s %j', async (method, params) => {
+  ])('is a NodeFault for %s %j', async (method, params) => {
     await expect(node.request(method, params)).rejects.toThrow(NodeFault)
   })
 
@@ -48,11 +48,11 @@ describe('null of a node', () => {
     ['eth_getBlockReceipts', ['0x']],
     ['eth_getBlockByNumber', ['0x9', false]],
     ['eth_getBlockByNumber', ['finalized', false]],
-  ])('says that there is nothing to %s %j', async (method, params) => {
+  ])('is a valid answer to %s %j', async (method, params) => {
     expect(await node.request(method, params)).toBeNull()
   })
 
-  it('is no newest block', async () => {
+  it('is a NodeFault for the newest block', async () => {
     await expect(new Head(node).current()).rejects.toThrow(NodeFault)
   })
 })

@@ -22,7 +22,7 @@ const test = postgres.missing === null ? it : it.skip
 beforeAll(() => (postgres.missing === null ? postgres.start() : console.warn(`skipped: ${postgres.missing}`)))
 afterAll(() => postgres.stop())
 
-test('of two sellers who sell one resource for the first time at once, one is told that it is listed', async () => {
+test('lists a resource for only one of two sellers that offer it concurrently', async () => {
   const logger = createLogger({ level: 'silent' })
   const ledger = await openLedger({ BILLING_DATA_DIR: '', ...(await postgres.variables()) }, logger)
   try {

@@ -19,7 +19,7 @@ function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
 }
 
 describe('readBillingEnvironment', () => {
-  it('has defaults, and knows the USDC of Base Sepolia', () => {
+  it('applies defaults, and knows USDC on Base Sepolia', () => {
     const environment = readBillingEnvironment({ ...usable, BILLING_PORT: '' })
     expect(environment).toMatchObject({
       BILLING_PORT: 8081,
@@ -32,7 +32,7 @@ describe('readBillingEnvironment', () => {
     expect([...(chain?.tokens.values() ?? [])]).toMatchObject([{ name: 'USDC', version: '2', decimals: 6 }])
   })
 
-  it('bounds gas by what the smallest charge is worth, where a chain says nothing else', () => {
+  it('derives maxFeePerGas and dailyGasBudget from weiPerToken unless the chain sets them', () => {
     const boundsOf = (settings: Record<string, string>) => {
       const [chain] = readBillingEnvironment({
         ...usable,
@@ -48,19 +48,19 @@ describe('readBillingEnvironment', () => {
     expect(boundsOf({ maxFeePerGas: '5', dailyGasBudget: '7000000000' })).toEqual([5e-9, 7])
   })
 
-  it('reads what is a field of LIMITS now', () => {
+  it('still reads FEE_BUMP_MS and SETTLEMENT_BATCH_SIZE, now fields of LIMITS', () => {
     const { LIMITS } = readBillingEnvironment({ ...usable, FEE_BUMP_MS: '700', SETTLEMENT_BATCH_SIZE: '9' })
     expect(LIMITS).toMatchObject({ feeBumpMs: 700, batchSize: 9, receiptWaitMs: 30_000 })
   })
 
-  it('takes several keys, with and without 0x, in any white space', () => {
+  it('accepts several keys, with or without 0x, with any white space', () => {
     const other = 'cd'.repeat(32)
     expect(
       readBillingEnvironment({ ...usable, FACILITATOR_PRIVATE_KEYS: ` ${KEY},\n${other}\n` }).signers,
     ).toHaveLength(2)
   })
 
-  it('names everything that is wrong at once', () => {
+  it('reports all invalid variables at once', () => {
     const problems = problemsOf({
       BILLING_PORT: '70000',
       LIMITS: '{"receiptWaitMs": -1}',
@@ -90,7 +90,7 @@ describe('readBillingEnvironment', () => {
     ['BILLING_READ_TOKEN', usable.BILLING_TOKEN],
     ['DATABASE_URL', 'mysql://user:hunter2@host'],
     ['CHAINS', '{"eip155:1": {"rpcUrl": "ftp://hunter2"}}'],
-  ])('refuses %s without quoting it', (variable, value) => {
+  ])('rejects an invalid %s without quoting its value', (variable, value) => {
     const problems = problemsOf({ ...usable, [variable]: value })
     expect(problems.length).toBeGreaterThan(0)
     expect(problems.join()).not.toMatch(/hunter2|with blank|abab/)
@@ -104,7 +104,7 @@ describe('readBillingEnvironment', () => {
     ['{"eip155:8453": {"rpcUrl": "http://x", "tokens": {"0x1": {}}}}', 'CHAINS["eip155:8453"].tokens["0x1"].asset: '],
     ['[]', 'CHAINS: '],
     ['{}', 'CHAINS: '],
-  ])('names the field of CHAINS=%s', (CHAINS, problem) => {
+  ])('names the invalid field of CHAINS=%s', (CHAINS, problem) => {
     expect(problemsOf({ ...usable, CHAINS })[0]).toContain(problem)
   })
 

@@ -34,7 +34,7 @@ async function reportOf(chains: Chain[], left: (chain: Chain) => Promise<number>
 }
 
 describe('BillingReadiness', () => {
-  it('is ready where one of several chains can earn, and says what the others lack', async () => {
+  it('is ready if one of several chains can settle, and reports what the others lack', async () => {
     const chains = [chainOf('eip155:1'), chainOf('eip155:2', false), chainOf('eip155:3')]
     const report = await reportOf(chains, async ({ network }) => (network === 'eip155:3' ? 9 : 10))
     expect(report).toMatchObject({
@@ -48,7 +48,7 @@ describe('BillingReadiness', () => {
     })
   })
 
-  it('is not ready where no signer can pay, or the ledger can not be written', async () => {
+  it('is not ready if no signer can pay for gas, or if the ledger is not writable', async () => {
     const chains = [chainOf('eip155:1')]
     expect(await reportOf(chains, async () => 0)).toMatchObject({ ready: false, status: 'unavailable' })
     const report = await reportOf(chains, async () => 100, false)
@@ -59,7 +59,7 @@ describe('BillingReadiness', () => {
     })
   })
 
-  it('does not wait for a node that hangs, nor takes its silence for an empty account', async () => {
+  it('does not wait for a hanging node, and does not report its signers as out of gas', async () => {
     const report = await reportOf([chainOf('eip155:1')], () => new Promise(() => {}))
     expect(report).toMatchObject({ ready: true, status: 'ok' })
   })

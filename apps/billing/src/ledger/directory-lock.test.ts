@@ -9,7 +9,7 @@ describe('lockDirectory', () => {
   const directory = mkdtempSync(join(tmpdir(), 'directory-lock-'))
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-  it('gives a directory to one at a time', async () => {
+  it('locks a directory for one holder at a time', async () => {
     const lockFile = join(directory, 'one.lock')
     const unlock = await lockDirectory(lockFile)
     await expect(lockDirectory(lockFile)).rejects.toThrow('BILLING_DATA_DIR is in use')
@@ -21,8 +21,8 @@ describe('lockDirectory', () => {
   // Without flock(1), containers can't see each other's locks.
   const test = hasFlock ? it : it.skip
 
-  test('is refused while a process of another container holds it, and free once that was killed', async () => {
-    // A file of its own: what held another test's may still be ending.
+  test('rejects while a process of another container holds the lock, and resolves once that has ended', async () => {
+    // A separate file: the lock of the other test may not be released yet.
     const lockFile = join(directory, 'other.lock')
     const other = spawn('flock', ['-x', '-n', lockFile, 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] })
     other.stdin.write('locked\n')

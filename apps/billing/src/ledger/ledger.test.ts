@@ -13,7 +13,7 @@ describe.each(stores())('the ledger on $name', (store) => {
   })
   afterAll(() => store.stop())
 
-  test('works at the level of isolation that its statements are written for, whatever the default is', async () => {
+  test('runs at read committed, whatever the default isolation level of the database is', async () => {
     const where = await store.variables()
     if (where.DATABASE_URL !== undefined) await makeSerializable(where.DATABASE_URL)
     const ledger = await openLedger({ BILLING_DATA_DIR: '', ...where }, createLogger({ level: 'silent' }))
@@ -28,7 +28,7 @@ describe.each(stores())('the ledger on $name', (store) => {
   })
 })
 
-/** As an operator may have set it for other programs. */
+/** Sets a default that an operator may have chosen for other programs. */
 async function makeSerializable(url: string): Promise<void> {
   const pool = new Pool({ connectionString: url })
   await pool.query(`do $$ begin

@@ -43,7 +43,7 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
             client = await this.#connect(url)
             break
           } catch (error) {
-            logger.warn({ reason: errorText(error) }, 'listening for payments failed; it will be repeated')
+            logger.warn({ reason: errorText(error) }, 'listening for payments failed; it will be retried')
           }
         }
       }

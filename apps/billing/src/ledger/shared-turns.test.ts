@@ -8,7 +8,7 @@ function gate() {
   return { opened, open }
 }
 
-it('has calls that come during a turn share the next, key by key, in their order and within bounds', async () => {
+it('batches calls made during a turn into the next one, per key, in order, at most 2 per turn', async () => {
   const { opened, open } = gate()
   const runs: number[][] = []
   const turns = new SharedTurns<number, number>(2, async (inputs) => {
@@ -23,7 +23,7 @@ it('has calls that come during a turn share the next, key by key, in their order
   expect(runs).toEqual([[1], [5], [2, 3], [4]])
 })
 
-it('gives each call of a turn that failed one of its own', async () => {
+it('runs each call of a failed turn alone, so that only the faulty one fails', async () => {
   const turns = new SharedTurns<number, number>(9, async (inputs) => {
     if (inputs.includes(3)) throw new Error('three')
     return inputs

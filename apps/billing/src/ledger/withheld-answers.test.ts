@@ -33,7 +33,7 @@ describe.each(oneStore())('withheld answers, on $name', (store) => {
     await store.stop()
   })
 
-  test('are at most 5,000, each of which may be replaced', async () => {
+  test('are limited to 5,000, and an existing one can still be replaced', async () => {
     const until = new Date(Date.now() + 60_000)
     await ledger.db.execute(sql`insert into withheld_answers (payment_id, answer, kept_until)
       select 'pay_' || n, 'old', ${until.toISOString()}::timestamptz from generate_series(1, 4999) as n`)

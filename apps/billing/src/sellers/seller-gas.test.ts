@@ -13,7 +13,7 @@ const test = postgres.missing === null ? it : it.skip
 beforeAll(() => (postgres.missing === null ? postgres.start() : console.warn(`skipped: ${postgres.missing}`)))
 afterAll(() => postgres.stop())
 
-test('charges of one seller by several payers wait for one another, and none fails', async () => {
+test('lockSeller serializes concurrent charges of one seller by different payers without a failure', async () => {
   const ledger = await openLedger(
     { BILLING_DATA_DIR: '', ...(await postgres.variables()) },
     createLogger({ level: 'silent' }),

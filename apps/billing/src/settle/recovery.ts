@@ -60,7 +60,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     this.loops = [
       ...first,
       ...loops,
-      this.every(recoveryMs, 'ending what no chain is configured for', () => this.endUnconfigured()),
+      this.every(recoveryMs, 'ending payments on chains that are not configured', () => this.endUnconfigured()),
       this.every(recoveryMs, 'counting payments', () => this.measure()),
     ]
   }
@@ -85,9 +85,9 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   private async round(chain: Chain): Promise<void> {
     await Promise.all([
       ...[...chain.signers.keys()].map((signer) => this.attempt('mending nonces', () => this.mend(chain, signer))),
-      this.attempt("looking at gas' price and budget", () => this.lookAtGas(chain)),
+      this.attempt('checking gas prices and budgets', () => this.lookAtGas(chain)),
       this.attempt('expiring authorizations', () => this.expire(chain)),
-      this.attempt('ending charges that nobody submits', () => this.endUnsubmitted(chain)),
+      this.attempt('ending overdue charges that no process here submits', () => this.endUnsubmitted(chain)),
     ])
     await this.attempt('following the newest blocks', () => this.follow(chain))
   }
@@ -121,11 +121,14 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     }
     for (const { id: paymentId, transaction } of healed) {
       this.metrics.transitions.inc({ state: 'settled' })
-      this.logger.warn({ paymentId, network, transaction }, 'a payment is settled by its transfer, which was found')
+      this.logger.warn({ paymentId, network, transaction }, 'a payment is settled: its transfer was found on chain')
     }
     for (const { id: paymentId } of reopened) {
       this.metrics.reorgs.inc({ network })
-      this.logger.warn({ paymentId, network }, 'the chain has dropped the block of a settlement; it is under way again')
+      this.logger.warn(
+        { paymentId, network },
+        'a reorg has dropped the block of a settlement; the payment is open again',
+      )
     }
   }
 
@@ -152,7 +155,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     const isDue = and(notInArray(payments.network, known), isInState('authorized', 'charging', 'submitted'))
     for (const row of await this.late(BigInt(Math.floor(Date.now() / 1_000)), isDue)) {
       const { id: paymentId, network, state } = row
-      this.logger.error({ paymentId, network, state }, 'CHAINS does not name the network of a payment that is late')
+      this.logger.error({ paymentId, network, state }, 'CHAINS lacks the network of an overdue payment')
       await this.end(row)
     }
   }
@@ -209,7 +212,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     try {
       await act()
     } catch (error) {
-      this.logger.warn({ reason: errorText(error) }, `${doing} failed; it will be repeated`)
+      this.logger.warn({ reason: errorText(error) }, `${doing} failed; it will be retried`)
     }
   }
 }

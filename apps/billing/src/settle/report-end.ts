@@ -20,5 +20,5 @@ export function reportEnd(payment: PaymentRow, metrics: BillingMetrics, logger: 
   logger.warn({ paymentId, network, state, transaction, reason }, 'payment ended')
   if (takenBackAt === null) return
   metrics.takenBack.inc({ network })
-  logger.error({ paymentId, network, reason }, 'a settlement was taken back by a reorganisation, for good')
+  logger.error({ paymentId, network, reason }, 'a reorg has undone a settlement for good')
 }

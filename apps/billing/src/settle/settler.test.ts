@@ -10,7 +10,7 @@ import type { SigningQueue } from './signers/signing-queue.js'
 
 const { jest } = import.meta
 
-it('answers how far a payment is where the time to wait passes between two looks at the clock', async () => {
+it('waitUntilKnown returns the pending payment if the wait ends between two reads of the clock', async () => {
   const environment = { LIMITS: { recoveryMs: 3_000 } } as Environment
   const chains = { all: () => [] } as unknown as Chains
   const settler = new Settler(

@@ -128,10 +128,7 @@ export class Submissions {
     } catch (error) {
       const level = error instanceof NodeFault || error instanceof NodeRefusal ? 'warn' : 'error'
       const { chain, logger } = this.#settling
-      logger[level](
-        { ...ids, network: chain.network, reason: errorText(error) },
-        `${doing} failed; it will be repeated`,
-      )
+      logger[level]({ ...ids, network: chain.network, reason: errorText(error) }, `${doing} failed; it will be retried`)
     }
   }
 

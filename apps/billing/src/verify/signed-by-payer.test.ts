@@ -34,7 +34,7 @@ async function sign(): Promise<{ hash: Hex; r: bigint; s: bigint; parity: number
   return { hash: hashTypedData(data), r, s, parity: Number(slice(signature, 64)) - 27 }
 }
 
-test("says of every form of a signature what viem's recovery says", async () => {
+test("recoverSigned agrees with viem's recoverAddress on every form of a signature", async () => {
   const { hash, r, s, parity } = await sign()
   const parts: [bigint, bigint][] = [
     [r, s],
@@ -64,11 +64,11 @@ test("says of every form of a signature what viem's recovery says", async () => 
       expect(expected !== null && second === s && v % 27 !== parity).toBe(false)
     }
   }
-  // As it was signed, and its mirror with the other parity, both with the recovery bit alone too.
+  // The signature and its mirror (s negated, other parity), each with v as 27 or 28 and as 0 or 1.
   expect(found).toBe(4)
 })
 
-test('recovers nothing of what is shorter, longer, or signed for another chain', async () => {
+test('recoverSigned returns null for a shorter or longer signature, or another chain', async () => {
   const { r, s, parity, hash } = await sign()
   const signature = concatHex([word(r), word(s), numberToHex(27 + parity, { size: 1 })])
   expect(recoverSigned({ ...authorization, signature }, 1, {})).toBe(hash)

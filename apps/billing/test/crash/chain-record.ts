@@ -16,7 +16,7 @@ export interface OnChainSettlement {
   moved: bigint
 }
 
-/** Every settlement, by a proxy or by the token itself, alone or in a batch, by the nonce of its authorization. */
+/** All settlements by the nonce of their authorization: through a proxy or the token itself, alone or in a batch. */
 export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnChainSettlement[]>> {
   const client = createPublicClient({ transport: http(rpcUrl) })
   const settlements = new Map<bigint, OnChainSettlement[]>()
@@ -44,7 +44,7 @@ export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnCha
   return settlements
 }
 
-/** Anvil tells of a head a moment before it has that block. */
+/** Anvil reports a head shortly before it can return that block. */
 async function readBlock(client: PublicClient, blockNumber: bigint, attempts = 100) {
   for (let attempt = 1; ; attempt += 1) {
     try {

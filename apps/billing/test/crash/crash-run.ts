@@ -27,27 +27,27 @@ import { Service } from './service.js'
 export type VictimName = 'billing' | 'seller' | 'postgres'
 
 export interface CrashPlan {
-  /** How many are to be served, however many attempts that takes. */
+  /** Payments to serve, however many attempts that takes. */
   payments: number
   concurrency: number
-  /** Who is killed: each entry at the same moment. */
+  /** Processes to kill; those of one entry are killed at the same moment. */
   victims: VictimName[][]
   /** Milliseconds between two kills, at least and at most. */
   pause: [number, number]
-  /** Its answers are late, lost or refused, its receipts lag behind its state, and the chain replaces its newest blocks. */
+  /** Whether answers are late, lost or refused, receipts lag behind state, and reorgs replace the newest blocks. */
   faultyNode: boolean
   settlement: 'single' | 'batch'
-  /** A Postgres of this plan alone; `null`: the ledger is PGlite's. */
+  /** A Postgres for this plan only; `null`: the ledger is PGlite. */
   postgres: Postgres | null
   /** For PGlite's folder and the seller's journal. */
   directory: string
 }
 
-/** What a buyer has seen of one paid request. */
+/** One paid request as its buyer saw it. */
 export interface Purchase {
-  /** `null`: the connection broke, so the buyer was told nothing. */
+  /** `null`: the connection broke before an answer. */
   status: number | null
-  /** The header that paid, and the nonce in it; `null`: it never got an offer. */
+  /** The payment header, and the nonce in it; `null`: the buyer never got an offer. */
   header: string | null
   nonce: bigint | null
   asked: bigint
@@ -59,9 +59,9 @@ export interface CrashReport {
   settlements: Map<bigint, OnChainSettlement[]>
   reconciliation: { differences?: unknown[] }
   kills: Record<VictimName, number>
-  /** Handler runs that replaying every used header brought about. */
+  /** Handler runs caused by replaying every used header. */
   servedAgain: number
-  /** Statuses that the replays were answered with. */
+  /** HTTP statuses of the replays. */
   replayed: (number | null)[]
 }
 
@@ -70,7 +70,7 @@ interface Killable {
   start(): Promise<void>
 }
 
-/** How buyers pay, in turn. */
+/** Ways to pay, which buyers use in turn. */
 const WAYS = [
   { scheme: 'upto', method: 'permit2' },
   { scheme: 'exact', method: 'eip3009' },
@@ -78,18 +78,18 @@ const WAYS = [
   { scheme: 'exact', method: 'permit2' },
 ] as const
 type Way = (typeof WAYS)[number]
-/** What `exact` costs at the seller, smallest unit. */
+/** The seller's price for `exact`, smallest unit. */
 const PRICE = 20_000n
 
 /** Seconds. */
 const BLOCK_TIME = 1
 
-/** More than an authorization is valid: what is charged has ended by then, settled or not. */
+/** Longer than an authorization is valid: every charge is final by then. */
 const LONGEST_MILLISECONDS = 400_000
 
 const random = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1))
 
-/** Buys from the metered seller while processes are killed, lets everything come to its end, and reports what is where. */
+/** Buys from the metered seller while processes are killed, waits until all payments are final, and reports ledger and chain. */
 export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
   await mkdir(plan.directory, { recursive: true })
   const devnet = await startDevnet({ blockTimeSeconds: BLOCK_TIME })
@@ -116,7 +116,7 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     ])
     node.faultOf = undefined
     const client = new BillingClient(billing.url)
-    // What the last reorganisation took back is brought back in time: `finish` takes the chain past every deadline.
+    // Wait until what the last reorg dropped is settled again: `finish` moves the chain past every deadline.
     await until(async () => (await reconcile(client)).differences?.length === 0, 180_000)
     const ledger = await finish(devnet, client, kills.seller === 0, journal)
     const { servedAgain, replayed } = await replay(seller.url, purchases, new Set(ledger.map(({ nonce }) => nonce)))
@@ -173,7 +173,7 @@ function chooseFault(node: FaultProxy, method: string): NodeFault | undefined {
   return 'slow'
 }
 
-/** Lets receipts lag, and takes the newest blocks back, in turn. */
+/** Alternates between lagging receipts and reorgs of the newest blocks. */
 async function disturb(devnet: Devnet, node: FaultProxy, signal: AbortSignal): Promise<void> {
   const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   const pause = (least: number, most: number) =>
@@ -185,7 +185,7 @@ async function disturb(devnet: Devnet, node: FaultProxy, signal: AbortSignal): P
     node.indexedUpTo = undefined
     await pause(1_000, 4_000)
     if (signal.aborted) continue
-    // Anvil loses a block for good where one is mined during a reorganisation. One that is being mined ends before the next.
+    // Anvil loses a block for good if one is mined during a reorg: stop interval mining, and let a running one finish.
     await test.setIntervalMining({ interval: 0 })
     await test.mine({ blocks: 1 })
     await test.request({ method: 'anvil_reorg', params: [random(1, 2), []] } as never)
@@ -196,7 +196,7 @@ async function disturb(devnet: Devnet, node: FaultProxy, signal: AbortSignal): P
 
 const countServed = (purchases: readonly Purchase[]) => purchases.filter(({ status }) => status === 200).length
 
-/** Between two kills a few payments come through, however slow the machine is. */
+/** Kills processes in turn. Some payments are served between two kills, however slow the machine is. */
 async function kill(
   plan: CrashPlan,
   running: Partial<Record<VictimName, Killable>>,
@@ -205,7 +205,7 @@ async function kill(
   served: () => number,
 ): Promise<void> {
   while (!signal.aborted) {
-    // Each start takes seconds: a run of many payments is not to be nothing but starts.
+    // Each start takes seconds: a long run must not consist of starts only.
     const enough = served() + random(1, Math.max(5, plan.payments / 20))
     await sleep(random(...plan.pause), undefined, { signal }).catch(() => undefined)
     await until(async () => signal.aborted || served() >= enough, 120_000)
@@ -213,7 +213,7 @@ async function kill(
     const names = plan.victims[random(0, plan.victims.length - 1)] ?? []
     for (const name of names) kills[name] += 1
     await Promise.all(names.map((name) => running[name]?.kill()))
-    // Whoever starts finds what it needs: the order is the plan's.
+    // In the plan's order, so that each process finds those it needs.
     for (const name of names) await running[name]?.start()
   }
 }
@@ -226,7 +226,7 @@ async function buy(
   signal: AbortSignal,
 ): Promise<void> {
   let asked = 0
-  /** A 503 tries nothing: a service starts. */
+  /** Does not count a 503: a service is starting. */
   const countTried = () => purchases.filter(({ status }) => status !== 503).length
   const buyer = async () => {
     while (!signal.aborted && countServed(purchases) < plan.payments && countTried() < plan.payments * 50) {
@@ -244,8 +244,8 @@ async function buy(
 }
 
 /**
- * One paid request of an unmodified x402 buyer. A buyer that was told nothing, or to come back, does not pay again. One whose answer is
- * withheld asks for it until it is decided; a seller that was killed meanwhile has lost it, and told it nothing.
+ * One paid request of an unmodified x402 buyer. A buyer without an answer, or asked to retry, does not pay again. One whose answer is
+ * withheld polls for it; a seller that was killed in the meantime has lost it, which counts as no answer.
  */
 async function purchase(
   url: string,
@@ -293,8 +293,8 @@ function nonceOf(header: string | null): bigint | null {
 }
 
 /**
- * Lets charges settle, then takes the chain past every deadline, so that what nobody charged expires. A seller goes on
- * charging what billing has not acknowledged, at most ten seconds apart; one that was never killed releases the rest too.
+ * Waits for charges to settle, then moves the chain past every deadline so that uncharged authorizations expire. A seller
+ * repeats charges that billing has not acknowledged, at most ten seconds apart; one that was never killed also releases the rest.
  */
 async function finish(
   devnet: Devnet,
@@ -310,7 +310,7 @@ async function finish(
   const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   await test.increaseTime({ seconds: 3_600 })
   await test.mine({ blocks: 1 })
-  // One look: the adapter may still repeat an authorization, to release it at once.
+  // Check one snapshot: the adapter may still repeat an authorization and release it at once.
   let ledger: Payment[] = []
   await until(async () => {
     ledger = await readLedger(client)
@@ -323,7 +323,7 @@ async function until(isDone: () => Promise<boolean>, milliseconds = 60_000): Pro
   for (const end = Date.now() + milliseconds; Date.now() < end; await sleep(200)) if (await isDone()) return
 }
 
-/** Every difference between ledger and chain; nothing where a node does not answer. */
+/** All differences between ledger and chain; `undefined` if the node does not answer. */
 async function reconcile(client: BillingClient): Promise<{ differences?: unknown[] }> {
   return (await client.send('/reconciliation')).body as { differences?: unknown[] }
 }
@@ -339,7 +339,7 @@ async function readLedger(client: BillingClient): Promise<Payment[]> {
   return payments
 }
 
-/** Of the authorizations that were used: one that was answered by 503 throughout can still be. */
+/** Replays used authorizations only: one that got nothing but 503 can still be used. */
 async function replay(sellerUrl: string, purchases: Purchase[], used: ReadonlySet<bigint>) {
   const runs = async () => ((await (await fetch(`${sellerUrl}/runs`)).json()) as { runs: number }).runs
   const before = await runs()
@@ -351,7 +351,7 @@ async function replay(sellerUrl: string, purchases: Purchase[], used: ReadonlySe
   return { servedAgain: (await runs()) - before, replayed }
 }
 
-/** Comes again after a 503, as a buyer would: on a busy machine the node may take longer than billing waits. */
+/** Retries after a 503, as a buyer would: on a busy machine the node may take longer than billing waits. */
 async function offerAgain(sellerUrl: string, header: string): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     const { status } = await fetch(`${sellerUrl}/metered?charge=0`, { headers: { 'payment-signature': header } })

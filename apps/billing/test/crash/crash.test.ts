@@ -15,11 +15,11 @@ type Plan = Pick<CrashPlan, 'victims' | 'faultyNode' | 'settlement'> & {
 
 const oneStorePlans: Omit<Plan, 'store'>[] = [
   { title: 'billing', victims: [['billing']], faultyNode: false, settlement: 'single' },
-  { title: 'billing, and the node fails', victims: [['billing']], faultyNode: true, settlement: 'single' },
+  { title: 'billing, with a faulty node', victims: [['billing']], faultyNode: true, settlement: 'single' },
   { title: 'the seller', victims: [['seller']], faultyNode: false, settlement: 'single' },
-  { title: 'billing, and the node fails, in batches', victims: [['billing']], faultyNode: true, settlement: 'batch' },
+  { title: 'billing, with a faulty node, in batches', victims: [['billing']], faultyNode: true, settlement: 'batch' },
   {
-    title: 'both, and the node fails, in batches',
+    title: 'billing and the seller, with a faulty node, in batches',
     victims: [['billing'], ['seller'], ['billing', 'seller']],
     faultyNode: true,
     settlement: 'batch',
@@ -30,7 +30,7 @@ const plans: Plan[] = [
   ...oneStorePlans.map((plan) => ({ ...plan, store: 'Postgres' }) as const),
   { title: 'Postgres', victims: [['postgres']], faultyNode: false, settlement: 'single', store: 'Postgres' },
   {
-    title: 'all, and the node fails, in batches',
+    title: 'billing, the seller and Postgres, with a faulty node, in batches',
     victims: [['billing'], ['seller'], ['postgres'], ['postgres', 'billing', 'seller']],
     faultyNode: true,
     settlement: 'batch',
@@ -38,7 +38,7 @@ const plans: Plan[] = [
   },
 ]
 const postgresReason = postgresMissing()
-/** In the short run the hardest that there is. */
+/** The short run uses only the hardest plan that can run here. */
 const chosen =
   process.env.CRASH_PAYMENTS === undefined
     ? [plans.findLast(({ store }) => store === 'PGlite' || postgresReason === null) as Plan]
@@ -47,10 +47,10 @@ if (postgresReason !== null) console.warn(`tests on Postgres are skipped: ${post
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-describe('no money is lost or taken twice while processes are killed', () => {
+describe('no money is lost or taken twice', () => {
   for (const { title, store, ...plan } of chosen) {
     const test = store === 'Postgres' && postgresReason !== null ? it.skip : it
-    test(`${title} (${store})`, async () => {
+    test(`while killing ${title} (${store})`, async () => {
       const postgres = store === 'Postgres' ? await startPostgres() : null
       try {
         const report = await runCrash({
@@ -86,12 +86,12 @@ function examine(report: CrashReport): void {
   }
   const known = new Set(ledger.map(({ nonce }) => nonce))
   expect([...settlements.keys()].filter((nonce) => !known.has(nonce))).toEqual([])
-  // Whoever was served pays what was metered, and whoever was refused pays nothing.
+  // Each buyer that was served pays the metered amount; each that was refused pays nothing.
   expect(refusedAndCharged(report)).toEqual([])
   expect(servedUnpaid(report)).toEqual([])
   // No used authorization is served again.
   expect(report.servedAgain).toBe(0)
-  // 409: an answer that was withheld is kept for its own request.
+  // 409: a withheld answer is returned to its own request only.
   expect(report.replayed.filter((status) => status !== 402 && status !== 409)).toEqual([])
   expect(report.reconciliation.differences).toEqual([])
   expect(purchases.filter(({ status }) => status === 200).length).toBeGreaterThan(0)

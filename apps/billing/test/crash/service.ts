@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { builtProgram } from '@upfront/devnet'
 
-/** A service of its own process, which is killed without warning and started again. */
+/** A service in its own process, which can be killed without warning and restarted. */
 export class Service {
   private child: ChildProcess | null = null
 

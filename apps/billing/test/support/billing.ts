@@ -21,8 +21,8 @@ export const TOKEN = 'test-token'
 export const READ_TOKEN = 'test-read-token'
 
 /**
- * The variables of a billing on a local chain, without those of its ledger. `LIMITS` holds those that are named as its fields;
- * `confirmations` and `dailyGasBudget` are the chain's.
+ * The environment of a billing on a local chain, without that of its ledger. Variables named like fields of `LIMITS` go there;
+ * `confirmations` and `dailyGasBudget` go into the chain's settings.
  */
 export function billingVariables(
   rpcUrl: string,
@@ -42,7 +42,7 @@ export function billingVariables(
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators[0].privateKey,
     CHAINS: JSON.stringify({ 'eip155:31337': chain }),
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
-    // However busy the machine is: a test that means a shorter wait says so.
+    // Long enough for a busy machine; a test that needs a shorter wait sets it.
     LIMITS: JSON.stringify({ receiptWaitMs: 300_000, ...Object.fromEntries(limits) }),
     ...Object.fromEntries(Object.entries(given).filter((entry) => !isLimit(entry))),
   }
@@ -67,7 +67,7 @@ export interface Answer {
   body: unknown
 }
 
-/** Billing's HTTP as a seller calls it. */
+/** A client of billing's HTTP API. */
 export class BillingClient {
   constructor(readonly url: string) {}
 
@@ -123,7 +123,7 @@ export class BillingClient {
     return decodePayment((body as { payment: unknown }).payment)
   }
 
-  /** Signs and authorizes; throws where it is refused. */
+  /** Signs and authorizes; throws if refused. */
   async authorizeNew(
     requirements: PaymentRequirements = makeRequirements(),
     buyer: DevnetAccount = DEVNET_ROLES.buyer,

@@ -9,7 +9,7 @@ export const SELLER = DEVNET_ROLES.seller.address
 export interface Offer {
   /** `upto` unless given. */
   scheme?: 'upto' | 'exact'
-  /** How the tokens are moved; `exact` knows both. */
+  /** Transfer method; `exact` supports both. */
   method?: 'permit2' | 'eip3009'
   /** Smallest unit. */
   maximum?: string
@@ -19,7 +19,7 @@ export interface Offer {
   network?: `eip155:${number}`
 }
 
-/** What a seller would ask. */
+/** Payment requirements as a seller sends them. */
 export function makeRequirements({
   scheme = 'upto',
   method = 'permit2',

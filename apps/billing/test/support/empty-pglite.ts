@@ -6,8 +6,8 @@ import { migrate } from 'drizzle-orm/pglite/migrator'
 import { bringUpToDate } from '../../src/ledger/bring-up-to-date.js'
 
 /**
- * An empty ledger of its own. Making one takes PGlite seconds, copying one does not: `npm test` has made it, else the first of all test
- * files makes it, in the folder that `stores-setup.mjs` has made and `stores-teardown.mjs` removes.
+ * Copies an empty ledger, because PGlite needs seconds to make one. The original is made by `npm test`, otherwise by the first test
+ * file, in the folder that `stores-setup.mjs` makes and `stores-teardown.mjs` removes.
  */
 export async function copyEmptyPglite(): Promise<{ BILLING_DATA_DIR: string }> {
   const root = process.env.TEST_STORES_DIR ?? ''

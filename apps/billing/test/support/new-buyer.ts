@@ -3,10 +3,10 @@ import { DEVNET_ROLES, type Devnet, USDC_ADDRESS, usdcAbi } from '@upfront/devne
 import { createWalletClient, http } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 
-/** Smallest unit: ten payments of what `makeRequirements` asks. */
+/** Smallest unit: ten times the maximum of `makeRequirements`. */
 const TOKENS = 1_000_000n
 
-/** An account that was never used: it holds test tokens and nothing else, and has approved nothing. */
+/** A fresh account that holds nothing but test tokens and has approved nothing. */
 export async function newBuyer({ rpcUrl }: Devnet, token: `0x${string}` = USDC_ADDRESS): Promise<PrivateKeyAccount> {
   const account = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`)
   const minter = privateKeyToAccount(DEVNET_ROLES.unapprovedBuyer.privateKey)

@@ -7,7 +7,7 @@ import { BATCH_DEPLOYMENT, CREATE2_DEPLOYER, SETTLEMENT_BATCH } from '../../src/
 import { encodeSettlement, PERMIT2, settlementTarget, UPTO_PROXY } from '../../src/chain/settlement-call.js'
 import { until } from './until.js'
 
-/** Asks the chain itself, past billing and its proxies. */
+/** Calls the chain directly, past billing and its proxies. */
 export async function rpc(url: string, method: string, params: unknown[]): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
@@ -19,7 +19,7 @@ export async function fetchHead({ rpcUrl }: Devnet): Promise<bigint> {
   return BigInt(String(await rpc(rpcUrl, 'eth_blockNumber', [])))
 }
 
-/** Wei that billing holds ready for a plain settlement, at the fees that it offers now. */
+/** Wei that billing reserves for a plain settlement at its current fees. */
 export async function settlementPromise({ rpcUrl }: Devnet): Promise<bigint> {
   const block = (await rpc(rpcUrl, 'eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas: string }
   const suggested = BigInt(String(await rpc(rpcUrl, 'eth_maxPriorityFeePerGas', [])))
@@ -38,7 +38,7 @@ export async function transfer(devnet: Devnet, from: DevnetAccount, to: `0x${str
   await wallet.writeContract({ chain: null, ...call, args: [to, amount] })
 }
 
-/** As the payer can: Permit2 then takes no settlement with it. */
+/** Invalidates a nonce as its payer can: Permit2 then rejects settlements with it. */
 export async function burnNonce(
   devnet: Devnet,
   nonce: bigint,
@@ -79,7 +79,7 @@ export async function delegateFacilitator(devnet: Devnet): Promise<`0x${string}`
   return hash
 }
 
-/** The calldata that moves `amount` of what the buyer of `payload` signed, all of it unless given. */
+/** The calldata that settles `amount` of `payload`, by default all of it. */
 export function settlementCall(payload: PaymentPayload, amount?: bigint): `0x${string}` {
   const { authorization } = decodePaymentPayload(payload)
   const { token: asset, facilitator, maximum } = authorization
@@ -90,7 +90,7 @@ export function settlementCall(payload: PaymentPayload, amount?: bigint): `0x${s
   )
 }
 
-/** What such a call goes to. */
+/** The contract that such a call is sent to. */
 export function targetOf(payload: PaymentPayload): `0x${string}` {
   const { kind, token: asset } = decodePaymentPayload(payload).authorization
   return settlementTarget({ kind, asset })

@@ -27,19 +27,19 @@ interface Artifact {
   bytecode: Hex
 }
 
-/** A Safe (1.4.1) with one owner: who signs for it is checked by ERC-1271. */
+/** A Safe (1.4.1) with one owner; its signatures are checked by ERC-1271. */
 export interface SmartWallet {
   address: Address
   deploy(): Promise<void>
-  /** Mints test USDC to it and lets it approve Permit2. Only once it is deployed. */
+  /** Mints test USDC to it and approves Permit2. It must be deployed. */
   fund(amount: bigint): Promise<void>
-  /** As @x402/evm's client wants its signer. */
+  /** The signer that @x402/evm's client takes. */
   signer: { address: Address; signTypedData(message: unknown): Promise<Hex> }
-  /** Wraps a signature as ERC-6492 does, with what deploys the wallet. */
+  /** Wraps a signature by ERC-6492, with the call that deploys the wallet. */
   wrap(signature: Hex): Hex
 }
 
-/** Puts Safe's contracts on the chain and tells where a wallet would be; it is not deployed yet. */
+/** Deploys Safe's contracts and computes the address of a wallet, which is not deployed yet. */
 export async function makeSmartWallet(rpcUrl: string, salt: bigint): Promise<SmartWallet> {
   const owner = privateKeyToAccount(OWNER.privateKey)
   const client = createPublicClient({ transport: http(rpcUrl) })

@@ -8,13 +8,13 @@ export type RunningBilling = BillingClient & { close(): Promise<void> }
 export interface Stand {
   devnet: Devnet
   billing: RunningBilling
-  /** Those that put billing's ledger where it is. */
+  /** Environment variables that select billing's ledger. */
   variables: Record<string, string>
 }
 
 /**
- * A chain and a billing on the store for all tests of the calling `describe`. Its fields are there once the tests run.
- * @param prepare works on the ledger of these variables before billing opens it: PGlite's is open once
+ * Starts a chain and a billing on the store for all tests of the calling `describe`. The fields are set once the tests run.
+ * @param prepare uses the ledger of these variables before billing opens it: PGlite can be open only once
  */
 export function useStand(store: Store, prepare?: (variables: Record<string, string>) => Promise<void>): Stand {
   const stand = {} as Stand

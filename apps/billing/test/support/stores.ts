@@ -6,14 +6,14 @@ export type Store = LedgerStore
 
 let databases = 0
 
-/** The two stores that every behaviour of the ledger itself is tested on. */
+/** The two stores on which all behaviour of the ledger itself is tested. */
 export function stores(): Store[] {
   return ledgerStores().map((store) =>
     store.name === 'Postgres' ? onSharedServer(store) : { ...store, variables: copyEmptyPglite },
   )
 }
 
-/** Postgres where it is installed, else PGlite: for behaviour that does not depend on where the ledger is. */
+/** Postgres if it is installed, otherwise PGlite: for behaviour that does not depend on the store. */
 export function oneStore(): Store[] {
   const [pglite, postgres] = stores() as [Store, Store]
   return [postgres.missing === null ? postgres : pglite]

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Asks again and again until `read` answers what `isDone` wants. The test's own time limit ends one that never does. `between`
- * two looks: such as a further block, where a chain makes none by itself.
+ * Polls `read` until `isDone` accepts its value; only the test's own timeout ends it otherwise. `between` runs between two reads,
+ * for example to mine a block.
  */
 export async function until<T>(
   read: () => Promise<T>,

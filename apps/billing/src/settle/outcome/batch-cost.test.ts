@@ -24,7 +24,7 @@ const logger = createLogger({ level: 'silent' })
 
 const payerOf = (item: number) => `0x${String(item).repeat(40)}` as const
 
-/** What the batch contract logs behind each item: whether it succeeded. */
+/** The log that the batch contract emits after each item: whether it succeeded. */
 const mark = (item: number): Log => ({
   ...{ logIndex: item, address: SIGNER, topics: [], transactionHash: HASH, blockNumber: BLOCK.blockNumber },
   data: `0x${item === DOOMED ? '00' : '01'}`,
@@ -34,7 +34,7 @@ const receipt: Receipt = {
   ...{ gasUsed: 100_001n, fee: 200_002n, logs: IDS.map((_, item) => mark(item)) },
 }
 
-/** Whose newest block has so many confirmations above the batch's. */
+/** A chain on which the batch has this many confirmations, and its signer `count` mined transactions. */
 function chainWith(confirmations: number, count: number): Chain {
   const chain = {
     ...{ network: NETWORK, confirmations: 2, head: { number: BLOCK.blockNumber - 1n + BigInt(confirmations) } },
@@ -43,7 +43,7 @@ function chainWith(confirmations: number, count: number): Chain {
   return chain as unknown as Chain
 }
 
-describe.each(oneStore())('what a batch costs, on $name', (store) => {
+describe.each(oneStore())('the gas cost of a batch, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let ledger: Ledger
 
@@ -63,7 +63,7 @@ describe.each(oneStore())('what a batch costs, on $name', (store) => {
   afterEach(() => ledger?.onApplicationShutdown())
   afterAll(() => store.stop())
 
-  /** Under way in the batch. */
+  /** Inserts a submitted payment of the batch. */
   const insertPayment = async (id: string, nonce: number) => {
     const row = {
       ...{ id, state: 'submitted', kind: 'upto-permit2', network: NETWORK, asset: ASSET, payer: payerOf(nonce) },
@@ -104,7 +104,7 @@ describe.each(oneStore())('what a batch costs, on $name', (store) => {
   const status = async () => (await ledger.db.select().from(signedTransactions))[0]?.status
   const all = IDS.map((paymentId, item) => ({ item, paymentId, gasUsed: part(item).gasUsed, fee: part(item).fee }))
 
-  test('is recorded whole where a payment of it had failed before it was mined', async () => {
+  test('is recorded in full if one payment failed before the batch was mined', async () => {
     await fail(null)
     await settle(1)
     await settle(2)
@@ -114,16 +114,16 @@ describe.each(oneStore())('what a batch costs, on $name', (store) => {
     expect(await status()).toBe('mined')
   })
 
-  test('is recorded whole where a payment of it fails after the others were mined', async () => {
+  test('is recorded in full if one payment fails after the others were mined', async () => {
     await settle(1)
-    // Judged by what was read before.
+    // Concluded from state that was read earlier.
     await fail(null)
     await settle(2)
     await mendNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
     expect(await costs()).toEqual(all)
   })
 
-  test('is recorded whole where one payment had failed before, and one reverts in it and is to be signed anew', async () => {
+  test('is recorded in full if one payment failed before, and another reverts and is resubmitted', async () => {
     await concludeFailed(ledger.db, await payment(0), 'permit2_nonce_invalidated', { number: 7n, hash: '0x7' }, null)
     const block = {
       ...{ number: BLOCK.blockNumber, timestamp: 1n, isNonceUsed: async () => false, wouldSettle: async () => true },
@@ -141,7 +141,7 @@ describe.each(oneStore())('what a batch costs, on $name', (store) => {
     expect(await status()).toBe('mined')
   })
 
-  test('is what the newer block says where the chain has moved it there', async () => {
+  test('is replaced by the cost in the new block if a reorg moved the batch', async () => {
     await settle(2)
     const topics = transferTopics({ payer: payerOf(0), payTo: SELLER })
     const transfer: Log = { ...mark(0), logIndex: 9, address: ASSET, topics, data: '0x5' }
@@ -152,11 +152,11 @@ describe.each(oneStore())('what a batch costs, on $name', (store) => {
     expect((await costs()).filter(({ item }) => item === 0).reduce((sum, { fee }) => sum + fee, 0n)).toBe(300_000n)
   })
 
-  test('is taken back whole with its block, and its transaction stays as it was signed', async () => {
+  test('is reversed in full if a reorg drops the block, and the signed transaction is kept', async () => {
     await settle(1)
     await fail(null)
     await settle(2)
-    // Its block is gone, and nobody has noticed yet.
+    // The block is gone, but billing has not noticed yet.
     await mendNonces(ledger.db, chainWith(2, 0), SIGNER, logger)
     expect((await ledger.db.select().from(signedTransactions)).map(({ hash }) => hash)).toEqual([HASH])
     await mendNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
@@ -165,7 +165,7 @@ describe.each(oneStore())('what a batch costs, on $name', (store) => {
     expect((await costs()).reduce((sum, { fee }) => sum + fee, 0n)).toBe(0n)
   })
 
-  test('is recorded once for each payment where all are judged by its receipt', async () => {
+  test('is recorded once per payment if all are concluded from the receipt', async () => {
     await settle(1)
     await fail(part(DOOMED))
     expect(await status()).toBe('mined')

@@ -14,8 +14,8 @@ async function find(transactions: [hash: `0x${string}`, nonce: number, ended?: '
   return (await findReceipt({ receipt } as unknown as Chain, own))?.hash
 }
 
-describe('the receipt of a payment', () => {
-  it('is of the transaction that succeeded, whatever came after it', async () => {
+describe('findReceipt', () => {
+  it('returns the receipt that succeeded, even if newer transactions failed or are pending', async () => {
     expect(
       await find([
         ['0x3', 7],
@@ -25,7 +25,7 @@ describe('the receipt of a payment', () => {
     ).toBe('0x1')
   })
 
-  it('is of the newest where that failed', async () => {
+  it('returns the newest receipt if all transactions failed', async () => {
     expect(
       await find([
         ['0x2', 6, 'failed'],
@@ -34,7 +34,7 @@ describe('the receipt of a payment', () => {
     ).toBe('0x2')
   })
 
-  it('is not of an older one that failed, which the newest followed', async () => {
+  it('returns none if an older transaction failed and the newest, with another nonce, is pending', async () => {
     expect(
       await find([
         ['0x2', 6],
@@ -43,7 +43,7 @@ describe('the receipt of a payment', () => {
     ).toBeUndefined()
   })
 
-  it('is of the one that failed in place of the newest, which has the same nonce and a higher fee', async () => {
+  it('returns the receipt that failed if the newest transaction only replaces that one (same nonce)', async () => {
     expect(
       await find([
         ['0x2', 5],

@@ -21,8 +21,8 @@ function chainOf(transaction: Chain['transaction']): Chain {
   return { network: 'eip155:1', transaction } as unknown as Chain
 }
 
-describe('a transfer that the ledger has not', () => {
-  it('is not explained by a ledger that can not be read: the blocks are looked at again', async () => {
+describe('explain, for a transfer that is not in the ledger', () => {
+  it('rejects if the ledger cannot be read, so that the blocks are compared again', async () => {
     const lost = new DrizzleQueryError('select', [], new Error('Connection terminated unexpectedly'))
     const from = () => ({ where: () => Promise.reject(lost) })
     const db = { select: () => ({ from }) } as unknown as Database
@@ -30,7 +30,7 @@ describe('a transfer that the ledger has not', () => {
     await expect(explain(db, chain, log)).rejects.toBe(lost)
   })
 
-  it('is told as unexplained where the node refuses what is asked of it', async () => {
+  it('reports an unexplained difference if the node refuses to return the transaction', async () => {
     const chain = chainOf(() => Promise.reject(new NodeRefusal('pruned', -32000)))
     expect(await explain({} as Database, chain, log)).toMatchObject({
       kind: 'difference',

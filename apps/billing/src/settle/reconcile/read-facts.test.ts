@@ -20,7 +20,7 @@ it.each([
   new NodeRefusal('query exceeds max results 20000', -32602),
   new NodeFault('eth_getLogs: query returned more than 10000 results'),
   new NodeFault('eth_getLogs: more than 67108864 bytes'),
-])('halves a range that the node refuses, and leaves none out: %s', async (refusal) => {
+])('halves a block range that the node refuses, without skipping a block: %s', async (refusal) => {
   const { chain } = chainOf((from, to) => {
     if (to - from >= 3n) throw refusal
     return Array.from({ length: Number(to - from) + 1 }, (_, index) => log(from + BigInt(index)))
@@ -32,7 +32,7 @@ it.each([
   expect(unread).toEqual([])
 })
 
-it('leaves a block out that is refused by itself, and says so', async () => {
+it('skips a single block that the node refuses, and returns it as unread', async () => {
   const { chain } = chainOf((from, to) => {
     if (from <= 5n && to >= 5n) throw new NodeRefusal('more than 10000 results', -32602)
     return [log(from)]
@@ -41,7 +41,7 @@ it('leaves a block out that is refused by itself, and says so', async () => {
   expect(unread).toEqual([{ from: 5n, to: 5n }])
 })
 
-it('does not ask for each block where the node refuses everything', async () => {
+it('does not request each block separately if the node refuses every range', async () => {
   const { chain, asked } = chainOf(() => {
     throw new NodeRefusal('pruned', -32000)
   })
@@ -50,7 +50,7 @@ it('does not ask for each block where the node refuses everything', async () => 
   expect(unread.reduce((sum, { from, to }) => sum + Number(to - from) + 1, 0)).toBe(2_000)
 })
 
-it('rejects where the node does not answer, and skips transfers of nothing', async () => {
+it('rejects if the node does not answer, and ignores transfers of zero', async () => {
   const silent = chainOf(() => {
     throw new NodeFault('eth_getLogs: no answer')
   })

@@ -3,7 +3,7 @@ import { raisedFees } from './sign.js'
 const FAR = 10n ** 9n
 
 describe('raisedFees', () => {
-  it('offers at least a tenth more, so that a node takes the replacement', () => {
+  it('raises both fees by more than 10%, so that a node accepts the replacement', () => {
     const raised = raisedFees(
       { maxFeePerGas: 100n, maxPriorityFeePerGas: 7n },
       { maxFeePerGas: 50n, maxPriorityFeePerGas: 1n },
@@ -12,12 +12,12 @@ describe('raisedFees', () => {
     expect(raised).toEqual({ maxFeePerGas: 113n, maxPriorityFeePerGas: 8n })
   })
 
-  it('follows a base fee that rose by more', () => {
+  it('returns the current fees if they rose by more', () => {
     const current = { maxFeePerGas: 900n, maxPriorityFeePerGas: 30n }
     expect(raisedFees({ maxFeePerGas: 100n, maxPriorityFeePerGas: 7n }, current, FAR)).toEqual(current)
   })
 
-  it('does not outbid without end a chain that stands still', () => {
+  it('stops raising fees while the current fees do not change', () => {
     let fees = { maxFeePerGas: 100n, maxPriorityFeePerGas: 10n }
     const current = fees
     for (let round = 0; round < 100; round++) fees = raisedFees(fees, current, FAR) ?? fees
@@ -25,7 +25,7 @@ describe('raisedFees', () => {
     expect(raisedFees(fees, current, FAR)).toBeNull()
   })
 
-  it('does not go above a bound', () => {
+  it('returns null if the raised fee would exceed the bound', () => {
     const fees = { maxFeePerGas: 100n, maxPriorityFeePerGas: 10n }
     expect(raisedFees(fees, fees, 112n)).toBeNull()
     expect(raisedFees(fees, fees, 113n)).not.toBeNull()

@@ -71,7 +71,8 @@ export async function mendNonces(
         .set({ status: 'displaced' })
         .where(inArray(signedTransactions.hash, displaced))
     }
-    if (gap) logger.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it is given out again')
+    if (gap)
+      logger.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it will be assigned again')
     const past = over.map(({ transaction }) => transaction)
     if (gap) return { orphans: [], past, next: nextNonce }
     const needed = new Set(open.filter((entry) => entry.isNeeded).map(({ transaction }) => transaction.nonce))
@@ -135,6 +136,9 @@ async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRo
   const filler = { signer, to: signer, data: '0x' as const, gas: FILLER_GAS }
   const transaction = await signTransaction(chain, filler, orphan.nonce, fees)
   await db.transaction((tx) => storeTransaction(tx, transaction, []))
-  logger.info({ network: chain.network, signer, nonce: orphan.nonce, transaction: transaction.hash }, 'filling a nonce')
+  logger.info(
+    { network: chain.network, signer, nonce: orphan.nonce, transaction: transaction.hash },
+    'replacing an unneeded transaction by an empty one',
+  )
   await broadcast(chain, transaction, logger)
 }

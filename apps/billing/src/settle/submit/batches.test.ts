@@ -19,7 +19,7 @@ function paymentOf(id: string): PaymentRow {
   } as unknown as PaymentRow
 }
 
-/** The batches of one signer with an empty ledger, and what was signed. @param onCount called as the node counts its transactions */
+/** The batches of one signer with an empty ledger, and what was signed. @param onCount called when the signer's transaction count is read */
 function batchesOf(onCount = () => {}) {
   const signed: string[][] = []
   const where = async () => [{ nextNonce: 0 }]
@@ -52,15 +52,15 @@ function batchesOf(onCount = () => {}) {
   return { batches, signed, take: () => batches.take(SIGNER, claimant) }
 }
 
-describe('payments that are to be signed anew', () => {
-  it('are in the next batch though they come while it is made', async () => {
+describe('payments put back to be signed again', () => {
+  it('join the next batch even if put back while it is built', async () => {
     const { batches, signed, take } = batchesOf(() => batches.putBack(paymentOf('late')))
     batches.putBack(paymentOf('early'))
     await take()
     expect(signed).toEqual([['early', 'late']])
   })
 
-  it('wait for another batch where they are more than one has', async () => {
+  it('wait for another batch if they do not fit into one', async () => {
     const { batches, signed, take } = batchesOf()
     for (const id of ['1', '2', '3', '4', '5']) batches.putBack(paymentOf(id))
     await take()

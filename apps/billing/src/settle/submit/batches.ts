@@ -113,7 +113,7 @@ export class Batches {
         else settlements.push(settlement)
       } catch (error) {
         const ids = { paymentId: payment.id, network: chain.network }
-        logger.warn({ ...ids, reason: errorText(error) }, 'a charge waits for its node')
+        logger.warn({ ...ids, reason: errorText(error) }, 'a charge is waiting for the node')
       }
     }
     await Promise.all(charges.map(one))
@@ -152,7 +152,7 @@ export class Batches {
     } catch (error) {
       if (!(error instanceof NodeRefusal)) throw error
       const ids = { network: chain.network, signer }
-      logger.warn({ ...ids, reason: error.message }, 'a batch was refused; one payment goes alone')
+      logger.warn({ ...ids, reason: error.message }, 'a batch was refused; sending one payment alone')
       return fitting.slice(0, 1)
     }
   }
