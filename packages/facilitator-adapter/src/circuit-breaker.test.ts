@@ -6,7 +6,7 @@ const open = () => {
   return breaker
 }
 
-it('opens after so many failures in a row', () => {
+it('opens after 3 failures in a row', () => {
   const breaker = new CircuitBreaker({ threshold: 3, shortest: 100, longest: 300 })
   breaker.failed(0)
   breaker.failed(0)
@@ -18,20 +18,20 @@ it('opens after so many failures in a row', () => {
   expect(breaker.admit(40)).toBe(60)
 })
 
-it('lets one probe through after a while', () => {
+it('admits one probe after the shortest wait', () => {
   const breaker = open()
   expect(breaker.admit(1_100)).toBe(0)
   expect(breaker.admit(1_100)).toBeGreaterThan(0)
 })
 
-it('closes with a probe that succeeds', () => {
+it('closes after a probe succeeds', () => {
   const breaker = open()
   breaker.admit(1_100)
   breaker.succeeded()
   expect([breaker.admit(1_100), breaker.admit(1_100)]).toEqual([0, 0])
 })
 
-it('stays open longer with each probe that fails, up to a limit', () => {
+it('doubles the wait with each failed probe, up to the longest', () => {
   const breaker = open()
   const waits: number[] = []
   for (let now = 1_000, probe = 0; probe < 4; probe++) {

@@ -30,7 +30,7 @@ const terms = { route: 'GET /metered', handlerSeconds: 10 }
 const until = async (condition: () => boolean | Promise<boolean>) => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
-/** Whether a call fails without reaching billing, as it has failed before. */
+/** Whether a call fails without reaching billing because the circuit is open. */
 const isRefusedAtOnce = async (signed: ReturnType<typeof payment>) => {
   let message = ''
   await expect(
@@ -42,8 +42,8 @@ const isRefusedAtOnce = async (signed: ReturnType<typeof payment>) => {
   return message.includes('has not been answering')
 }
 
-describe('what is said to billing', () => {
-  it('is authorize at verify, with the route and the time that its handler may take', async () => {
+describe('calls to billing', () => {
+  it('verify authorizes with the route and the seconds that its handler may take', async () => {
     const signed = payment()
     expect(await facilitator.verify(signed, signed.accepted, terms)).toMatchObject({ isValid: true })
     expect(billing.seen).toEqual([
@@ -59,7 +59,7 @@ describe('what is said to billing', () => {
     ])
   })
 
-  it('is charge at settle, under a key of that payment’s own', async () => {
+  it('settle charges with an idempotency key derived from the payment ID', async () => {
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
     const receipt = await facilitator.settle(signed, { ...signed.accepted, amount: '30000' }, { reason: 'usage' })
@@ -72,14 +72,14 @@ describe('what is said to billing', () => {
     ])
   })
 
-  it('is release where nothing is charged', async () => {
+  it('release releases the payment', async () => {
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
     await facilitator.release(signed, signed.accepted, 'failure')
     expect(billing.payments.get('pay_1')?.state).toBe('released')
   })
 
-  it('finds the payment of an earlier life of the process', async () => {
+  it('settle finds a payment that was authorized before a restart', async () => {
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
     const next = new BillingFacilitator({ url: billing.url, token: TOKEN })
@@ -87,7 +87,7 @@ describe('what is said to billing', () => {
     await next.close(0)
   })
 
-  it('asks for the kinds and for tokens', async () => {
+  it('getSupported returns the kinds, and describeAsset the token or undefined', async () => {
     expect((await facilitator.getSupported()).kinds).toHaveLength(1)
     expect(await facilitator.describeAsset('eip155:31337', `0x${'05'.repeat(20)}`)).toEqual({
       decimals: 6,
@@ -98,7 +98,7 @@ describe('what is said to billing', () => {
   })
 })
 
-describe('what billing answers', () => {
+describe('answers of billing', () => {
   it.each<[string, object, object]>([
     [
       'mined, not yet confirmed',
@@ -121,14 +121,14 @@ describe('what billing answers', () => {
       { state: 'failed', reason: 'permit2_insufficient_balance' },
       { success: false, errorReason: 'permit2_insufficient_balance' },
     ],
-  ])('%s becomes a receipt', async (_state, end, receipt) => {
+  ])('a payment that is %s becomes the matching receipt', async (_state, end, receipt) => {
     billing.settle = () => end
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
     expect(await facilitator.settle(signed, signed.accepted)).toMatchObject(receipt)
   })
 
-  it('is asked for again by the same call, under the same key', async () => {
+  it('a repeated settle uses the same key and returns the new state', async () => {
     billing.settle = () => ({ state: 'charging' })
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
@@ -139,14 +139,14 @@ describe('what billing answers', () => {
     expect(billing.calls('/charge').map(({ key }) => key)).toEqual(['charge-pay_1', 'charge-pay_1'])
   })
 
-  it('zero becomes a success without a transaction', async () => {
+  it('a zero charge becomes a success without a transaction', async () => {
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
     const receipt = await facilitator.settle(signed, { ...signed.accepted, amount: '0' })
     expect(receipt).toMatchObject({ success: true, amount: '0', transaction: '' })
   })
 
-  it('refuses a second use of an authorization, each with a key of its own', async () => {
+  it('20 concurrent verify calls use different keys, and one of them is valid', async () => {
     const signed = payment()
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => facilitator.verify(signed, signed.accepted, terms)),
@@ -156,9 +156,9 @@ describe('what billing answers', () => {
   })
 })
 
-describe('a call whose answer is lost', () => {
+describe('a call whose answer is lost or faulty', () => {
   it.each<Fault>(['lose the answer', 'reset', 'internal error', 'unavailable', 'html', 'truncated'])(
-    'is repeated under the same key (%s), and works once',
+    'is repeated with the same key (%s), and takes effect once',
     async (fault) => {
       const signed = payment()
       billing.faults = [fault]
@@ -172,8 +172,8 @@ describe('a call whose answer is lost', () => {
   )
 })
 
-describe('a billing that is down', () => {
-  it('lets nothing be verified, and says when to come back; after some failures at once', async () => {
+describe('while billing is down', () => {
+  it('verify rejects with retryAfterSeconds, and without a request once the circuit is open', async () => {
     await billing.stop()
     const signed = payment()
     await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toMatchObject({
@@ -186,7 +186,7 @@ describe('a billing that is down', () => {
     await billing.start()
   })
 
-  it('is charged in the background once it is back, under the same key', async () => {
+  it('a charge is pending, and repeated with the same key until billing is back', async () => {
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
     await billing.stop()
@@ -200,7 +200,7 @@ describe('a billing that is down', () => {
     expect(log.at(-1)).toBe('info: a charge is acknowledged')
   })
 
-  it('is not charged any more after the authorization’s deadline, and the log says so', async () => {
+  it('a charge is given up at the deadline of its authorization, and logged', async () => {
     const signed = payment(1)
     await facilitator.verify(signed, signed.accepted, terms)
     await billing.stop()
@@ -210,7 +210,7 @@ describe('a billing that is down', () => {
     await billing.start()
   })
 
-  it('is told of a release in the background', async () => {
+  it('a release is repeated until billing is back', async () => {
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
     await billing.stop()
@@ -221,12 +221,12 @@ describe('a billing that is down', () => {
   })
 })
 
-describe('a verification whose answer stays lost', () => {
-  it('leaves the authorization usable: the same call again gets the first one’s result, once', async () => {
+describe('verify whose answers are all lost', () => {
+  it('leaves the authorization usable: the next call returns the first result, once', async () => {
     const signed = payment()
     billing.faults = Array.from({ length: 50 }, () => 'lose the answer' as const)
     await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toThrow()
-    // The circuit is open for a time, which may be over at once on a busy machine.
+    // The circuit is open for a time, which may already be over on a busy machine.
     await until(() => isRefusedAtOnce(signed))
     billing.faults = []
     const again = () => facilitator.verify(signed, signed.accepted, terms).catch(() => undefined)
@@ -243,7 +243,7 @@ describe('a verification whose answer stays lost', () => {
   it.each([
     ['expired', 'permit2_deadline_expired'],
     ['released', 'permit2_invalid_nonce'],
-  ] as const)('serves nothing where its reservation is %s by then', async (state, invalidReason) => {
+  ] as const)('refuses the next call if the reservation is %s by then', async (state, invalidReason) => {
     const signed = payment()
     billing.faults = Array.from({ length: 50 }, () => 'lose the answer' as const)
     await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toThrow()
@@ -260,7 +260,7 @@ describe('a verification whose answer stays lost', () => {
   })
 })
 
-describe('a charge that billing has not heard of', () => {
+describe('a charge that billing has not acknowledged', () => {
   let directory: string
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'journal-'))
@@ -277,7 +277,7 @@ describe('a charge that billing has not heard of', () => {
       log: (level, message) => log.push(`${level}: ${message}`),
     })
 
-  it('outlives its process, and is charged once at the next start', async () => {
+  it('survives a restart in the journal, and is charged once at the next start', async () => {
     const first = start()
     const charges = Array.from({ length: 4 }, () => payment())
     for (const signed of charges) await first.verify(signed, signed.accepted, terms)
@@ -299,7 +299,7 @@ describe('a charge that billing has not heard of', () => {
     expect(log).toContain('error: a file in the journal can not be read as a charge')
   })
 
-  it('stays in the journal where the token is wrong', async () => {
+  it('stays in the journal if billing rejects the token after a restart', async () => {
     const first = start()
     const signed = payment()
     await first.verify(signed, signed.accepted, terms)
@@ -313,7 +313,7 @@ describe('a charge that billing has not heard of', () => {
     expect(await readdir(directory)).toHaveLength(1)
   })
 
-  it('is kept and repeated where the token is wrong when it is made', async () => {
+  it('is journaled and repeated if billing rejects the token at the first attempt', async () => {
     const first = start()
     const signed = payment()
     await first.verify(signed, signed.accepted, terms)
@@ -328,7 +328,7 @@ describe('a charge that billing has not heard of', () => {
     expect(await readdir(directory)).toEqual([])
   })
 
-  it('stays in the journal as it is, whatever else is said of it later', async () => {
+  it('is not overwritten in the journal by another amount', async () => {
     const journal = new FileJournal(directory)
     const charge = { network: 'eip155:1', payer: '0xaa', nonce: '7', deadline: '1', amount: '30000', reason: 'metered' }
     await journal.add(charge)
@@ -336,7 +336,7 @@ describe('a charge that billing has not heard of', () => {
     expect(await journal.list()).toEqual([charge])
   })
 
-  it('goes out although the journal can not be written, and the log says so', async () => {
+  it('is charged even if the journal cannot be written, which is logged', async () => {
     await rm(directory, { recursive: true })
     await writeFile(directory, 'no directory')
     const first = start()
@@ -352,14 +352,14 @@ describe('a charge that billing has not heard of', () => {
   })
 })
 
-it('checks that billing is there and takes its token', async () => {
+it('check resolves if billing answers and accepts the token', async () => {
   await expect(facilitator.check()).resolves.toBeUndefined()
   const stranger = new BillingFacilitator({ url: billing.url, token: 'wrong' })
   await expect(stranger.check()).rejects.toMatchObject({ status: 401 })
   await stranger.close(0)
 })
 
-it('rejects at once what billing will never accept', async () => {
+it('verify rejects a 401 without a retry', async () => {
   const stranger = new BillingFacilitator({ url: billing.url, token: 'wrong' })
   const signed = payment()
   await expect(stranger.verify(signed, signed.accepted, terms)).rejects.toMatchObject({ status: 401 })

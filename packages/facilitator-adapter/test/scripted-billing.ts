@@ -17,14 +17,14 @@ export interface Seen {
   body: Record<string, unknown>
 }
 
-/** What the next call meets: the answer is lost after the work was done, or the work is never done. */
+/** What goes wrong with the next call, before or after its work is done. */
 export type Fault = 'lose the answer' | 'reset' | 'internal error' | 'unavailable' | 'html' | 'truncated' | 'silence'
 
-/** Answers the contract from memory, and badly where told so. The real billing is in examples/metered-seller's tests. */
+/** Implements the contract in memory, with scripted faults. The tests of examples/metered-seller use the real billing. */
 export class ScriptedBilling {
   readonly seen: Seen[] = []
   readonly payments = new Map<string, Payment>()
-  /** One for each call to come. */
+  /** One for each of the next calls. */
   faults: Fault[] = []
   /** How a charge ends. */
   settle: (payment: Payment) => Partial<Payment> = () => ({
@@ -83,7 +83,7 @@ export class ScriptedBilling {
     send(response, answer.status, answer.body)
   }
 
-  /** A repeated call gets the first result, with the payment as it is by now. */
+  /** A repeated call gets the first result, with the current state of the payment. */
   #asOfNow({ status, body }: { status: number; body: unknown }) {
     const { payment: first, ...rest } = body as { payment?: { id: string } }
     const payment = first === undefined ? undefined : this.payments.get(first.id)
@@ -161,7 +161,7 @@ export class ScriptedBilling {
 
 let nonces = 0
 
-/** A signed payment: its signature is never looked at here. */
+/** A payment whose signature is not checked here. */
 export function payment(validSeconds = 300) {
   const requirements = {
     scheme: 'upto',

@@ -3,7 +3,7 @@ import { payingFetch, receiptOf, signPayment } from './app/buyer.js'
 import { DurableScriptedFacilitator } from './app/facilitator.js'
 import { ADAPTERS, paid, runs, type Seller, startSeller } from './app/seller.js'
 
-describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
+describe.each(ADAPTERS)('the charge of a paid request on %s', (adapter) => {
   let seller: Seller
   let facilitator: DurableScriptedFacilitator
   let records: PaymentRecord[]
@@ -43,7 +43,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     ['25%', '25000'],
     ['$0.10', '100000'],
     ['0', '0'],
-  ])('is what the handler sets: %s → %s', async (charge, amount) => {
+  ])('is the amount that the handler sets: %s → %s', async (charge, amount) => {
     const response = await buy(`${seller.url}/work?charge=${encodeURIComponent(charge)}`)
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ charge })
@@ -52,7 +52,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     expect(response.headers.get('cache-control')).toContain('private')
   })
 
-  it('is what a handler sets through its parameter', async () => {
+  it('is the amount that a handler sets through @Payment()', async () => {
     const response = await buy(`${seller.url}/work/parameter`)
     expect(await response.json()).toEqual({
       maximum: '100000',
@@ -61,7 +61,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     expect(charged()).toEqual(['20000'])
   })
 
-  it('is kept apart between concurrent requests', async () => {
+  it('is not mixed up between 20 concurrent requests', async () => {
     const amounts = Array.from({ length: 20 }, (_, index) => String(1000 + index))
     const answers = await Promise.all(
       amounts.map((amount, index) => buy(`${seller.url}/work?charge=${amount}&slow=${(index * 7) % 50}`)),
@@ -76,7 +76,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     ['{}', '100000'],
     ['no json', '100000'],
     ['{"amount":5}', '100000'],
-  ])('follows core’s Settlement-Overrides header: %s → %s', async (value, amount) => {
+  ])('follows the Settlement-Overrides header of @x402/core: %s → %s', async (value, amount) => {
     const response = await buy(`${seller.url}/work/header?value=${encodeURIComponent(value)}`)
     expect(response.status).toBe(200)
     expect(response.headers.get('settlement-overrides')).toBeNull()
@@ -84,7 +84,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
   })
 
   it.each(['100001', '$0.100001', '-5', '$-0.01', 'a lot', '1e3', '0x10', '', '101%'])(
-    'never exceeds the maximum where the handler sets %p, and the answer is not lost',
+    'is the maximum if the handler sets %p, and the answer is delivered',
     async (charge) => {
       const response = await buy(`${seller.url}/work?charge=${encodeURIComponent(charge)}`)
       expect(response.status).toBe(200)
@@ -94,7 +94,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     },
   )
 
-  it('follows the policy where nothing is set', async () => {
+  it('follows charge.unset if the handler sets nothing', async () => {
     await buy(`${seller.url}/work`)
     await buy(`${seller.url}/work/items/7`)
     const free = await buy(`${seller.url}/work/echo`, {
@@ -107,7 +107,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     expect(facilitator.released).toEqual(['unset'])
   })
 
-  it('follows the policy where the handler fails, 4xx and 5xx apart', async () => {
+  it('follows charge.failure separately for 4xx and 5xx', async () => {
     const refused = await buy(`${seller.url}/work?charge=$0.03&fail=404`)
     expect(refused.status).toBe(404)
     expect(receiptOf(refused)).toMatchObject({ success: true, amount: '10000' })
@@ -118,7 +118,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     expect(facilitator.released).toEqual(['failure'])
   })
 
-  it('follows the policy where the handler takes too long, and answers 504', async () => {
+  it('follows charge.timeout and answers 504 if the handler takes too long', async () => {
     const response = await buy(`${seller.url}/work?charge=$0.03&slow=1000`)
     expect(response.status).toBe(504)
     expect(await response.json()).toMatchObject({ error: 'handler_timeout' })
@@ -126,7 +126,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     expect(charged()).toEqual([])
   })
 
-  it('follows the policy where the client goes away', async () => {
+  it('follows charge.partial if the client disconnects', async () => {
     const payment = await signPayment(`${seller.url}/work/outlasting`)
     const control = new AbortController()
     const request = fetch(`${seller.url}/work/outlasting`, {
@@ -141,7 +141,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     expect(charged()).toEqual(['100000'])
   })
 
-  it('follows the policy where the handler gives up because the client went away', async () => {
+  it('follows charge.partial if the handler aborts because the client disconnected', async () => {
     const payment = await signPayment(`${seller.url}/work/abortable`)
     const control = new AbortController()
     const request = fetch(`${seller.url}/work/abortable`, {
@@ -155,7 +155,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     expect(records[0]).toMatchObject({ reason: 'partial', amount: 100_000n })
   })
 
-  it('is nothing where settling fails, and the answer does not go out', async () => {
+  it('is nothing if settling fails, and the answer is not sent', async () => {
     facilitator.onSettle = async ({ network }) => ({
       success: false,
       errorReason: 'permit2_insufficient_balance',
@@ -173,7 +173,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     expect(await response.text()).not.toContain('"charge"')
   })
 
-  it('is said to be pending where its outcome is unknown', async () => {
+  it('is reported as settlement_pending if the outcome is unknown', async () => {
     facilitator.onSettle = () => Promise.reject(new Error('socket hang up'))
     const response = await buy(`${seller.url}/work?charge=$0.03`)
     facilitator.onSettle = new DurableScriptedFacilitator().onSettle
@@ -183,8 +183,8 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
   })
 })
 
-describe('an amount that can not be charged, where the policy says nothing of it', () => {
-  it('charges nothing and says so', async () => {
+describe('an invalid amount without charge.invalid', () => {
+  it('charges nothing and answers 500 invalid_settlement_amount', async () => {
     const facilitator = new DurableScriptedFacilitator()
     const seller = await startSeller(facilitator, {
       routes: { 'GET /work': paid() },

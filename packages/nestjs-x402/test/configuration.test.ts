@@ -12,13 +12,13 @@ const start = (routes: Record<string, PaidRouteOptions>, controllers: Type[] = [
   startSeller(new ScriptedFacilitator(), { routes, controllers }).then((seller) => seller.close())
 
 describe('an app does not start', () => {
-  it.each(['unset', 'failure', 'timeout', 'partial'])('where charge.%s is not said', async (field) => {
+  it.each(['unset', 'failure', 'timeout', 'partial'])('if charge.%s is missing', async (field) => {
     await expect(start({ 'GET /work': without(field) })).rejects.toThrow(
       `routes["GET /work"].charge.${field}: is missing`,
     )
   })
 
-  it('where one of the failures is not said', async () => {
+  it('if charge.failure lacks 5xx', async () => {
     const charge = { ...paid().charge, failure: { '4xx': 'nothing' } as never }
     await expect(start({ 'GET /work': paid({ charge }) })).rejects.toThrow(
       'routes["GET /work"].charge.failure.5xx: is missing',
@@ -48,13 +48,13 @@ describe('an app does not start', () => {
     ['accepts', paid({ accepts: [] })],
     ['timeout', paid({ timeout: 0 })],
     ['holdBytes', paid({ holdBytes: -1 })],
-  ])('where %s is wrong, naming route and field', async (field, options) => {
+  ])('if %s is invalid, naming route and field', async (field, options) => {
     const failure = await start({ 'GET /work': options }).catch((error: Error) => error.message)
     expect(failure).toContain('GET /work')
     expect(failure).toContain(`${field}:`)
   })
 
-  it('where a route matches no handler, naming those that there are', async () => {
+  it('if a route matches no handler, naming the existing ones', async () => {
     const failure = await start({ 'GET /wrok': paid(), 'POST /work': paid(), work: paid() }).catch(
       (error: Error) => error.message,
     )
@@ -63,7 +63,7 @@ describe('an app does not start', () => {
     expect(failure).toContain('routes["work"]: expected "<METHOD> <path>"')
   })
 
-  it('where a handler is made paid twice', async () => {
+  it('if a handler is declared paid twice', async () => {
     @Controller('twice')
     class TwiceController {
       @PaidRoute(paid())
@@ -77,7 +77,7 @@ describe('an app does not start', () => {
     )
   })
 
-  it('where a decorator leaves a rule out, naming handler and field', async () => {
+  it('if a decorator lacks a rule, naming handler and field', async () => {
     @Controller('lax')
     class LaxController {
       @PaidRoute(without('timeout'))
@@ -92,7 +92,7 @@ describe('an app does not start', () => {
   })
 })
 
-it('leaves a buyer ten seconds to sign on a chain whose blocks are 12 s apart', async () => {
+it('requires a maxTimeoutSeconds that leaves 10 s to sign on a chain with 12 s blocks', async () => {
   const offer = (maxTimeoutSeconds: number) =>
     start({ 'GET /work': paid({ timeout: 30_000, accepts: { ...option, maxTimeoutSeconds } as never }) })
   await expect(offer(30 + 14 + 9)).rejects.toThrow('accepts[0].maxTimeoutSeconds: expected at least 54')
@@ -100,7 +100,7 @@ it('leaves a buyer ten seconds to sign on a chain whose blocks are 12 s apart', 
 })
 
 describe('an app starts', () => {
-  it('without its facilitator, which it asks again for each request', async () => {
+  it('while its facilitator is down, and asks it again for each request', async () => {
     const facilitator = new DurableScriptedFacilitator()
     const { supported } = facilitator
     facilitator.supported = () => Promise.reject(new Error('not yet'))
@@ -113,7 +113,7 @@ describe('an app starts', () => {
     await seller.close()
   })
 
-  it('with a network whose dollar token @x402/evm knows', async () => {
+  it('without an asset on a network whose USDC @x402/evm knows', async () => {
     const facilitator = new ScriptedFacilitator()
     facilitator.supported = async () => ({
       kinds: [

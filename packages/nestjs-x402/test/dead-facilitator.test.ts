@@ -12,7 +12,7 @@ class Refusing extends FakeFacilitator {
 it.each([
   ['is down', Object.assign(new FakeFacilitator(), { down: true }), 'the fake facilitator is down'],
   ['refuses our token', new Refusing(), 'billing answered 401'],
-])('a facilitator that %s is said at start, loudly, and the app starts', async (_what, facilitator, error) => {
+])('an app whose facilitator %s logs an error at start, and starts', async (_what, facilitator, error) => {
   const errors: unknown[] = []
   const log = (message: unknown) => errors.push(message)
   const logger = { log: () => undefined, warn: () => undefined, error: log }

@@ -29,7 +29,7 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
     }
     @Controller('early')
     class EarlyController {
-      /** Notes what the seller has as it begins. */
+      /** Records the seller's balance before it does anything. */
       @Get()
       async early(@Query('fail') fail?: string) {
         runs.push(`${await balanceOf(PAY_TO)}`)
@@ -51,7 +51,7 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
   const pay = (payment: string, path = '/work') =>
     fetch(`${seller.url}${path}`, { headers: { 'PAYMENT-SIGNATURE': payment } })
 
-  it('costs its price, whatever the handler meters', async () => {
+  it('costs its price, whatever amount the handler sets', async () => {
     const before = await balanceOf(PAY_TO)
     const unpaid = await fetch(url())
     const body = (await unpaid.json()) as { message: string }
@@ -67,7 +67,7 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
     expect((await balanceOf(PAY_TO)) - before).toBe(40_000n)
   })
 
-  it('serves one authorization once, and takes nothing where the handler fails', async () => {
+  it('serves one authorization once, and charges nothing if the handler fails', async () => {
     const before = await balanceOf(PAY_TO)
     const payment = await signPayment(url())
     const answers = await Promise.all(Array.from({ length: 20 }, () => pay(payment)))
@@ -79,7 +79,7 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
     expect((await balanceOf(PAY_TO)) - before).toBe(20_000n)
   })
 
-  it('refuses what was not signed so', async () => {
+  it('refuses an altered authorization with the reason', async () => {
     const altered = async (change: (authorization: Record<string, string>) => void) => {
       const payload = JSON.parse(Buffer.from(await signPayment(url()), 'base64').toString())
       change(payload.payload.authorization)
@@ -99,7 +99,7 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
     expect(runs).toEqual([])
   })
 
-  it('moves tokens by Permit2 where the seller says so', async () => {
+  it('transfers by Permit2 if assetTransferMethod is permit2', async () => {
     const permitted = `${seller.url}/work/any`
     const payment = await signPayment(permitted)
     expect(JSON.parse(Buffer.from(payment, 'base64').toString()).payload.permit2Authorization.witness).toEqual({
@@ -110,7 +110,7 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
     expect([response.status, receiptOf(response)?.amount]).toEqual([200, '20000'])
   })
 
-  it('is settled before the handler runs where it is sold up front, and stays so where that fails', async () => {
+  it('with paymentFlow upfront, is settled before the handler runs, even if that fails', async () => {
     const early = `${seller.url}/early`
     const unpaid = (await (await fetch(early)).json()) as { message: string }
     expect(unpaid).toMatchObject({ accepts: [{ scheme: 'exact', extra: { paymentFlow: 'upfront' } }] })
@@ -126,14 +126,14 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
     expect(runs).toEqual([`${before + 20_000n}`, `${before + 40_000n}`])
   })
 
-  it('runs nothing where a payment up front can not be settled', async () => {
+  it('with paymentFlow upfront, runs nothing if the payment cannot be settled', async () => {
     const payment = await signPayment(`${seller.url}/early`)
     const answers = await Promise.all(Array.from({ length: 5 }, () => pay(payment, '/early')))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(runs).toHaveLength(1)
   })
 
-  it('is sold by use, too, where the seller offers both: its order is that of the 402', async () => {
+  it('offers upto and exact in the order of accepts, and charges by the one that was signed', async () => {
     const either = `${seller.url}/work/parameter`
     const unpaid = await fetch(either)
     const required = decodePaymentRequiredHeader(unpaid.headers.get('payment-required') ?? '')

@@ -8,7 +8,7 @@ describe.each(ADAPTERS)('an answer on %s', (adapter) => {
   let facilitator: DurableScriptedFacilitator
   const records: PaymentRecord[] = []
   const buy = payingFetch()
-  /** Opened by the test; until then the charge is not stored. */
+  /** Called by the test to store the charge. */
   let store: () => void = () => undefined
 
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describe.each(ADAPTERS)('an answer on %s', (adapter) => {
     ['a stream', '/work/stream?chunks=3', 'x'.repeat(3000)],
     ['a stream longer than what is held', '/work/stream?chunks=20', 'x'.repeat(20_000)],
     ['events', '/work/events', expect.stringMatching(/data: one[\s\S]*data: two/)],
-  ])('stays until its charge is stored: %s', async (_what, path, body) => {
+  ])('is held until its charge is stored: %s', async (_what, path, body) => {
     holdSettlement()
     let status: number | undefined
     const request = buy(`${seller.url}${path}`).then((response) => {
@@ -70,7 +70,7 @@ describe.each(ADAPTERS)('an answer on %s', (adapter) => {
     expect(response.headers.get('content-type')).toBe('text/plain')
   })
 
-  it('that breaks off is charged by the policy for parts, and what there is goes out', async () => {
+  it('that breaks off is charged by charge.partial, and its first part is sent', async () => {
     const response = await buy(`${seller.url}/work/stream?chunks=4&breakAt=2`)
     expect(facilitator.settled.map(({ amount }) => amount)).toEqual(['100000'])
     expect(records[0]).toMatchObject({ reason: 'partial' })
@@ -85,7 +85,7 @@ describe.each(ADAPTERS)('an answer on %s', (adapter) => {
     expect(facilitator.settled).toEqual([])
   })
 
-  it('is charged once at what was set, where it is longer than what is held', async () => {
+  it('that is longer than holdBytes is charged once, with the amount that was set', async () => {
     const response = await buy(`${seller.url}/work/stream?chunks=50`)
     expect((await response.text()).length).toBe(50_000)
     expect(facilitator.settled.map(({ amount }) => amount)).toEqual(['50000'])

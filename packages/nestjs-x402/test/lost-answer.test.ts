@@ -10,10 +10,10 @@ const until = async (condition: () => boolean) => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) => {
+describe.each(ADAPTERS)('an answer that was paid for but lost on %s', (adapter) => {
   let seller: Seller
   let facilitator: DurableScriptedFacilitator
-  /** Opened by the test; until then the charge is not stored. */
+  /** Called by the test to store the charge. */
   let store: () => void
 
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
   const ask = (payment: string, path = '/work?charge=$0.03', init: RequestInit = {}) =>
     fetch(seller.url + path, { ...init, headers: { ...init.headers, 'PAYMENT-SIGNATURE': payment } })
 
-  /** Asks, and leaves once the charge is under way. */
+  /** Requests, and disconnects while the charge settles. */
   async function leaveDuringSettlement(payment: string, path = '/work?charge=$0.03') {
     holdSettlement()
     const connected = once(seller.app.getHttpServer(), 'connection')
@@ -78,7 +78,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
   it.each([
     ['/work?charge=$0.03', '{"charge":"$0.03"}', '30000'],
     ['/work/raw', 'by hand', '1'],
-  ])('is charged as metered, and fetched again with the same payment: %s', async (path, body, amount) => {
+  ])('is charged once as metered, and returned again for the same payment: %s', async (path, body, amount) => {
     const payment = await signPayment(seller.url + path)
     await leaveDuringSettlement(payment, path)
     store()
@@ -92,7 +92,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     expect(runs).toHaveLength(1)
   })
 
-  it('is waited for where its payment still settles', async () => {
+  it('is awaited by a repeat while its payment still settles', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     await leaveDuringSettlement(payment)
     const again = ask(payment)
@@ -102,7 +102,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     expect(runs).toHaveLength(1)
   })
 
-  it('is not given for another request or another signature', async () => {
+  it('is refused for another request (409) or another signature (402)', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     await leaveDuringSettlement(payment)
     store()
@@ -114,14 +114,14 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     expect(runs).toHaveLength(1)
   })
 
-  it('is not kept once its client has it: the payment is used', async () => {
+  it('is not kept once it was delivered: a repeat gets 402', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     expect(await (await ask(payment)).json()).toEqual({ charge: '$0.03' })
     expect((await ask(payment)).status).toBe(402)
     expect(runs).toHaveLength(1)
   })
 
-  it('is not given to who left before the handler answered', async () => {
+  it('is not kept for a client that disconnected before the handler answered', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     const control = new AbortController()
     const asked = ask(payment, '/work/abortable', { signal: control.signal })
@@ -134,7 +134,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     expect(runs).toHaveLength(1)
   })
 
-  it('is given again for the same payment identifier, delivered or not, and refused with 409 for another payload', async () => {
+  it('is returned again for the same payment identifier, and refused with 409 for another payload', async () => {
     const id = `pay_${crypto.randomUUID()}`
     const payment = await identified(id)
     const first = await ask(payment)
@@ -145,7 +145,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     expect(conflict.status).toBe(409)
     expect(await conflict.json()).toMatchObject({ error: 'payment_conflict' })
     expect(facilitator.released.at(-1)).toBe('identifier_taken')
-    // A stranger is not told that somebody used it.
+    // A stranger does not learn that the identifier was used.
     facilitator.onVerify = async () => ({ isValid: false, invalidReason: 'invalid_permit2_signature' })
     const stranger = await ask(await identified(id))
     expect([stranger.status, await stranger.json()]).toMatchObject([402, { error: 'invalid_permit2_signature' }])
@@ -153,7 +153,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     expect(facilitator.settled).toHaveLength(1)
   })
 
-  it('runs once for all who ask at once with one payment identifier', async () => {
+  it('runs its handler once for concurrent requests with one payment identifier', async () => {
     const payment = await identified(`pay_${crypto.randomUUID()}`)
     const answers = await Promise.all(Array.from({ length: 3 }, () => ask(payment, '/work?charge=$0.03&slow=50')))
     const served = answers.filter(({ status }) => status === 200)
@@ -162,7 +162,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     expect(runs).toHaveLength(1)
   })
 
-  it('is neither kept nor said to be where the seller keeps none', async () => {
+  it('is neither kept nor promised if answers.seconds is 0', async () => {
     const forgetful = await startSeller(facilitator, {
       adapter,
       routes: { 'GET /work': paid() },
@@ -182,7 +182,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     }
   })
 
-  it('tells requests apart by their body', async () => {
+  it('is refused with 409 for another request body', async () => {
     const path = '/work/echo'
     const post = (body: string) => ({ method: 'POST', body, headers: { 'content-type': 'application/json' } })
     const offer = await fetch(seller.url + path, post('{}'))
@@ -197,7 +197,7 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
   })
 
   it.each(['short', 'with spaces and more', 5, 'x'.repeat(129)])(
-    'a bad payment identifier is refused: %p',
+    'an invalid payment identifier is refused: %p',
     async (id) => {
       const response = await ask(await identified(id as string))
       expect(response.status).toBe(402)

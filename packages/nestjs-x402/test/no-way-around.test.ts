@@ -60,7 +60,7 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
     runs.length = 0
   })
 
-  it('can not be reached unpaid by any writing of its path or method', async () => {
+  it('cannot be reached unpaid by any spelling of its path or method', async () => {
     const seller = await startSeller(facilitator, {
       adapter,
       routes: { 'GET /work': paid(), 'GET /work/items/:id': paid(), 'GET /work/any': paid() },
@@ -104,7 +104,7 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
     await seller.close()
   })
 
-  it('runs once for a HEAD that is paid for, and is charged', async () => {
+  it('runs and is charged once for a paid HEAD', async () => {
     const seller = await startSeller(facilitator, { adapter, routes: { 'GET /work': paid() } })
     facilitator.settled.length = 0
     const response = await payingFetch()(`${seller.url}/work?charge=$0.01`, { method: 'HEAD' })
@@ -114,25 +114,28 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
     await seller.close()
   })
 
-  it.each(['GET /api/v1/report', 'GET /report'])('is found under a global prefix and a version as %s', async (name) => {
-    const both = name === 'GET /report'
-    const seller = await startSeller(facilitator, {
-      adapter,
-      controllers: [VersionedController],
-      routes: both ? { [name]: paid() } : { [name]: paid() },
-      prepare: (app) => {
-        app.setGlobalPrefix('api')
-        app.enableVersioning({ type: VersioningType.URI })
-      },
-    })
-    expect((await fetch(`${seller.url}/api/v1/report`)).status).toBe(402)
-    // One handler serves both versions: making one of its paths paid makes it paid.
-    expect((await fetch(`${seller.url}/api/v2/report`)).status).toBe(402)
-    expect(runs).toEqual([])
-    await seller.close()
-  })
+  it.each(['GET /api/v1/report', 'GET /report'])(
+    'is found under a global prefix and a URI version as %s',
+    async (name) => {
+      const both = name === 'GET /report'
+      const seller = await startSeller(facilitator, {
+        adapter,
+        controllers: [VersionedController],
+        routes: both ? { [name]: paid() } : { [name]: paid() },
+        prepare: (app) => {
+          app.setGlobalPrefix('api')
+          app.enableVersioning({ type: VersioningType.URI })
+        },
+      })
+      expect((await fetch(`${seller.url}/api/v1/report`)).status).toBe(402)
+      // One handler serves both versions: it is paid on all of its paths if one is.
+      expect((await fetch(`${seller.url}/api/v2/report`)).status).toBe(402)
+      expect(runs).toEqual([])
+      await seller.close()
+    },
+  )
 
-  it('is found with versions in a header', async () => {
+  it('is found with header versioning', async () => {
     const seller = await startSeller(facilitator, {
       adapter,
       controllers: [VersionedController],
@@ -156,7 +159,7 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
       },
       { 'x-api': '2' },
     ],
-  ])('is found with versions %s', async (_where, versioning, headers) => {
+  ])('is found with versioning %s', async (_where, versioning, headers) => {
     const seller = await startSeller(facilitator, {
       adapter,
       controllers: [VersionedController],
@@ -170,7 +173,7 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
     await seller.close()
   })
 
-  it('is no freer by what a request says of itself', async () => {
+  it('is not served unpaid because of any request header', async () => {
     const seller = await startSeller(facilitator, {
       adapter,
       routes: { 'GET /work': paid(), 'GET /work/any': paid() },
@@ -196,7 +199,7 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
     await seller.close()
   })
 
-  it('is found where the global prefix leaves it out', async () => {
+  it('is found if the global prefix excludes it', async () => {
     const seller = await startSeller(facilitator, {
       adapter,
       routes: { 'GET /work': paid() },
@@ -206,7 +209,7 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
     await seller.close()
   })
 
-  it('is paid by a decorator alone, inherited, request-scoped, and by each of its paths', async () => {
+  it('is paid by @PaidRoute alone if inherited, request-scoped and mounted, on each of its paths', async () => {
     const module = await Test.createTestingModule({
       imports: [
         PaidRoutesModule.forRootAsync({ useFactory: () => ({ facilitator }) }),
@@ -228,7 +231,7 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
   })
 })
 
-it('an app with a decorated handler and without the module does not start', async () => {
+it('an app with @PaidRoute but without PaidRoutesModule does not start', async () => {
   const module = Test.createTestingModule({ controllers: [InheritingController], providers: [PerRequest] })
   const app = (await module.compile()).createNestApplication(new FastifyAdapter(), { logger: false })
   await expect(app.init()).rejects.toThrow('@PaidRoute needs PaidRoutesModule.forRoot')

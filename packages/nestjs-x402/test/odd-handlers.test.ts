@@ -37,7 +37,7 @@ class OddController {
     rawOf(reply).end('x')
   }
 
-  /** Answers as if it had been paid for already. */
+  /** Answers with a forged receipt. */
   @Get('forged')
   forged(@Res({ passthrough: true }) reply: Reply) {
     reply.header('payment-response', 'forged')
@@ -45,7 +45,7 @@ class OddController {
     return { ok: true }
   }
 
-  /** Goes on for long after it was given up. */
+  /** Continues long after its timeout. */
   @Get('late')
   async late(@Payment() payment: PaidRequest) {
     await sleep(400)
@@ -65,7 +65,7 @@ class OddController {
   }
 }
 
-describe.each(ADAPTERS)('a handler that does odd things on %s', (adapter) => {
+describe.each(ADAPTERS)('a handler with unusual behaviour on %s', (adapter) => {
   const facilitator = new DurableScriptedFacilitator()
   let seller: Seller
   const buy = payingFetch()
@@ -86,7 +86,7 @@ describe.each(ADAPTERS)('a handler that does odd things on %s', (adapter) => {
   })
 
   it.each(['header', 'number', 'status'])(
-    'is a failure where its answer can not be sent, and charged as one: %s',
+    'answers 500 and is charged as a failure if its answer cannot be sent: %s',
     async (name) => {
       const response = await buy(`${seller.url}/odd/${name}`)
       expect(response.status).toBe(500)
@@ -95,18 +95,18 @@ describe.each(ADAPTERS)('a handler that does odd things on %s', (adapter) => {
     },
   )
 
-  it('may write its headers as pairs', async () => {
+  it('can write its headers as pairs', async () => {
     const response = await buy(`${seller.url}/odd/pairs`)
     expect([response.status, response.headers.get('x-handler'), await response.text()]).toEqual([200, 'pairs', 'x'])
   })
 
-  it('can not forge a receipt', async () => {
+  it('cannot forge a receipt', async () => {
     const response = await buy(`${seller.url}/odd/forged`)
     expect(receiptOf(response)).toMatchObject({ success: true, amount: '7' })
     expect(response.headers.get('settlement-overrides')).toBeNull()
   })
 
-  it('changes nothing any more once it was given up', async () => {
+  it('has no effect after its timeout', async () => {
     const response = await buy(`${seller.url}/odd/late`)
     expect(response.status).toBe(504)
     await sleep(500)
@@ -114,7 +114,7 @@ describe.each(ADAPTERS)('a handler that does odd things on %s', (adapter) => {
     expect(await statusOf(seller.url, 'GET /odd/free')).toBe(200)
   })
 
-  it('has no payment on a free route, also beside paid ones', async () => {
+  it('has no payment on a free route, even while paid ones run', async () => {
     const [, free] = await Promise.all([buy(`${seller.url}/odd/pairs`), fetch(`${seller.url}/odd/free`)])
     expect(await free.json()).toEqual({ payment: null })
     expect((await fetch(`${seller.url}/odd/free-amount`)).status).toBe(500)

@@ -3,7 +3,7 @@ import { buyerClient, payingFetch, receiptOf, signPayment } from './app/buyer.js
 import { balanceReader, referenceFacilitator } from './app/facilitator.js'
 import { ADAPTERS, PAY_TO, paid, runs, type Seller, startSeller } from './app/seller.js'
 
-/** @x402's own facilitator and buyer, unmodified, on a real chain: what of its faults this package mends by itself. */
+/** x402's own facilitator and buyer, unmodified, on a real chain: this package itself makes up for the facilitator's faults. */
 describe.each(ADAPTERS)('a plain x402 facilitator behind %s', (adapter) => {
   let devnet: Devnet
   let seller: Seller
@@ -24,7 +24,7 @@ describe.each(ADAPTERS)('a plain x402 facilitator behind %s', (adapter) => {
   const pay = (payment: string, path = '/work', init: RequestInit = {}) =>
     fetch(`${seller.url}${path}`, { ...init, headers: { 'PAYMENT-SIGNATURE': payment } })
 
-  it('moves exactly what was metered', async () => {
+  it('transfers exactly the metered amount', async () => {
     const [buyer, before] = [devnet.accounts.buyer.address, await balanceOf(PAY_TO)]
     const had = await balanceOf(buyer)
     const response = await payingFetch()(`${seller.url}/work?charge=$0.03`)
@@ -37,7 +37,7 @@ describe.each(ADAPTERS)('a plain x402 facilitator behind %s', (adapter) => {
     expect([(await balanceOf(PAY_TO)) - before, had - (await balanceOf(buyer))]).toEqual([30_000n, 30_000n])
   })
 
-  it('serves an authorization once, though it settled at zero', async () => {
+  it('serves an authorization once even if it was settled at zero', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     expect((await pay(payment, '/work?charge=0')).status).toBe(200)
     expect((await pay(payment, '/work?charge=0')).status).toBe(402)
@@ -45,14 +45,14 @@ describe.each(ADAPTERS)('a plain x402 facilitator behind %s', (adapter) => {
     expect(runs).toHaveLength(1)
   })
 
-  it('serves an authorization once, though it failed', async () => {
+  it('serves an authorization once even if the handler failed', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     expect((await pay(payment, '/work?fail=500')).status).toBe(500)
     expect((await pay(payment)).status).toBe(402)
     expect(runs).toHaveLength(1)
   })
 
-  it('runs the handler once for 100 parallel uses, and moves one charge', async () => {
+  it('runs the handler once for 100 parallel uses, and transfers one charge', async () => {
     const before = await balanceOf(PAY_TO)
     const payment = await signPayment(`${seller.url}/work`)
     const answers = await Promise.all(Array.from({ length: 100 }, () => pay(payment, '/work?charge=$0.01')))
@@ -62,7 +62,7 @@ describe.each(ADAPTERS)('a plain x402 facilitator behind %s', (adapter) => {
     expect((await balanceOf(PAY_TO)) - before).toBe(10_000n)
   })
 
-  it('refuses what the facilitator refuses, without running anything', async () => {
+  it('refuses what the facilitator refuses, without running the handler', async () => {
     const { unapprovedBuyer } = devnet.accounts
     const payment = await signPayment(`${seller.url}/work`, {}, buyerClient(unapprovedBuyer.privateKey))
     const response = await pay(payment)

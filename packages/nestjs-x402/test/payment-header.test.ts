@@ -105,7 +105,7 @@ describe.each(ADAPTERS)('a PAYMENT-SIGNATURE header on %s', (adapter) => {
     expect(runs).toEqual([])
   })
 
-  it('whose authorization would end while the handler runs is refused', async () => {
+  it('with a deadline that could pass while the handler runs is refused', async () => {
     const soon = Math.floor(Date.now() / 1000) + 20
     const response = await send(changed((payload) => Object.assign(authorization(payload), { deadline: String(soon) })))
     const required = decodePaymentRequiredHeader(response.headers.get('payment-required')!)
@@ -113,7 +113,7 @@ describe.each(ADAPTERS)('a PAYMENT-SIGNATURE header on %s', (adapter) => {
     expect(facilitator.verified).toEqual([])
   })
 
-  it('whose authorization holds for longer than the offer says is refused', async () => {
+  it('with a deadline beyond the offer is refused', async () => {
     const ever = String(2n ** 255n)
     const response = await send(changed((payload) => Object.assign(authorization(payload), { deadline: ever })))
     const required = decodePaymentRequiredHeader(response.headers.get('payment-required')!)
@@ -121,7 +121,7 @@ describe.each(ADAPTERS)('a PAYMENT-SIGNATURE header on %s', (adapter) => {
     expect(facilitator.verified).toEqual([])
   })
 
-  it('that names another signer of the same facilitator is let through to it', async () => {
+  it('that names another signer of the same facilitator is accepted', async () => {
     const other = `0x${'fb'.repeat(20)}`
     const response = await send(
       changed((payload) => Object.assign(payload.accepted!.extra!, { facilitatorAddress: other })),
@@ -130,20 +130,20 @@ describe.each(ADAPTERS)('a PAYMENT-SIGNATURE header on %s', (adapter) => {
     expect(facilitator.settled[0]!.extra.facilitatorAddress).toBe(other)
   })
 
-  it('is one header: two of them, or one that is too long for HTTP, pay nothing', async () => {
+  it('is refused if sent twice (402) or too long for HTTP (431)', async () => {
     const two = [`PAYMENT-SIGNATURE: ${signed}`, `payment-signature: ${signed}`]
     expect(await statusOf(seller.url, 'GET /work', two)).toBe(402)
     expect(await statusOf(seller.url, 'GET /work', [`PAYMENT-SIGNATURE: ${'A'.repeat(20_000)}`])).toBe(431)
     expect(runs).toEqual([])
   })
 
-  it('is read in whatever case its name is written', async () => {
+  it('is read whatever the case of its name', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     expect(await statusOf(seller.url, 'GET /work', [`pAyMeNt-SiGnAtUrE:   ${payment}  `])).toBe(200)
     expect(runs).toHaveLength(1)
   })
 
-  it('pays for a URL as long as HTTP takes it, which is not repeated in it', async () => {
+  it('pays for a URL of 10,000 characters, which it does not repeat', async () => {
     const response = await payingFetch()(`${seller.url}/work?pad=${'x'.repeat(10_000)}`)
     expect(response.status).toBe(200)
   })

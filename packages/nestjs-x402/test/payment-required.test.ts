@@ -55,7 +55,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     expect(runs).toEqual([])
   })
 
-  it('says what the route takes and answers, for facilitators that list it, and tells those in its own words', async () => {
+  it('is answered with the bazaar extension, which the facilitator gets instead of what the buyer sends', async () => {
     const extensions = declareDiscoveryExtension({ output: { example: { celsius: 21 } } })
     const routes = { 'GET /work/items/:id': paid({ extensions }) }
     const listed = await startSeller(facilitator, { adapter, routes })
@@ -79,7 +79,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     await listed.close()
   })
 
-  it('offers the whole price list with its hash', async () => {
+  it('is offered the full price list with its hash', async () => {
     const priceList = { version: '7', perPage: '$0.001', base: '$0' }
     const listed = await startSeller(facilitator, { adapter, routes: { 'GET /work': paid({ priceList }) } })
     const response = await fetch(`${listed.url}/work`)
@@ -90,7 +90,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     await listed.close()
   })
 
-  it('offers the extensions alone that the seller turned on, and names the price list by its hash without them', async () => {
+  it('is offered only the extensions in ownExtensions, and priceListHash in extra without charge-terms', async () => {
     const priceList = { version: '7', base: '$0' }
     const extensionsOf = async (options: object) => {
       const listed = await startSeller(facilitator, {
@@ -124,7 +124,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     })
   })
 
-  it('says that a permit does for its own token, and offers no sponsored approval', async () => {
+  it('is offered eip2612GasSponsoring for its token, but not erc20ApprovalGasSponsoring', async () => {
     const sponsoring = new ScriptedFacilitator()
     const { kinds, ...rest } = await sponsoring.getSupported()
     const gasSponsoring = { [USDC.toLowerCase()]: 'eip2612GasSponsoring' }
@@ -148,7 +148,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     await other.close()
   })
 
-  it('is answered in HTML to a browser, and escaped', async () => {
+  it('is answered in escaped HTML to a browser', async () => {
     const response = await fetch(`${seller.url}/work?q=<script>`, {
       headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
     })
@@ -161,7 +161,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     expect(page).not.toContain('<script>')
   })
 
-  it('keeps CORS headers, so that a browser can read the offer', async () => {
+  it('is answered with CORS headers, so that a browser can read the offer', async () => {
     const open = await startSeller(facilitator, {
       adapter,
       routes: { 'GET /work': paid() },
@@ -173,11 +173,11 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     await open.close()
   })
 
-  it('leaves free routes alone', async () => {
+  it('is served on a free route', async () => {
     expect(await (await fetch(`${seller.url}/work/free`)).json()).toEqual({ free: true })
   })
 
-  it('is answered 503 with Retry-After where the facilitator is down, and nothing runs', async () => {
+  it('is answered 503 with Retry-After if the facilitator is down', async () => {
     const down = new ScriptedFacilitator()
     down.supported = () => Promise.reject(Object.assign(new Error('ECONNREFUSED'), { retryAfterSeconds: 7 }))
     const other = await startSeller(down, { adapter, routes: { 'GET /work': paid() } })
@@ -188,7 +188,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     await other.close()
   })
 
-  it('is answered 503 where verification is unavailable, and nothing runs', async () => {
+  it('is answered 503 if verification is unavailable, and nothing runs', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     facilitator.onVerify = () => Promise.reject(new Error('internal text'))
     const response = await fetch(`${seller.url}/work`, { headers: { 'PAYMENT-SIGNATURE': payment } })
@@ -199,7 +199,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     expect(runs).toEqual([])
   })
 
-  it('never shows the facilitator’s own text', async () => {
+  it('is answered without any text of the facilitator', async () => {
     facilitator.onVerify = async () => ({
       isValid: false,
       invalidReason: 'ContractFunctionExecutionError: 0xdead at https://rpc.example/key',
@@ -214,7 +214,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     expect(JSON.stringify([...response.headers]) + (await response.text())).not.toMatch(/rpc\.example|secret/)
   })
 
-  it('is answered 412 where only the Permit2 approval is missing', async () => {
+  it('is answered 412 if only the Permit2 approval is missing', async () => {
     facilitator.onVerify = async () => ({ isValid: false, invalidReason: 'permit2_allowance_required' })
     const payment = await signPayment(`${seller.url}/work`)
     const response = await fetch(`${seller.url}/work`, { headers: { 'PAYMENT-SIGNATURE': payment } })

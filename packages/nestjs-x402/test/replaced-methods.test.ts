@@ -5,7 +5,7 @@ import { payingFetch } from './app/buyer.js'
 import { DurableScriptedFacilitator } from './app/facilitator.js'
 import { ADAPTERS, paid, runs, type Seller, startSeller } from './app/seller.js'
 
-/** Everything that a constructor may do to a method, in an instance for each request. */
+/** All ways in which a constructor may replace a method, with an instance per request. */
 @Controller({ path: 'bound', scope: Scope.REQUEST })
 class BoundController {
   constructor(@Inject(REQUEST) readonly request: unknown) {
@@ -81,7 +81,7 @@ class ForeignController {
   }
 }
 
-describe.each(ADAPTERS)('a paid method that its constructor replaces on %s', (adapter) => {
+describe.each(ADAPTERS)('a paid method that its constructor replaces, on %s', (adapter) => {
   let seller: Seller
   const facilitator = new DurableScriptedFacilitator()
 
@@ -103,7 +103,7 @@ describe.each(ADAPTERS)('a paid method that its constructor replaces on %s', (ad
   })
 
   it.each(['/bound/bound', '/bound/aliased', '/bound/wrapped', '/bound/decorated', '/single/bound'])(
-    'is paid: %s',
+    'is still paid: %s',
     async (path) => {
       expect((await fetch(seller.url + path)).status).toBe(402)
       expect(runs).toEqual([])
@@ -112,12 +112,12 @@ describe.each(ADAPTERS)('a paid method that its constructor replaces on %s', (ad
     },
   )
 
-  it('leaves the free methods beside it free', async () => {
+  it('leaves free methods of the same controller free', async () => {
     expect(await (await fetch(`${seller.url}/bound/bound-free`)).json()).toEqual({ free: true })
   })
 })
 
-it('a controller whose instance is of another class does not start as a paid route', async () => {
+it('an app does not start if the instance of a paid controller has another class', async () => {
   const starting = startSeller(new DurableScriptedFacilitator(), {
     controllers: [ForeignController],
     routes: { 'GET /foreign/bound': paid() },

@@ -2,7 +2,7 @@ import { signPayment } from './app/buyer.js'
 import { DurableScriptedFacilitator } from './app/facilitator.js'
 import { ADAPTERS, paid, runs, startSeller } from './app/seller.js'
 
-it.each(ADAPTERS)('an app that closes on %s first stores the charge of a client that is gone', async (adapter) => {
+it.each(ADAPTERS)('an app that closes on %s first stores the charge of a disconnected client', async (adapter) => {
   runs.length = 0
   const facilitator = new DurableScriptedFacilitator()
   const seller = await startSeller(facilitator, { adapter, routes: { 'GET /work': paid() } })

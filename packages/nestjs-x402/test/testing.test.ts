@@ -16,7 +16,7 @@ import { paid, WorkController } from './app/seller.js'
 })
 class AppModule {}
 
-describe('an app under test with a fake facilitator', () => {
+describe('an app tested with FakeFacilitator', () => {
   const facilitator = new FakeFacilitator()
   let url: string
   let close: () => Promise<void>
@@ -38,7 +38,7 @@ describe('an app under test with a fake facilitator', () => {
     expect(facilitator.charges).toMatchObject([{ amount: '30000', reason: 'usage' }])
   })
 
-  it('is told what becomes of payments', async () => {
+  it('sees refused, failed, pending and released payments as set on the facilitator', async () => {
     facilitator.refusal = 'permit2_insufficient_balance'
     expect((await payingFetch(`${url}/work`)).status).toBe(402)
     facilitator.refusal = undefined
@@ -55,7 +55,7 @@ describe('an app under test with a fake facilitator', () => {
   })
 })
 
-it('PaymentGuard can be overridden, and handlers set their amounts all the same', async () => {
+it('handlers can set amounts if UnpaidGuard replaces PaymentGuard', async () => {
   const guard = new UnpaidGuard()
   const builder = Test.createTestingModule({ imports: [AppModule] })
   const module = await builder.overrideGuard(PaymentGuard).useValue(guard).compile()

@@ -5,10 +5,10 @@ import { ADAPTERS, paid, runs, type Seller, startSeller } from './app/seller.js'
 
 const HASH = `0x${'ab'.repeat(32)}`
 
-describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (adapter) => {
+describe.each(ADAPTERS)('an answer whose payment is not settled, on %s', (adapter) => {
   let seller: Seller
   let facilitator: DurableScriptedFacilitator
-  /** What a charge comes to: settled, or an x402 reason. */
+  /** How a charge ends: `settled`, or an x402 reason. */
   let outcome = 'settled'
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (ad
   const sign = (path: string) => signPayment(`${seller.url}${path}`)
 
   it.each(['settlement_pending', 'settlement_doubtful'])(
-    'is withheld while that is %s, and had by the same payment once it is settled',
+    'is withheld while the reason is %s, and returned for the same payment once it is settled',
     async (reason) => {
       const payment = await sign('/work?charge=$0.03')
       outcome = reason
@@ -61,7 +61,7 @@ describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (ad
     },
   )
 
-  it('is had at another process of the seller too, where the facilitator keeps it', async () => {
+  it('is returned by another process of the seller if the facilitator stores it', async () => {
     const kept = new Map<string, string>()
     const ofNonce = ({ payload }: PaymentPayload) =>
       (payload as { permit2Authorization: { nonce: string } }).permit2Authorization.nonce
@@ -85,7 +85,7 @@ describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (ad
       expect([response.status, await response.json()]).toEqual([200, { charge: '$0.03' }])
       expect(receiptOf(response)).toMatchObject({ success: true, amount: '30000', transaction: HASH })
       expect(runs).toEqual(['metered $0.03'])
-      // Whoever has another signature for that nonce learns nothing.
+      // Another signature with the same nonce does not get it.
       const signed = JSON.parse(Buffer.from(payment, 'base64').toString())
       signed.payload.signature = `0x${'11'.repeat(65)}`
       const forged = Buffer.from(JSON.stringify(signed)).toString('base64')
@@ -97,7 +97,7 @@ describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (ad
     }
   })
 
-  it('is never had where the payment fails', async () => {
+  it('is never returned if the payment fails', async () => {
     const payment = await sign('/work?charge=$0.03')
     outcome = 'settlement_doubtful'
     expect((await ask(payment, '/work?charge=$0.03')).status).toBe(402)
@@ -109,7 +109,7 @@ describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (ad
     expect(runs).toHaveLength(1)
   })
 
-  it('asks the facilitator once for all who repeat it at once', async () => {
+  it('is returned to 10 concurrent repeats with one call to the facilitator', async () => {
     const payment = await sign('/work?charge=$0.03')
     outcome = 'settlement_pending'
     await ask(payment, '/work?charge=$0.03')
@@ -120,7 +120,7 @@ describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (ad
     expect(runs).toHaveLength(1)
   })
 
-  it('goes out while it is pending where the route says so, and never while it is doubtful', async () => {
+  it('is delivered while pending if onPending is deliver, but never while doubtful', async () => {
     outcome = 'settlement_pending'
     const delivered = await ask(await sign('/work/parameter'), '/work/parameter')
     expect([delivered.status, await delivered.json()]).toMatchObject([200, { maximum: '100000' }])
@@ -131,7 +131,7 @@ describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (ad
     expect(receiptOf(doubtful)).toMatchObject({ success: false, errorReason: 'settlement_doubtful' })
   })
 
-  it('waits, where it is too long to be kept, until the payment is settled', async () => {
+  it('is delayed until the payment is settled if it is longer than holdBytes', async () => {
     outcome = 'settlement_pending'
     const payment = await sign('/work/stream?chunks=3')
     const streamed = ask(payment, '/work/stream?chunks=3')
@@ -147,7 +147,7 @@ it.each([
   ['deliver', 12, 1],
   ['deliver', 2, 0],
   ['withhold', 12, 0],
-] as const)('a seller that may %s is warned of blocks of %d s: %d times', async (onPending, blockSeconds, times) => {
+] as const)('onPending %s with blocks of %d s logs %d warnings', async (onPending, blockSeconds, times) => {
   const facilitator = Object.assign(new DurableScriptedFacilitator(), {
     settlementTimes: async () => ({ blockSeconds, waitSeconds: 10 }),
   })

@@ -28,12 +28,12 @@ it.each<[HandlerEnd, unknown, bigint, string]>([
   [{ kind: 'answered', status: 500 }, '30000', 0n, 'failure'],
   [{ kind: 'timeout' }, '30000', 5_000n, 'timeout'],
   [{ kind: 'partial' }, '30000', 100_000n, 'partial'],
-])('%j with %p set is charged %s by %s', (end, set, amount, reason) => {
+])('%j with the amount %p is charged %s, reason %s', (end, set, amount, reason) => {
   expect(decide(end, set)).toEqual({ amount, reason, refused: false })
 })
 
 it.each(['100001', '-1', '$', '', ' 5', '5 ', 5, null, {}, '9'.repeat(79)])(
-  'an invalid amount (%p) is refused, or charged the maximum',
+  'an invalid amount (%p) is refused, or charged the maximum if the policy says so',
   (set) => {
     expect(decide(ok, set)).toMatchObject({ amount: 0n, reason: 'invalid', refused: true })
     expect(decide(ok, set, 'maximum')).toMatchObject({
@@ -46,7 +46,7 @@ it.each(['100001', '-1', '$', '', ' 5', '5 ', 5, null, {}, '9'.repeat(79)])(
   },
 )
 
-it('never charges a policy’s amount above the maximum', () => {
+it('caps an amount of the policy at the maximum', () => {
   const terms = { scheme: 'upto', maximum: 10n, decimals: 6, policy }
   expect(decideCharge(ok, undefined, terms).amount).toBe(10n)
 })

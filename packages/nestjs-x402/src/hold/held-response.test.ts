@@ -42,8 +42,8 @@ async function hold(
   })
 }
 
-describe('an answer that is released', () => {
-  it('goes out as it was written, to a writer that saw it as sent', async () => {
+describe('a released answer', () => {
+  it('is sent as written, and looks sent to its writer before that', async () => {
     const { response, held, answer } = await hold((raw) => {
       raw.statusCode = 201
       raw.setHeader('X-Set', 'set')
@@ -59,7 +59,7 @@ describe('an answer that is released', () => {
     expect(Buffer.from(await got.arrayBuffer())).toEqual(Buffer.from([0xe4, 0x21]))
   })
 
-  it('goes out in slices where it is long', async () => {
+  it('is sent in slices of 256 KiB if it is long', async () => {
     const long = 'ä'.repeat(500_000)
     const writes: number[] = []
     const before = (raw: ServerResponse) => {
@@ -91,7 +91,7 @@ describe('an answer that is released', () => {
         ],
       ],
     ],
-  ])('keeps the headers of writeHead, given as %s, save for those that are replaced', async (_what, head) => {
+  ])('keeps headers given to writeHead as %s, except replaced ones', async (_what, head) => {
     const { held, answer } = await hold((raw) => {
       Reflect.apply(raw.writeHead, raw, head)
       raw.end()
@@ -101,7 +101,7 @@ describe('an answer that is released', () => {
     expect([headers.get('x-own'), headers.get('x-charge')]).toEqual(['own', '5'])
   })
 
-  it('gives a header of the writer’s away, however it was set', async () => {
+  it('takeHeader removes a header, whether set by setHeader or writeHead', async () => {
     const { held, answer } = await hold((raw) => {
       raw.setHeader('Secret', 'set')
       raw.writeHead(200, { SECRET: 'given' })
@@ -113,7 +113,7 @@ describe('an answer that is released', () => {
     expect((await answer).headers.get('secret')).toBeNull()
   })
 
-  it('holds what was in a buffer when it was written', async () => {
+  it('keeps the bytes of a buffer that is changed after the write', async () => {
     const { held, answer } = await hold((raw) => {
       const buffer = Buffer.from('first')
       raw.write(buffer)
@@ -124,7 +124,7 @@ describe('an answer that is released', () => {
     expect(await (await answer).text()).toBe('first')
   })
 
-  it('calls back: a write at once, the end when it is sent', async () => {
+  it('calls back a write immediately, and the end once it is sent', async () => {
     const called: string[] = []
     const { held, answer } = await hold((raw) => {
       raw.write('a', () => called.push('write'))
@@ -137,7 +137,7 @@ describe('an answer that is released', () => {
     expect(called).toEqual(['write', 'end'])
   })
 
-  it('leaves what a middleware put in place of Node’s functions where it was', async () => {
+  it('restores the methods that a middleware had replaced before', async () => {
     const seen: string[] = []
     const { held, answer, response } = await hold((raw) => raw.end('body'), {
       before(raw) {
@@ -155,7 +155,7 @@ describe('an answer that is released', () => {
     expect(Object.hasOwn(response, 'write')).toBe(false)
   })
 
-  it('is full beyond what may be held, makes its writer wait, and streams on', async () => {
+  it('is full beyond holdBytes, makes its writer wait, and then streams', async () => {
     let written = 0
     const source = Readable.from(
       (async function* () {
@@ -174,7 +174,7 @@ describe('an answer that is released', () => {
     await piped
   })
 
-  it('is full before its first byte where nothing may be held', async () => {
+  it('is full before its first byte if holdBytes is 0', async () => {
     const { held, answer, response } = await hold((raw) => raw.flushHeaders(), { holdBytes: 0 })
     expect(await held.end).toBe('full')
     held.release({ 'X-Charge': '5' })
@@ -183,7 +183,7 @@ describe('an answer that is released', () => {
     expect(await (await answer).text()).toBe('later')
   })
 
-  it('breaks off where its writer broke off, after what there was', async () => {
+  it('breaks off after the bytes that its writer sent before it broke off', async () => {
     const { held, answer } = await hold((raw) => {
       raw.write('part')
       raw.destroy()
@@ -196,8 +196,8 @@ describe('an answer that is released', () => {
   })
 })
 
-describe('an answer that is replaced', () => {
-  it('leaves nothing of itself behind, and keeps what was there before it', async () => {
+describe('a replaced answer', () => {
+  it('keeps headers set before the handler, but none of the handler', async () => {
     const { held, answer, response } = await hold(
       (raw) => {
         raw.setHeader('X-Handler', 'yes')
@@ -213,7 +213,7 @@ describe('an answer that is replaced', () => {
     expect([response.headersSent, response.writableEnded]).toEqual([true, true])
   })
 
-  it('swallows what its writer goes on to do', async () => {
+  it('ignores what its writer does afterwards, and calls its callbacks', async () => {
     const { held, answer, response } = await hold(() => undefined)
     held.replace({ status: 504, headers: {}, body: Buffer.from('too late') })
     const called: string[] = []
@@ -229,7 +229,7 @@ describe('an answer that is replaced', () => {
 })
 
 describe('while an answer is held', () => {
-  it('no informational answer goes out', async () => {
+  it('no informational response is sent', async () => {
     const { held, answer } = await hold((raw) => {
       raw.writeProcessing()
       raw.writeEarlyHints({ link: '</secret>; rel=preload' })
@@ -239,7 +239,7 @@ describe('while an answer is held', () => {
     expect((await answer).status).toBe(200)
   })
 
-  it('what is written after its end is nothing', async () => {
+  it('writes after its end are ignored', async () => {
     const { held, answer } = await hold((raw) => {
       raw.end('all')
       expect(raw.write('more')).toBe(false)
@@ -249,7 +249,7 @@ describe('while an answer is held', () => {
     expect(await (await answer).text()).toBe('all')
   })
 
-  it.each([5, null, {}])('a chunk that Node would refuse is refused: %p', async (chunk) => {
+  it.each([5, null, {}])('write throws on a chunk that Node would refuse: %p', async (chunk) => {
     const { held, answer } = await hold((raw) => {
       expect(() => raw.write(chunk as never)).toThrow(TypeError)
       raw.end('x')
@@ -266,7 +266,7 @@ describe('while an answer is held', () => {
     ['a header of a list', (raw) => raw.writeHead(200, ['X-Odd', 'a\r\nSet-Cookie: x'])],
     ['the name of a header', (raw) => raw.writeHead(200, [['X Odd', 'a']] as never)],
     ['a status message', (raw) => raw.writeHead(200, 'a\nb')],
-  ])('it is known that Node would refuse to send it: %s', async (_what, write) => {
+  ])('fault is set if Node would refuse to send it: %s', async (_what, write) => {
     const { held, answer } = await hold((raw) => {
       write(raw)
       raw.end()
@@ -277,7 +277,7 @@ describe('while an answer is held', () => {
     expect((await answer).status).toBe(500)
   })
 
-  it('nothing is wrong with what can be sent', async () => {
+  it('fault is undefined if Node can send it', async () => {
     const { held, answer } = await hold((raw) => raw.writeHead(204, 'Fine', { 'Set-Cookie': ['a=1', 'b=2'] }).end())
     expect([held.fault, held.status]).toEqual([undefined, 204])
     held.release({})

@@ -1,6 +1,6 @@
 import { policyInWords } from './charge-policy.js'
 
-it('is told to buyers case by case', () => {
+it('policyInWords describes each case to buyers', () => {
   expect(policyInWords({ unset: 'maximum', failure: 'nothing', timeout: '$0.01', partial: '$0.001' })).toEqual([
     'If it meters nothing: the maximum.',
     'If it fails: nothing.',
@@ -12,7 +12,7 @@ it('is told to buyers case by case', () => {
   ])
 })
 
-it('tells refusals and failures apart where the seller does', () => {
+it('policyInWords distinguishes 4xx and 5xx if the policy does', () => {
   const failure = { '4xx': '$0.01', '5xx': 'nothing' } as const
   const sentences = policyInWords({ unset: 'nothing', failure, timeout: 'nothing', partial: 'nothing' })
   expect(sentences.slice(1, 3)).toEqual(['If it refuses (4xx): $0.01.', 'If it fails (5xx): nothing.'])

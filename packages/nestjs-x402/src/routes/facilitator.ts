@@ -52,10 +52,10 @@ export class ConfiguredFacilitator {
     try {
       if (await this.client.keepAnswer(payload, answer, seconds)) return
       this.logger.warn({
-        message: 'a withheld answer is kept by this process alone: it is too long, or there are too many',
+        message: 'a withheld answer is kept by this process only: it is too long, or there are too many',
       })
     } catch (error) {
-      this.logger.warn({ message: 'a withheld answer is kept by this process alone', error: String(error) })
+      this.logger.warn({ message: 'a withheld answer is kept by this process only', error: String(error) })
     }
   }
 
@@ -64,7 +64,7 @@ export class ConfiguredFacilitator {
     try {
       return await this.client.findAnswer?.(payload)
     } catch (error) {
-      this.logger.warn({ message: 'a withheld answer could not be looked for', error: String(error) })
+      this.logger.warn({ message: 'could not look up a withheld answer', error: String(error) })
       return undefined
     }
   }
@@ -74,7 +74,7 @@ export class ConfiguredFacilitator {
     try {
       await this.client.release?.(payload, requirements, reason)
     } catch (error) {
-      this.logger.warn({ message: 'a payment could not be released', reason, error: String(error) })
+      this.logger.warn({ message: 'could not release a payment', reason, error: String(error) })
     }
   }
 }

@@ -9,7 +9,7 @@ it.each([
   ['nothing where it names what is not known', { [TOKEN.toLowerCase()]: 'another' }, [PERMIT], false],
   ['a permit where it says nothing of tokens, and serves that', undefined, ['another', APPROVAL, PERMIT], true],
   ['nothing where it serves none', undefined, undefined, false],
-])('offers %s', (_, gasSponsoring, extensions, expected) => {
+])('isGasSponsored offers %s', (_, gasSponsoring, extensions, expected) => {
   const extra = gasSponsoring === undefined ? {} : { gasSponsoring }
   expect(isGasSponsored(TOKEN, { extra }, extensions)).toBe(expected)
 })

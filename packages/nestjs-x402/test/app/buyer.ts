@@ -6,7 +6,7 @@ import { wrapFetchWithPayment } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 import { NETWORK } from './facilitator.js'
 
-/** Of the local chain's buyer: a key that the whole world knows. */
+/** The well-known development key of the local chain's buyer. */
 export const BUYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 
 export function buyerClient(privateKey: `0x${string}` = BUYER_KEY): x402Client {
@@ -20,7 +20,7 @@ export function payingFetch(privateKey: `0x${string}` = BUYER_KEY) {
   return wrapFetchWithPayment(fetch, buyerClient(privateKey))
 }
 
-/** Asks for the offer and signs it, to be sent by hand, once or more often. */
+/** Requests the offer and signs it. The header can be sent once or repeatedly. */
 export async function signPayment(url: string, init: RequestInit = {}, client = buyerClient()): Promise<string> {
   const offer = await fetch(url, init)
   const required = decodePaymentRequiredHeader(offer.headers.get('payment-required') ?? '')

@@ -10,7 +10,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 export const NETWORK = 'eip155:31337'
 
-/** @x402/evm's own facilitator on the local chain, in process: a plain `FacilitatorClient` that remembers nothing. */
+/** @x402/evm's own facilitator on the local chain, in process: a plain `FacilitatorClient` without storage. */
 export function referenceFacilitator(devnet: Devnet): FacilitatorClient {
   const account = privateKeyToAccount(devnet.accounts.facilitators[0]!.privateKey)
   const chain = {
@@ -56,7 +56,7 @@ export function balanceReader(devnet: Devnet) {
     client.readContract({ address: devnet.contracts.usdc, abi, functionName: 'balanceOf', args: [account] })
 }
 
-/** Says yes and remembers what it was asked; needs no chain. */
+/** Accepts everything and records the calls; needs no chain. */
 export class ScriptedFacilitator implements FacilitatorClient {
   readonly verified: PaymentPayload[] = []
   readonly settled: PaymentRequirements[] = []
@@ -92,7 +92,7 @@ export class ScriptedFacilitator implements FacilitatorClient {
   }
 }
 
-/** The same with a memory: reserves at verify, releases, describes assets. */
+/** A durable {@link ScriptedFacilitator}: also releases and describes assets. */
 export class DurableScriptedFacilitator extends ScriptedFacilitator {
   async release(_payload: PaymentPayload, _requirements: PaymentRequirements, reason: string): Promise<void> {
     this.released.push(reason)

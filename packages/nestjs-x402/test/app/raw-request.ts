@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** The status that a request gets that is sent as it is: fetch would tidy it up, or refuse it. */
+/** Sends a request verbatim and returns the status: `fetch` would normalize or refuse it. */
 export function statusOf(url: string, line: string, headers: readonly string[] = []): Promise<number> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

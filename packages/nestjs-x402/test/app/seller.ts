@@ -38,7 +38,7 @@ export const PAY_TO = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc'
 export const ADAPTERS = ['fastify', 'express'] as const
 export type AdapterName = (typeof ADAPTERS)[number]
 
-/** A route of $0.10 at most, with the policy of the example seller. */
+/** A route for at most $0.10, with the policy of the example seller. */
 export function paid(overrides: Partial<PaidRouteOptions> = {}): PaidRouteOptions {
   return {
     accepts: {
@@ -55,14 +55,14 @@ export function paid(overrides: Partial<PaidRouteOptions> = {}): PaidRouteOption
   }
 }
 
-/** Counts what ran: a handler that ran unpaid is in here. */
+/** Handler runs, paid or not. */
 export const runs: string[] = []
 
 @Controller('work')
 export class WorkController {
   constructor(private readonly settlement: Settlement) {}
 
-  /** `?charge=` what to set, `?fail=` a status, `?slow=` milliseconds. */
+  /** `?charge=` the amount to set, `?fail=` a status, `?slow=` milliseconds. */
   @Get()
   async metered(@Query('charge') charge?: string, @Query('fail') fail?: string, @Query('slow') slow?: string) {
     runs.push(`metered ${charge}`)
@@ -86,7 +86,7 @@ export class WorkController {
     return { ok: true }
   }
 
-  /** Answers once its buyer has left, and not before. */
+  /** Answers only after its buyer has disconnected. */
   @Get('outlasting')
   async outlasting(@Payment() payment: PaidRequest) {
     runs.push('outlasting')
@@ -115,7 +115,7 @@ export class WorkController {
     raw.end('hand')
   }
 
-  /** `?chunks=` of 1,000 bytes each; `?breakAt=` destroys the stream after so many. */
+  /** `?chunks=` of 1,000 bytes each; `?breakAt=` breaks the stream after that many. */
   @Get('stream')
   stream(@Query('chunks') chunks = '3', @Query('breakAt') breakAt?: string) {
     runs.push('stream')
