@@ -34,7 +34,7 @@ beforeAll(async () => {
   const file = join(folder, 'keys.json')
   const keys = [
     { name: 'large', sha256: sha256('large-key'), callsPerSecond: 10_000 },
-    // Three transfers.
+    // Gas for one transfer; `small` has gas for three.
     { name: 'one-call', sha256: sha256('one-call-key'), callsPerSecond: 10_000, gasPerMinute: 21_000 },
     { name: 'small', sha256: sha256('small-key'), callsPerSecond: 10_000, gasPerMinute: 63_000 },
   ]
@@ -59,7 +59,7 @@ afterAll(async () => {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** A wrong key counts as a call of its address: it may be 429 at last. */
+/** A call with a wrong key counts against its address's rate limit: answers with 429 are skipped. */
 async function refusedWith401(headers: Record<string, string>): Promise<Response> {
   for (;;) {
     const answer = await gateway.post(NUMBER, headers)
@@ -81,14 +81,14 @@ function token(
 }
 
 describe('API_KEYS_FILE', () => {
-  it('gives the holder of a key a budget of its own, by either header', async () => {
+  it('gives each API key a budget of its own, sent as a bearer token or x-api-key', async () => {
     const burst = Array.from({ length: 60 }, (_, at) =>
       gateway.post(NUMBER, at % 2 === 0 ? bearer('large-key') : { 'x-api-key': 'large-key' }),
     )
     for (const { status } of await Promise.all(burst)) expect(status).toBe(200)
   })
 
-  it('holds it to that budget, whatever others spend', async () => {
+  it('holds a key to its budget, independently of other keys', async () => {
     let answer = await gateway.post(TRANSFER, bearer('small-key'))
     let served = 0
     for (; answer.status === 200 && served < 20; served += 1) answer = await gateway.post(TRANSFER, bearer('small-key'))
@@ -97,7 +97,7 @@ describe('API_KEYS_FILE', () => {
     expect((await gateway.post(TRANSFER, bearer('large-key'))).status).toBe(200)
   })
 
-  it('is 401 for a key that nobody gave out, and for other schemes', async () => {
+  it('answers 401 to an unknown key and to other authorization schemes', async () => {
     for (const headers of [bearer('no-key'), { 'x-api-key': '' }, { authorization: 'Basic bGFyZ2U6a2V5' }]) {
       const answer = await refusedWith401(headers)
       expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
@@ -106,7 +106,7 @@ describe('API_KEYS_FILE', () => {
     expect((await fetch(`${gateway.url}/health/live`, { headers: bearer('no-key') })).status).toBe(200)
   })
 
-  it('counts for the tools of /mcp too', async () => {
+  it('charges MCP tool calls to the budget of the key', async () => {
     const given = { from: `0x${'22'.repeat(20)}`, to: `0x${'11'.repeat(20)}` }
     const body = JSON.stringify({
       jsonrpc: '2.0',
@@ -133,7 +133,7 @@ describe('API_KEYS_FILE', () => {
     expect([401, 429]).toContain((await ask(bearer('no-key'))).status)
   })
 
-  it('counts for WebSockets too', async () => {
+  it('accepts API keys on WebSocket upgrades and rejects unknown ones', async () => {
     const open = (key: string) =>
       new Promise<string>((resolve) => {
         const socket = new WebSocket(gateway.url.replace('http', 'ws'), { headers: { 'x-api-key': key } })
@@ -154,12 +154,12 @@ describe('API_KEYS_FILE', () => {
 })
 
 describe('JWT_JWKS_URL', () => {
-  it('knows the subject of a good token', async () => {
+  it('accepts a valid token', async () => {
     const answer = await refusedWith401(bearer(await token()))
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ result: '0x7a69' })])
   })
 
-  it('is 401 for a token that is expired, for others, or not the issuer’s', async () => {
+  it('answers 401 to a token that is expired or has a wrong audience, issuer, subject or signature', async () => {
     const other = await generateKeyPair('ES256')
     const secret = new TextEncoder().encode('x'.repeat(32))
     const wrong = [
@@ -176,7 +176,7 @@ describe('JWT_JWKS_URL', () => {
     for (const text of wrong) expect((await refusedWith401(bearer(text))).status).toBe(401)
   })
 
-  it('ends a WebSocket when its token expires', async () => {
+  it('closes a WebSocket when its token expires', async () => {
     const headers = bearer(await token({}, '2s'))
     const socket = new WebSocket(gateway.url.replace('http', 'ws'), { headers })
     await once(socket, 'open')

@@ -24,18 +24,18 @@ const bob = DEVNET_ACCOUNTS[1]!.address
 /** Returns the balance of the account that the input names. */
 const BALANCE_OF = '0x00000000000000000000000000000000000ba1a0'
 const CODE = '0x6000353160005260206000f3'
-/** One more than the blocks that are fetched after a pause. */
+/** One more than the number of blocks that are fetched after a gap. */
 const MORE_THAN_ARE_FETCHED = 10
 
 const NEVER_MS = 3_600_000
 const STATE_READS = ['eth_getBalance', 'eth_getStorageAt', 'eth_getCode', 'eth_getTransactionCount', 'eth_getProof']
 
-// anvil answers a read with the state of the block before now and then while it mines: it is no judge of this.
+// While anvil mines, it sometimes answers reads with the state of the block before, so these tests need geth.
 const path = findGeth()
 if (path === undefined) console.warn('carried state is not tried: there is no geth in PATH, ~/go/bin or $GETH')
 const describeWithGeth = path === undefined ? describe.skip : describe
 
-describeWithGeth('state that is carried from block to block', () => {
+describeWithGeth('state carried from block to block', () => {
   let geth: BuiltGeth
   let node: FaultProxy
   let heads: SocketProxy
@@ -46,7 +46,7 @@ describeWithGeth('state that is carried from block to block', () => {
     geth = await startBuiltGeth(path!)
     node = await startFaultProxy(geth.rpcUrl)
     heads = await startSocketProxy(geth.wsUrl)
-    // geth serves no `web3_` methods here, as many providers do not: it is no development node.
+    // geth serves no `web3_` methods here, like many providers: it is not a development node.
     const following = { UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url }
     gateway = await startGatewayProcess(following, { carryAuditMs: 1_000 })
   })
@@ -68,7 +68,7 @@ describeWithGeth('state that is carried from block to block', () => {
     while (!over && !(await condition())) await sleep(60)
   }
 
-  /** What the gateway says of Bob's balance, and on what. */
+  /** Bob's balance from the gateway, with the state that it was read from. */
   async function balance(of = gateway) {
     const calls = [{ to: BALANCE_OF, input: `0x${bob.slice(2).padStart(64, '0')}` }]
     const params = [{ blockStateCalls: [{ stateOverrides: { [BALANCE_OF]: { code: CODE } }, calls }] }, 'latest']
@@ -87,7 +87,7 @@ describeWithGeth('state that is carried from block to block', () => {
     })
     await geth.rpc('eth_sendRawTransaction', [raw])
   }
-  /** A block in which Bob gets something. */
+  /** Mines a block that pays Bob. */
   async function paid(): Promise<bigint> {
     await send(bob)
     return built()
@@ -120,7 +120,7 @@ describeWithGeth('state that is carried from block to block', () => {
     return following
   }
 
-  /** Pays Bob until an answer stands on carried state of the newest block. `reads` are those that went by `through` for the answer. */
+  /** Pays Bob until an answer uses carried state of the newest block. `reads`: reads through `through` for that answer. */
   async function untilCarried(of = gateway, through = node): Promise<{ block: bigint; value: bigint; reads: number }> {
     while (!over) {
       const head = await paid()
@@ -139,7 +139,7 @@ describeWithGeth('state that is carried from block to block', () => {
   }
   const audits = (outcome: string) => gateway.metric(`upfront_carry_audits_total{outcome="${outcome}"}`)
 
-  it('is carried from the second block on where nobody has asked anything', async () => {
+  it('FOLLOW_HEAD=always: carries state from the second block on without any request', async () => {
     const urls = { UPSTREAM_RPC_URL: geth.rpcUrl, UPSTREAM_WS_URL: geth.wsUrl }
     const unasked = await startGateway({ ...urls, FOLLOW_HEAD: 'always' })
     const blocks = (outcome: string) => unasked.metric(`upfront_carry_blocks_total{outcome="${outcome}"}`)
@@ -155,8 +155,8 @@ describeWithGeth('state that is carried from block to block', () => {
     }
   })
 
-  it('is what the node has, and is read again by audits alone', async () => {
-    // Without audits: whether one is under way, nobody outside can tell.
+  it('equals the state of the node and is read from it by audits only', async () => {
+    // Without audits, because a test can't see whether one is in progress.
     const own = await startFaultProxy(geth.rpcUrl)
     const urls = { UPSTREAM_RPC_URL: own.url, UPSTREAM_WS_URL: geth.wsUrl }
     const unaudited = await startGatewayProcess(urls, { carryAuditMs: NEVER_MS })
@@ -171,7 +171,7 @@ describeWithGeth('state that is carried from block to block', () => {
       const { carrying, recent } = await following(unaudited)
       expect(carrying).toMatchObject({ pace: 'each' })
       expect(recent.at(-1)).toMatchObject({ carried: true })
-      // A busy geth seals a block without the transaction, and the next one with it.
+      // A busy geth seals a block without the transaction and includes it in the next.
       expect(recent.some(({ carried, transactions }) => carried && transactions === 1)).toBe(true)
     } finally {
       await unaudited.stop()
@@ -179,7 +179,7 @@ describeWithGeth('state that is carried from block to block', () => {
     }
   })
 
-  it('begins anew after more blocks than are fetched, and is right again', async () => {
+  it('restarts after a gap of more blocks than it fetches, and is correct again', async () => {
     const { block } = await untilCarried()
     const orphans = async () => (await gateway.metric('upfront_carry_blocks_total{outcome="orphan"}')) || 0
     const before = await orphans()
@@ -195,7 +195,7 @@ describeWithGeth('state that is carried from block to block', () => {
     await expectCarried()
   })
 
-  it('is dropped, and carried no more, once the node contradicts a value of it', async () => {
+  it('is dropped if the node contradicts a value, and nothing is carried after that', async () => {
     await untilCarried()
     await until(async () => (await audits('confirmed')) > 0)
     const { block } = await untilCarried()
@@ -223,7 +223,7 @@ describeWithGeth('state that is carried from block to block', () => {
     await until(async () => (await gateway.metric('upfront_carry_blocks_total{outcome="paused"}')) > 0)
   })
 
-  it('reads for the second block of a run at most a third of what it read for the first', async () => {
+  it('reads at most a third as much for the second block as for the first', async () => {
     const uniswap = await deployed()
     const { router, poolV3, pairV2, token0, token1 } = uniswap
     const swap = (functionName: 'swapV2' | 'swapV3', pool: Address, token: Address) => {
@@ -236,13 +236,13 @@ describeWithGeth('state that is carried from block to block', () => {
     })
     const traffic = [swap('swapV3', poolV3, token0), swap('swapV2', pairV2, token1), transfer(token0)]
     const next = [swap('swapV2', pairV2, token0), swap('swapV3', poolV3, token1), transfer(token1)]
-    // The other gateway asks too.
+    // The other gateway reads too, so this one has a proxy of its own.
     const own = await startFaultProxy(geth.rpcUrl)
     const urls = { UPSTREAM_RPC_URL: own.url, UPSTREAM_WS_URL: geth.wsUrl }
-    // Audits read too.
+    // Audits would read too.
     const settings = { ...urls, FOLLOW_HEAD: 'always', HINTS: 'off' }
     const fresh = await startGatewayProcess(settings, { carryAuditMs: NEVER_MS })
-    /** What carrying a block of these transactions asked the node for. */
+    /** Reads from the node to carry a block of these transactions. */
     const carrying = async (transactions: typeof traffic) => {
       own.reset()
       for (const { to, data } of transactions) await send(to, data)

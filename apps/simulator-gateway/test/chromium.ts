@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
-/** Where a Chromium is; undefined where there is none. */
+/** Path of an installed Chromium. */
 const executablePath = (() => {
   try {
     return execFileSync('sh', ['-c', 'command -v chromium || command -v google-chrome'], { encoding: 'utf8' }).trim()
@@ -15,12 +15,12 @@ if (executablePath === undefined) console.log('the tests of /console in a browse
 /** A test that needs {@link launchBrowser}. */
 export const inBrowser = executablePath === undefined ? it.skip : it
 
-/** Undefined where there is no Chromium. */
+/** Returns undefined if no Chromium is installed. */
 export async function launchBrowser(): Promise<Browser | undefined> {
   return executablePath === undefined ? undefined : chromium.launch({ executablePath })
 }
 
-/** What axe finds wrong, with the elements. The page is to be opened with `bypassCSP`. */
+/** axe's violations with their elements. The page must be opened with `bypassCSP`. */
 export async function axeViolations(page: Page): Promise<[string, string[]][]> {
   if (!(await page.evaluate('"axe" in window')))
     await page.addScriptTag({ path: createRequire(import.meta.url).resolve('axe-core/axe.min.js') })

@@ -41,7 +41,7 @@ const go = [
 const itWithGo = go === undefined ? it.skip : it
 if (go === undefined) console.log("go-ethereum's client is not tried: there is no go")
 
-describe('POST /ethereum, for clients that decode answers by type', () => {
+describe('POST /ethereum, for clients with typed decoders', () => {
   let anvil: Anvil
   let gateway: GatewayProcess
 
@@ -56,7 +56,7 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
 
   const payload = { blockStateCalls: [{ stateOverrides: { [TARGET]: { code: REVERTS } }, calls: [{ to: TARGET }] }] }
 
-  it("is in geth's shapes whatever the query says, and / as the service description has it", async () => {
+  it("answers in geth's shapes regardless of ?dialect=, unlike POST /", async () => {
     const post = async (path: string) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [payload] })
       const headers = { 'content-type': 'application/json' }
@@ -71,7 +71,7 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
     expect(await post('/')).toBe('execution reverted: not the owner')
   })
 
-  it('is named where it is looked for', async () => {
+  it('is named in rpc.discover and in the errors of GET requests and unknown paths', async () => {
     const { result } = await gateway.call<{ servers: { url: string; description: string }[] }>('rpc.discover')
     const ethereum = result?.servers.find(({ url }) => url === '/ethereum')
     for (const name of ['viem', 'ethers', 'alloy', 'go-ethereum', 'web3.py'])
@@ -87,7 +87,7 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
     }
   })
 
-  it('serves ethers', async () => {
+  it("works with ethers' JsonRpcProvider", async () => {
     const provider = new JsonRpcProvider(`${gateway.url}/ethereum`, undefined, { staticNetwork: false })
     try {
       const block: BlockTag = 'latest'
@@ -105,7 +105,7 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
   })
 
   itWithGo(
-    "serves go-ethereum's client, over HTTP and WebSocket",
+    "works with go-ethereum's client over HTTP and WebSocket",
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'upfront-go-client-'))
       try {
@@ -155,7 +155,7 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
     240_000,
   )
   itWithAlloy(
-    "serves alloy's client",
+    "works with alloy's client",
     () => {
       const manifest = fileURLToPath(new URL('./alloy-client/Cargo.toml', import.meta.url))
       const client = (url: string) =>

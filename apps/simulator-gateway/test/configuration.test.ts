@@ -10,8 +10,8 @@ async function failure(environment: Record<string, string>): Promise<{ code: num
   return { code, output: output() }
 }
 
-describe('a gateway that is configured wrongly', () => {
-  it('does not start, and names every bad variable at once', async () => {
+describe('start with an invalid configuration', () => {
+  it('exits with code 1 and names every bad variable', async () => {
     const { code, output } = await failure({
       GATEWAY_PORT: '-1',
       EVM_ENGINE: 'geth',
@@ -33,7 +33,7 @@ describe('a gateway that is configured wrongly', () => {
     expect(output).not.toContain('    at ')
   })
 
-  it('names the port that is in use and the variable that changes it', async () => {
+  it('names the port in use and GATEWAY_PORT', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
@@ -44,14 +44,14 @@ describe('a gateway that is configured wrongly', () => {
     expect(output).toContain('GATEWAY_PORT')
   })
 
-  it('names the host that is not this machine', async () => {
+  it('names GATEWAY_HOST if the address is not local', async () => {
     const { code, output } = await failure({ UPSTREAM_RPC_URL, GATEWAY_HOST: '192.0.2.1' })
     expect(code).toBe(1)
     expect(output).toContain('GATEWAY_HOST')
   })
 })
 
-it('lists its settings, and names a variable that was probably meant for one', async () => {
+it('--help lists the settings, and a misspelt variable is reported with the likely one', async () => {
   const { child, output } = spawnGateway({}, { options: ['--help'] })
   expect(await once(child, 'close')).toEqual([0, null])
   expect(output()).toMatch(/^Needed:\n {2}UPSTREAM_RPC_URL\n\nUsual:\n(?: {2}.*\n)* {2}LIMITS +\{"callsPerSecond":50,/m)

@@ -13,7 +13,7 @@ async function runCases(url: string): Promise<string> {
   return run.then(({ stdout }) => stdout).catch((failed: { stdout: string }) => failed.stdout)
 }
 
-describe('the recorded conformance cases', () => {
+describe('recorded conformance cases', () => {
   let upstream: ChildProcess
   let gateway: GatewayProcess | undefined
   let port: number
@@ -33,7 +33,7 @@ describe('the recorded conformance cases', () => {
     expect(await runCases(gateway.url)).toMatch(/^(\d+) of \1 cases match$/m)
   })
 
-  it('all match with the chain told by its genesis file', async () => {
+  it('all match with the chain given by CHAIN_GENESIS_FILE', async () => {
     const genesis = `${recordings}/conformance/chain/genesis.json`
     gateway = await startGateway({ UPSTREAM_RPC_URL: `http://127.0.0.1:${port}`, CHAIN_GENESIS_FILE: genesis })
     expect(await runCases(gateway.url)).toMatch(/^(\d+) of \1 cases match$/m)

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
-// Plain requests are read from their connections without Node's HTTP server. It takes over where anything else comes in.
+// Plain requests are read from their connections without Node's HTTP server, which takes over for anything else.
 let anvil: Anvil
 let gateway: GatewayProcess
 
@@ -34,7 +34,7 @@ function open(url = gateway.url): { socket: Socket; received: () => string; clos
   return { socket, received: () => text, closed }
 }
 
-/** All that comes back until the connection is closed. `pieces` go out one after another. */
+/** Sends the pieces one after another. @returns everything received until the connection is closed */
 async function send(...pieces: string[]): Promise<string> {
   const { socket, closed } = open()
   socket.setNoDelay(true)
@@ -52,8 +52,8 @@ async function until(condition: () => boolean): Promise<void> {
 const statuses = (text: string) => (text.match(/HTTP\/1\.1 \d+/g) ?? []).map((line) => Number(line.slice(9)))
 const last = 'connection: close\r\n'
 
-describe('a connection', () => {
-  it('serves plain and other requests in turn', async () => {
+describe('HTTP connections', () => {
+  it('serve plain and other requests in turn on one connection', async () => {
     const { socket, received } = open()
     const requests = [post(call(1)), post(call(2)), get('/health/live'), post(call(3)), get('/nothing'), post(call(4))]
     for (const [index, request] of requests.entries()) {
@@ -65,7 +65,7 @@ describe('a connection', () => {
     socket.destroy()
   })
 
-  it('answers in order what came all at once', async () => {
+  it('answer pipelined requests in order', async () => {
     const text = await send(
       post(call(1)) + post(call(2)) + get('/health/live') + post(call(3)) + get('/health/live', last),
     )
@@ -73,7 +73,7 @@ describe('a connection', () => {
     expect(text.match(/"id":\d|"live"/g)).toEqual(['"id":1', '"id":2', '"live"', '"id":3', '"live"'])
   })
 
-  it('takes a body in chunks, and refuses one in thousands of a byte', async () => {
+  it('accept a chunked body, and reject thousands of one-byte chunks with 400', async () => {
     const start = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n'
     const chunked = (text: string, more = '') =>
       `${start}${more}\r\n${[...text].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`
@@ -87,7 +87,7 @@ describe('a connection', () => {
     expect(received()).toMatch(/^HTTP\/1\.1 400 .*"the body comes in too many small chunks"/s)
   })
 
-  it('reads on for a second only after an answer to half a body', async () => {
+  it('are closed soon after a 413 while the body still arrives', async () => {
     const { socket, closed, received } = open()
     socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ncontent-length: 1000000000\r\n\r\n')
     const more = setInterval(() => socket.write('x'.repeat(10_000)), 10)
@@ -96,7 +96,7 @@ describe('a connection', () => {
     expect(statuses(received())).toEqual([413])
   })
 
-  it('reads no further where a body did not come in time', async () => {
+  it('answer 408 to a body that does not arrive in time and stop reading it', async () => {
     const hasty = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl }, { bodyMs: 200 })
     try {
       const { socket, closed, received } = open(hasty.url)
@@ -113,7 +113,7 @@ describe('a connection', () => {
     }
   })
 
-  it('takes a request cut anywhere', async () => {
+  it('serve a request that is split at any point', async () => {
     const [request, second] = [post(call(1), last), post(call(2))]
     const cuts = [
       1,
@@ -131,7 +131,7 @@ describe('a connection', () => {
     ['two lengths', [400], post(call(1), 'content-length: 5\r\n')],
     ['a length and chunks', [400], post(call(1), 'transfer-encoding: chunked\r\n')],
     ['no host', [400], post(call(1)).replace('host: a\r\n', '')],
-    // Node 20.19's own parser takes it.
+    // Node 20.19's own parser accepts it.
     [
       'a name with a space',
       [Number.parseInt(process.versions.llhttp!, 10) < 9 ? 200 : 400],
@@ -148,12 +148,12 @@ describe('a connection', () => {
     ['HTTP/1.0', [200], post(call(1)).replace('HTTP/1.1', 'HTTP/1.0')],
     ['one that waits to be asked on', [100, 200], post(call(1), `expect: 100-continue\r\n${last}`)],
     ['a length of nothing', [200], post('', last)],
-  ])('leaves %s to Node', async (_, expected, request) => {
+  ])("hand %s to Node's HTTP server", async (_, expected, request) => {
     expect(statuses(await send(request))).toEqual(expected)
     expect(statuses(await send(post(call(2)) + request))).toEqual([200, ...expected])
   })
 
-  it('reads no more from a client that does not read', async () => {
+  it('are not read further if the client does not read its answers', async () => {
     const { socket, received, closed } = open()
     socket.pause()
     const calls = Array.from({ length: 300 }, () => ({ to: `0x${'b0'.repeat(20)}` }))

@@ -4,11 +4,11 @@ import { consolePages, expectAccessible, LOOKS, paste, result } from './console-
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { ACCOUNT_ABI, type ChainStand, deployEntryPoint, startChain } from './user-operation-stand.js'
 
-// What people paste of accounts that are contracts, and links that keep what was seen.
+// Pasted requests of smart accounts, and links that keep a result.
 
 const FRIEND = `0xf0${'0'.repeat(37)}1` as const
 
-describe('/console', () => {
+describe('/console for smart accounts', () => {
   let chain: ChainStand
   let gateway: GatewayProcess
   let sender: Hex
@@ -37,7 +37,7 @@ describe('/console', () => {
   })
   const request = (value: bigint) => ({ method: 'eth_sendUserOperation', params: [operation(value), entryPoint] })
 
-  inBrowser('shows a user operation before it is signed: what the account does, and its fees apart', async () => {
+  inBrowser('shows what an unsigned user operation does, with its fees separately', async () => {
     const page = await pages.open()
     await paste(page, request(parseEther('0.5')))
     await page.getByRole('status').getByText('User operation').waitFor()
@@ -52,13 +52,13 @@ describe('/console', () => {
       .waitFor()
   })
 
-  inBrowser('says why an entry point refuses an operation', async () => {
+  inBrowser('shows why the EntryPoint rejects a user operation', async () => {
     const page = await pages.open()
     await paste(page, { method: 'eth_sendUserOperation', params: [{ ...operation(1n), nonce: 9 }, entryPoint] })
     await result(page).getByText('✗ Fails: AA25 invalid account nonce').waitFor()
   })
 
-  inBrowser('gives a link that says the same later', async () => {
+  inBrowser('copies a link that shows the same result later', async () => {
     const page = await pages.open('', { permissions: ['clipboard-read', 'clipboard-write'] })
     await paste(page, { from: sender, to: FRIEND, value: toHex(parseEther('1.5')) })
     await result(page).getByText('You send 1.5 ETH.').waitFor()
@@ -79,7 +79,7 @@ describe('/console', () => {
   })
 
   describe.each(LOOKS)('%s', (_look, options) => {
-    inBrowser('a user operation is accessible', async () => {
+    inBrowser('shows a user operation without axe violations', async () => {
       const page = await pages.open('', { ...options, bypassCSP: true })
       await paste(page, request(parseEther('0.25')))
       await result(page).getByText('Nobody has signed it yet').waitFor()

@@ -17,23 +17,23 @@ describe('/console/check', () => {
     await page.getByRole('button', { name: 'Check this bill' }).press('Enter')
   }
 
-  it('lets the checker alone compile the engine', async () => {
+  it('serves the page with a policy that forbids WebAssembly: only the checker may compile the engine', async () => {
     const policyOf = async (path: string) =>
       (await fetch(`${stand.gateway.url}${path}`)).headers.get('content-security-policy')
     expect(await policyOf('/console/check')).not.toMatch(/wasm|unsafe/)
   })
 
-  inBrowser('finds a bill right by executing it again, from a file', async () => {
+  inBrowser('verifies a bill from a file by executing it again', async () => {
     const page = await pages.open('check')
     await page.locator('input[type=file]').setInputFiles(EXAMPLE)
     await page.getByText('The bill is right').waitFor()
     await page.getByRole('row', { name: /^execution ✓ right portable: [\d]+ gas/ }).waitFor()
-    // Where the reader is.
+    // In the reader's locale.
     const signedAt = page.getByRole('row', { name: /^signature/ }).locator('time')
     expect(await signedAt.textContent()).not.toMatch(/\dT\d/)
   })
 
-  inBrowser('says where a bill is wrong, what is missing, and what is no bill', async () => {
+  inBrowser('reports a wrong bill, missing parts and input that is not a bill', async () => {
     const page = await pages.open('check')
     const bill = example()
     bill.answer.result[0].calls[0].gasUsed = '0x1'
@@ -52,7 +52,7 @@ describe('/console/check', () => {
     expect(await page.getByText('The bill is').count()).toBe(0)
   })
 
-  inBrowser.each(LOOKS)('has nothing that axe finds, %s', async (_, options) => {
+  inBrowser.each(LOOKS)('passes axe, %s', async (_, options) => {
     const page = await pages.open('check', { ...options, bypassCSP: true })
     await check(page, JSON.stringify(example()))
     await page.getByText('The bill is right').waitFor()

@@ -11,13 +11,13 @@ describe('/console/live', () => {
   const chain = () =>
     createTestClient({ chain: foundry, mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).extend(publicActions)
 
-  /** Mines until the page shows so many heads: subscribing takes a moment, and a head before that is not shown. */
+  /** Mines until the page shows this many heads. Subscribing takes a moment, and earlier heads are not shown. */
   async function mineUntilShown(page: Page, heads: number): Promise<void> {
     const rows = page.getByRole('row')
     while ((await rows.count()) < heads + 1) await chain().mine({ blocks: 1 })
   }
 
-  inBrowser('shows heads as they come, green while nothing is wrong', async () => {
+  inBrowser('shows new heads, and a green notice while nothing is wrong', async () => {
     const page = await pages.open('live')
     await page.getByText('Following the heads').waitFor()
     await mineUntilShown(page, 2)
@@ -27,17 +27,17 @@ describe('/console/live', () => {
     await page.locator('.notice.good').getByText('No gap and no reorganisation lately').waitFor()
   })
 
-  inBrowser('names what is wrong in the order of heads', async () => {
+  inBrowser('reports a reorganisation', async () => {
     const page = await pages.open('live')
     await mineUntilShown(page, 3)
-    // A head that the page has not seen yet can't be seen to go.
+    // The page must show the head before it can notice its removal.
     await page.getByRole('button', { name: new RegExp(`copy ${(await chain().getBlock()).hash}`) }).waitFor()
     await chain().request({ method: 'anvil_reorg', params: [1, []] } as never)
     await chain().mine({ blocks: 1 })
     await page.getByText(/^reorganisation: the chain is another one from block \d+ on$/).waitFor()
   })
 
-  inBrowser.each(LOOKS)('has nothing that axe finds, %s', async (_, options) => {
+  inBrowser.each(LOOKS)('passes axe, %s', async (_, options) => {
     const page = await pages.open('live', { ...options, bypassCSP: true })
     await mineUntilShown(page, 2)
     await expectAccessible(page)

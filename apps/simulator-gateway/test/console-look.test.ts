@@ -11,7 +11,7 @@ import { until } from './preconfirmed-stand.js'
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 const LIAR = '0x0000000000000000000000000000000000011a50'
 
-/** As far as a test looks into an element of the page: the types of the DOM are not here. */
+/** The part of a DOM element that a test reads: DOM types are not available here. */
 interface Group {
   querySelector(selector: 'rect' | 'title'): { getAttribute(name: string): string | null; textContent: string }
 }
@@ -20,14 +20,14 @@ describe('/console', () => {
   const stand = consoleOnDevnet()
   const { pages } = stand
 
-  /** Code that reverts with these data: copies what stands behind its 12 bytes to memory. */
+  /** Code that reverts with these data: it copies the bytes after its first 12 to memory. */
   const reverting = (data: string) => {
     const length = ((data.length - 2) / 2).toString(16).padStart(2, '0')
     return `0x60${length}600c60003960${length}6000fd${data.slice(2)}`
   }
   const unfold = (page: Page, title: string | RegExp) => page.locator('summary', { hasText: title }).first().click()
 
-  it('is served with a strict security policy, and only its own files', async () => {
+  it('is served with a strict content security policy, and serves only its own files', async () => {
     const { redirected, headers, status } = await fetch(`${stand.gateway.url}/console`)
     expect({ redirected, status }).toEqual({ redirected: true, status: 200 })
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/)
@@ -37,13 +37,13 @@ describe('/console', () => {
       expect((await fetch(`${stand.gateway.url}/console/${path}`)).status).toBeGreaterThanOrEqual(400)
   })
 
-  it('can be switched off', async () => {
+  it('is not served with CONSOLE=off', async () => {
     const without = await startGateway({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, CONSOLE: 'off' })
     expect((await fetch(`${without.url}/console/`)).status).toBe(404)
     await without.stop()
   })
 
-  it('stays under 250 kB, compressed, until another view is opened', async () => {
+  it('loads less than 250 kB, compressed, before another view is opened', async () => {
     const page = await (await fetch(`${stand.gateway.url}/console/`)).text()
     const files = [...page.matchAll(/(?:src|href)="(\/console\/[^"]+)"/g)].map(([, path]) => path)
     expect(files.length).toBeGreaterThan(1)
@@ -53,11 +53,11 @@ describe('/console', () => {
     expect(length).toBeLessThan(250_000)
   })
 
-  inBrowser('draws what changes hands, and marks what a token contradicts', async () => {
+  inBrowser('draws transfers and marks those that balances contradict', async () => {
     const { buyer, seller } = stand.devnet.accounts
     const sig = (event: string) => BigInt(toEventSelector(event))
     const [from, to] = [BigInt(buyer.address), BigInt(NOBODY)]
-    // Called with nothing, it tells of two transfers and an approval. Asked for a balance or an owner, it knows of none.
+    // Called without data, it emits two transfers and an approval. Asked for a balance or an owner, it returns zero.
     const liar = assemble(`CALLDATASIZE >asked JUMPI
       5 0 MSTORE ${to} ${from} ${sig('Transfer(address,address,uint256)')} 32 0 LOG3
       7 ${to} ${from} ${sig('Transfer(address,address,uint256)')} 0 0 LOG4
@@ -89,7 +89,7 @@ describe('/console', () => {
     expect(await table.getByRole('row', { name: /⚠ contradicted by the token’s balances/ }).count()).toBe(2)
   })
 
-  inBrowser('says under the sentence whether it would hold', async () => {
+  inBrowser('shows below the summary whether the outcome would hold', async () => {
     const pay = (wei: string) => `0 0 0 0 ${wei} ${BigInt(NOBODY)} GAS CALL POP`
     const programs: [string, RegExp][] = [
       [`${pay('5')} STOP`, /^Holds: the same a minute later/],
@@ -107,7 +107,7 @@ describe('/console', () => {
     }
   })
 
-  inBrowser('bounds the picture and the table of hundreds of transfers', async () => {
+  inBrowser('limits the picture and the table of 300 transfers', async () => {
     // Sends 1 wei to each of 300 addresses.
     const code = assemble('300 @loop 0 0 0 0 1 DUP6 4096 ADD 0 CALL POP 1 SWAP1 SUB DUP1 >loop JUMPI STOP')
     const page = await pages.open()
@@ -120,7 +120,7 @@ describe('/console', () => {
     expect(await rows.count()).toBe(301)
   })
 
-  inBrowser('shows an example, what it lacks, and the request that Back returns to', async () => {
+  inBrowser('shows an example and its remedy, and Back returns to the request', async () => {
     const page = await pages.open()
     await page.getByRole('button', { name: 'A swap that fails', exact: true }).click()
     await result(page).getByText('✗ Fails: the allowance is too low: 0 allowed, 1.5 needed').waitFor()
@@ -143,7 +143,7 @@ describe('/console', () => {
     await result(page).getByText('You send 1.5 WETH and receive 4485.6 TUSD. Nobody gains an allowance.').waitFor()
   })
 
-  inBrowser('counts only what of an allowance the calls leave', async () => {
+  inBrowser('counts only the allowance that remains after the calls', async () => {
     const page = await pages.open()
     await page.getByRole('button', { name: 'Approve and swap', exact: true }).click()
     await result(page).getByText('You send 1.5 WETH and receive 4485.6 TUSD. Nobody gains an allowance.').waitFor()
@@ -171,7 +171,7 @@ describe('/console', () => {
       /^Allow .* first, then pretend that .* holds what it needs of the token$/,
     ],
     ['Too little ether', 'insufficient funds', /^Pretend that .* holds 6 ETH$/],
-  ])('tries what helps in the example “%s”', async (name, failure, remedy) => {
+  ])('offers a remedy that works in the example “%s”', async (name, failure, remedy) => {
     const page = await pages.open()
     await page.getByRole('button', { name, exact: true }).click()
     await result(page).getByText(failure).first().waitFor()
@@ -179,7 +179,7 @@ describe('/console', () => {
     await result(page).getByText(/^✓/).first().waitFor()
   })
 
-  inBrowser('says why a call fails and where, and a link brings it all back', async () => {
+  inBrowser('shows why and where a call fails, and a link restores it', async () => {
     const data = encodeErrorResult({ abi: parseAbi(['error Error(string)']), errorName: 'Error', args: ['not today'] })
     const page = await pages.open()
     await unfold(page, 'State overrides')
@@ -194,7 +194,7 @@ describe('/console', () => {
     await result(linked).getByText('✗ Fails: not today').waitFor()
   })
 
-  inBrowser('keeps the form through another view', async () => {
+  inBrowser('keeps the form while another view is open', async () => {
     const page = await pages.open()
     await paste(page, { to: LIAR, value: '1' })
     await result(page).getByText('✓ Succeeds').waitFor()
@@ -207,7 +207,7 @@ describe('/console', () => {
     await result(page).getByText('The form has changed since').waitFor()
   })
 
-  inBrowser('says beside the field what is wrong with it', async () => {
+  inBrowser('shows what is wrong with a field next to it', async () => {
     const page = await pages.open()
     await page.getByLabel('From').fill('0x12')
     await page.getByRole('button', { name: 'Simulate' }).click()
@@ -221,7 +221,7 @@ describe('/console', () => {
     await page.getByRole('alert').getByText('Call 1, gas: not a whole number').waitFor()
   })
 
-  inBrowser('warns of ownership that is given away, but not of a first owner', async () => {
+  inBrowser('warns of a transfer of ownership, but not of the first owner', async () => {
     const owned = (event: bigint, before: string) =>
       assemble(`${BigInt(LIAR)} ${BigInt(before)} ${event} 0 0 LOG3 STOP`)
     const event = BigInt(toEventSelector('OwnershipTransferred(address,address)'))
@@ -258,7 +258,7 @@ describe('/console', () => {
     await (await open(/logs$/)).getByText('Transfer').first().waitFor()
   })
 
-  /** Frames stand below the one that called them, side by side, as wide as their share of its gas. */
+  /** Frames lie below their caller, side by side, as wide as their share of its gas. */
   async function expectFlames(flames: Locator): Promise<void> {
     const bars = await flames.locator('g').evaluateAll((groups: Group[]) =>
       groups.map((group) => {
@@ -277,7 +277,7 @@ describe('/console', () => {
       expect(Math.abs(width / swap!.width - gas / swap!.gas)).toBeLessThan(0.01)
   }
 
-  inBrowser('takes blocks, overrides and a function of an ABI by form, and names what the ABI decodes', async () => {
+  inBrowser('accepts blocks, overrides and an ABI function by form, and decodes by the ABI', async () => {
     const data = encodeErrorResult({ abi: parseAbi(['error Late(uint256 by)']), errorName: 'Late', args: [7n] })
     const page = await pages.open()
     await unfold(page, /^ABI/)
@@ -301,7 +301,7 @@ describe('/console', () => {
       .waitFor()
   })
 
-  inBrowser('fills in the account of a wallet that announces itself', async () => {
+  inBrowser('fills in the account of a wallet announced by EIP-6963', async () => {
     const page = await pages.open('', {}, (page) =>
       page.addInitScript(`window.addEventListener('eip6963:requestProvider', () => {
         const detail = { info: { uuid: '1', name: 'Tried' }, provider: { request: async () => ['${NOBODY}'] } }
@@ -312,7 +312,7 @@ describe('/console', () => {
     await until(async () => (await page.getByLabel('From').inputValue()) === NOBODY)
   })
 
-  inBrowser('is worked by keyboard', async () => {
+  inBrowser('works by keyboard', async () => {
     const page = await pages.open()
     await tabTo(page, 'A swap')
     await page.keyboard.press('Enter')
@@ -322,25 +322,22 @@ describe('/console', () => {
     await result(page).getByText('transferFrom', { exact: true }).waitFor()
   })
 
-  inBrowser.each(LOOKS)(
-    'has nothing that axe finds, %s, and shows the result in the first screen',
-    async (_, options) => {
-      const page = await pages.open('', { ...options, bypassCSP: true })
-      await expectAccessible(page)
-      await page.getByRole('button', { name: 'An endless allowance' }).click()
-      const sentence = result(page).getByText('may take all of your WETH')
-      await sentence.waitFor()
-      const { y } = (await sentence.boundingBox())!
-      expect(y).toBeLessThan(options.viewport!.height)
-      for (const title of ['Call tree', 'State changes', 'Gas:', '1 log', 'The request as code'])
-        await result(page).locator('summary', { hasText: title }).first().click()
-      await expectAccessible(page)
-      await page.getByRole('button', { name: 'Clear' }).click()
-      await page.getByRole('button', { name: 'A swap that fails' }).click()
-      await result(page)
-        .getByRole('button', { name: /^Allow/ })
-        .waitFor()
-      await expectAccessible(page)
-    },
-  )
+  inBrowser.each(LOOKS)('passes axe, %s, and shows the result on the first screen', async (_, options) => {
+    const page = await pages.open('', { ...options, bypassCSP: true })
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'An endless allowance' }).click()
+    const sentence = result(page).getByText('may take all of your WETH')
+    await sentence.waitFor()
+    const { y } = (await sentence.boundingBox())!
+    expect(y).toBeLessThan(options.viewport!.height)
+    for (const title of ['Call tree', 'State changes', 'Gas:', '1 log', 'The request as code'])
+      await result(page).locator('summary', { hasText: title }).first().click()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByRole('button', { name: 'A swap that fails' }).click()
+    await result(page)
+      .getByRole('button', { name: /^Allow/ })
+      .waitFor()
+    await expectAccessible(page)
+  })
 })

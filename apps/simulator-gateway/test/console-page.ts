@@ -6,22 +6,22 @@ import { until } from './preconfirmed-stand.js'
 
 export type PageOptions = NonNullable<Parameters<Browser['newPage']>[0]>
 
-/** The two sizes of which every view is tried, and the colours of each. */
+/** The two sizes in which every view is tested, each in its colour schemes. */
 const ALL_LOOKS: [string, PageOptions][] = [
   ['on a phone, light', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
   ['on a phone, dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
   ['on a desk, light', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
   ['on a desk, dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
 ]
-/** Each size and each colour once; all of them by `npm run test:looks`. */
+/** Each size and each colour scheme once; `npm run test:looks` runs all combinations. */
 export const LOOKS = process.env.CONSOLE_LOOKS === 'all' ? ALL_LOOKS : ALL_LOOKS.slice(1, 3)
 
 /**
- * Pages of `/console`, for the tests of the `describe` that calls this: starts what they need, and a browser where there is one, and
- * ends them. A test fails whose pages complain: blocked by the security policy, thrown, not found. One page goes from test to test, for a
- * new one takes a CPU-second: it comes from an empty one, and nothing of the console's is stored. Those with options are closed.
- * @param start starts a gateway, and what stands behind it. @returns the gateway's URL
- * @param stop ends what was started, which may be a part
+ * Opens pages of `/console` for the tests of the calling `describe`: starts what they need and a browser if there is one, and stops both.
+ * A test fails if its page reports an error: blocked by the security policy, thrown, not found. Tests share one page, because a new one
+ * takes a CPU-second; each starts from an empty page, with nothing stored by the console. Pages with options are closed.
+ * @param start starts a gateway and its dependencies. @returns the gateway's URL
+ * @param stop stops what was started, even if only a part was
  */
 export function consolePages(start: () => Promise<string>, stop: () => Promise<unknown>) {
   const complaints: string[] = []
@@ -40,7 +40,7 @@ export function consolePages(start: () => Promise<string>, stop: () => Promise<u
   afterEach(async () => {
     const complained = complaints.splice(0)
     for (const page of opened.splice(0)) await (page === kept ? page.goto('about:blank') : page.close())
-    // As it is left, a page may tell of connections that were not open yet.
+    // While a page is left, it may report connections that were not open yet.
     complaints.length = 0
     expect(complained).toEqual([])
   })
@@ -53,7 +53,7 @@ export function consolePages(start: () => Promise<string>, stop: () => Promise<u
     await prepare?.(page)
     await page.goto(`${url}/console/${path}`)
     await page.locator('.chain').getByText(/^#\d+/).waitFor()
-    // Set once the gateway has named its chain.
+    // The title is set once the gateway has named its chain.
     await titled(page, /^.+ · .+ · Upfront$/)
     return page
   }
@@ -61,7 +61,7 @@ export function consolePages(start: () => Promise<string>, stop: () => Promise<u
   async function makePage(options: PageOptions = {}): Promise<Page> {
     const page = await browser!.newPage(options)
     page.on('console', (message) => {
-      // Asking for a price is answered with 402, which Chromium calls an error.
+      // A price request is answered with 402, which Chromium logs as an error.
       if (message.type() === 'error' && !/status of 402/.test(message.text())) complaints.push(message.text())
     })
     page.on('pageerror', (error) => complaints.push(error.message))
@@ -70,7 +70,7 @@ export function consolePages(start: () => Promise<string>, stop: () => Promise<u
   return { open }
 }
 
-/** The same on a local chain: `devnet` and `gateway` are there once the tests run. */
+/** {@link consolePages} on a local chain: `devnet` and `gateway` are available once the tests run. */
 export function consoleOnDevnet() {
   const stand = {} as { devnet: Devnet; gateway: GatewayProcess }
   const start = async () => {
@@ -92,15 +92,15 @@ export function titled(page: Page, title: RegExp): Promise<void> {
   return until(async () => title.test(await page.title()))
 }
 
-/** What the page says of a request. */
+/** The page's result of a request. */
 export const result = (page: Page) => page.getByRole('region', { name: 'Result' })
 
-/** Pastes into the box that takes everything. */
+/** Pastes into the input that accepts anything. */
 export async function paste(page: Page, pasted: unknown): Promise<void> {
   await page.getByLabel(/^Paste anything/).fill(typeof pasted === 'string' ? pasted : JSON.stringify(pasted))
 }
 
-/** Presses Tab until what has the focus, or its label, begins with the text. */
+/** Presses Tab until the focused element, or its label, begins with the text. */
 export async function tabTo(page: Page, text: string): Promise<void> {
   const focused = '(document.activeElement.labels?.[0] ?? document.activeElement).textContent'
   for (let presses = 0; presses < 80; presses++) {
@@ -110,7 +110,7 @@ export async function tabTo(page: Page, text: string): Promise<void> {
   throw new Error(`Tab does not reach ${text}`)
 }
 
-/** That axe finds nothing, and that nothing is wider than the screen. The page is to be opened with `bypassCSP`. */
+/** Expects no axe violation and nothing wider than the screen. The page must be opened with `bypassCSP`. */
 export async function expectAccessible(page: Page): Promise<void> {
   expect(await axeViolations(page)).toEqual([])
   const wider = '[document.documentElement.scrollWidth, document.documentElement.clientWidth]'

@@ -8,7 +8,7 @@ import { type PaidStand, receiptKeysFile, startPaidStand } from './paid-stand.js
 
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 
-describe('/console, where something is sold', () => {
+describe('/console of a gateway that sells', () => {
   let stand: PaidStand
   let gateway: GatewayProcess
 
@@ -23,36 +23,33 @@ describe('/console, where something is sold', () => {
   }
   const pages = consolePages(start, async () => stand?.stop())
 
-  inBrowser(
-    'sells an answer, by keyboard: the price before, the signed maximum, the charge after, the receipt',
-    async () => {
-      const { seller, buyer } = stand.devnet.accounts
-      const before = await stand.usdcOf(seller.address)
-      const page = await pages.open('pay')
-      await tabTo(page, 'To (empty')
-      await page.keyboard.type(NOBODY)
-      await tabTo(page, 'Ask for the price')
-      await page.keyboard.press('Enter')
-      await page.getByRole('heading', { name: /^Before: at most [\d.]+ USDC$/ }).waitFor()
-      await tabTo(page, 'Sign and pay with the local chain’s test key')
-      await page.keyboard.press('Enter')
-      await page.getByRole('button', { name: new RegExp(`copy ${buyer.address}`) }).waitFor()
-      const charged = await page.getByRole('heading', { name: /^After: charged [\d.]+ USDC$/ }).textContent()
-      await page.getByText(/^Transaction 0x[0-9a-f]{8}….*, in block \d+$/).waitFor()
-      expect(Number(await stand.usdcOf(seller.address)) - Number(before)).toBe(
-        Math.round(Number(charged!.split(' ')[2]) * 1e6),
-      )
-      await page.getByText('✓ Succeeds').waitFor()
-      await tabTo(page, 'Receipt')
-      await page.keyboard.press('Enter')
-      await page.locator('pre', { hasText: '"signature": "0x' }).last().waitFor()
-      await page.getByRole('button', { name: 'Check this bill' }).click()
-      await page.getByText(/^(The bill is right|Nothing is wrong)/).waitFor()
-      await page.getByRole('row', { name: /^execution ✓ right/ }).waitFor()
-    },
-  )
+  inBrowser('sells an answer by keyboard, showing the price, signed maximum, charge and receipt', async () => {
+    const { seller, buyer } = stand.devnet.accounts
+    const before = await stand.usdcOf(seller.address)
+    const page = await pages.open('pay')
+    await tabTo(page, 'To (empty')
+    await page.keyboard.type(NOBODY)
+    await tabTo(page, 'Ask for the price')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: /^Before: at most [\d.]+ USDC$/ }).waitFor()
+    await tabTo(page, 'Sign and pay with the local chain’s test key')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: new RegExp(`copy ${buyer.address}`) }).waitFor()
+    const charged = await page.getByRole('heading', { name: /^After: charged [\d.]+ USDC$/ }).textContent()
+    await page.getByText(/^Transaction 0x[0-9a-f]{8}….*, in block \d+$/).waitFor()
+    expect(Number(await stand.usdcOf(seller.address)) - Number(before)).toBe(
+      Math.round(Number(charged!.split(' ')[2]) * 1e6),
+    )
+    await page.getByText('✓ Succeeds').waitFor()
+    await tabTo(page, 'Receipt')
+    await page.keyboard.press('Enter')
+    await page.locator('pre', { hasText: '"signature": "0x' }).last().waitFor()
+    await page.getByRole('button', { name: 'Check this bill' }).click()
+    await page.getByText(/^(The bill is right|Nothing is wrong)/).waitFor()
+    await page.getByRole('row', { name: /^execution ✓ right/ }).waitFor()
+  })
 
-  inBrowser('pays with the wallet of the browser, and says what that refuses', async () => {
+  inBrowser("pays with the browser's wallet and shows why the wallet refuses", async () => {
     const { buyer } = stand.devnet.accounts
     const wallet = privateKeyToAccount(buyer.privateKey)
     let refuses = true
@@ -78,7 +75,7 @@ describe('/console, where something is sold', () => {
     await page.getByRole('heading', { name: /^After: charged [\d.]+ USDC$/ }).waitFor()
   })
 
-  inBrowser('shows the seller, by keyboard, what was earned, each payment, and that the chain agrees', async () => {
+  inBrowser('shows the seller earnings, payments and reconciliation, by keyboard', async () => {
     const page = await pages.open('seller')
     await tabTo(page, 'Billing’s read token')
     await page.keyboard.type(stand.readToken)
@@ -106,14 +103,14 @@ describe('/console, where something is sold', () => {
     await page.getByText(/^No differences: \d+ settled payments compared/).waitFor()
   })
 
-  it('refuses the ledger to whoever has no token', async () => {
+  it('answers 401 to ledger requests without a token, and 404 to other ledger paths', async () => {
     for (const path of ['payments', 'payments/totals', 'payments/1', 'accounts', 'reconciliation']) {
       for (const headers of [{}, { authorization: 'Bearer wrong' }] as Record<string, string>[])
         expect((await fetch(`${gateway.url}/v1/seller/${path}`, { headers })).status).toBe(401)
     }
     const headers = { authorization: `Bearer ${stand.token}` }
     for (const path of ['payments.csv', 'payments/..', 'payments/%2e%2e', 'payments/..%2fsupported']) {
-      // As it is: fetch would resolve it.
+      // Sent as is: fetch would resolve the path.
       const asked = request(gateway.url, { path: `/v1/seller/${path}`, headers }).end()
       const [response] = await once(asked, 'response')
       expect([path, response.resume().statusCode]).toEqual([path, 404])
@@ -122,7 +119,7 @@ describe('/console, where something is sold', () => {
     expect([refused.status, await refused.json()]).toMatchObject([400, { error: { field: 'limit' } }])
   })
 
-  inBrowser.each(LOOKS)('has nothing that axe finds, %s', async (_, options) => {
+  inBrowser.each(LOOKS)('passes axe, %s', async (_, options) => {
     const page = await pages.open('pay', { ...options, bypassCSP: true })
     await page.getByLabel(/^To/).fill(NOBODY)
     await page.keyboard.press('Enter')

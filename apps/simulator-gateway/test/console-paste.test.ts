@@ -8,7 +8,7 @@ import { consoleOnDevnet, paste, result } from './console-page.js'
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 const LIAR = '0x0000000000000000000000000000000000011a50'
 
-describe('what is pasted on /console', () => {
+describe('pasting on /console', () => {
   const stand = consoleOnDevnet()
   const { pages } = stand
 
@@ -18,7 +18,7 @@ describe('what is pasted on /console', () => {
   }
   const publicClient = () => createPublicClient({ chain: foundry, transport: http(stand.devnet.rpcUrl) })
 
-  inBrowser('knows for what it is whatever people paste', async () => {
+  inBrowser('recognises every kind of pasted input', async () => {
     const client = wallet()
     const { account } = client
     const { usdc } = stand.devnet.contracts
@@ -78,7 +78,7 @@ describe('what is pasted on /console', () => {
     }
   })
 
-  inBrowser('says in a sentence what a pasted transaction does, and names the chain in the title', async () => {
+  inBrowser('describes a pasted transaction in a sentence and names the chain in the title', async () => {
     const client = wallet()
     const request = await client.prepareTransactionRequest({ to: NOBODY, value: parseEther('0.25') })
     const page = await pages.open()
@@ -91,7 +91,7 @@ describe('what is pasted on /console', () => {
     await result(page).getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' }).waitFor()
   })
 
-  inBrowser('counts a signed transaction’s nonce, refuses another chain by name, and shows nothing stale', async () => {
+  inBrowser('applies a signed transaction’s nonce, rejects another chain and marks stale results', async () => {
     const client = wallet()
     const request = await client.prepareTransactionRequest({ to: NOBODY, value: 1n })
     const page = await pages.open()
@@ -116,7 +116,7 @@ describe('what is pasted on /console', () => {
     expect(await page.getByText('✓ Succeeds').count()).toBe(0)
   })
 
-  inBrowser('replays a mined transaction where it stood', async () => {
+  inBrowser('replays a mined transaction at its position', async () => {
     const client = wallet()
     const hash = await client.sendTransaction({ to: NOBODY, value: parseEther('0.5') })
     await publicClient().waitForTransactionReceipt({ hash })
@@ -136,7 +136,7 @@ describe('what is pasted on /console', () => {
       .waitFor()
   })
 
-  inBrowser('puts calldata into the form, asks to whom it goes, and says where nothing runs', async () => {
+  inBrowser('puts calldata into the form, asks for its target and reports a target without code', async () => {
     const page = await pages.open()
     await paste(page, encodeFunctionData({ abi: usdcAbi, functionName: 'transfer', args: [NOBODY, 7n] }))
     await page.getByText(/^transfer\(recipient: 0x.*, amount: 7\)$/).waitFor()

@@ -23,8 +23,8 @@ const VIEWS = [
   ['Seller', 'Seller'],
 ] as const
 
-// The block under construction lets the seller take 2 USDC of the buyer: the newest sealed block knows nothing of it.
-describe('/console, where pending is not latest', () => {
+// The block under construction allows the seller 2 USDC of the buyer; the newest sealed block does not.
+describe('/console if pending differs from latest', () => {
   let devnet: Devnet
   let stream: StreamServer
   let gateway: GatewayProcess
@@ -55,7 +55,7 @@ describe('/console, where pending is not latest', () => {
     await devnet?.stop()
   })
 
-  /** A block with the approval as a sequencer streams it. It is mined for that, and taken back. */
+  /** A block with the approval as a sequencer streams it. It is mined for that, then reverted. */
   async function allowing(): Promise<FlashblockMessage[]> {
     const { buyer, seller } = devnet.accounts
     const transport = http(devnet.rpcUrl)
@@ -72,7 +72,7 @@ describe('/console, where pending is not latest', () => {
     return flashblocks
   }
 
-  /** As the seller takes it. */
+  /** The seller's transferFrom. */
   const taking = (amount: bigint) => {
     const { buyer, seller } = devnet.accounts
     const args = [buyer.address, seller.address, amount] as const
@@ -80,7 +80,7 @@ describe('/console, where pending is not latest', () => {
     return { from: seller.address, to: devnet.contracts.usdc, data }
   }
 
-  inBrowser.each(LOOKS)('says once what is different on latest, %s, and names the chain', async (_, options) => {
+  inBrowser.each(LOOKS)('shows once how latest differs, %s, and names the chain', async (_, options) => {
     const page = await pages.open('', { ...options, bypassCSP: true })
     await paste(page, taking(1_500_000n))
     await result(page).getByText('You receive 1.5 USDC. Nobody gains an allowance.').waitFor()

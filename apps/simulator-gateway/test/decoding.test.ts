@@ -3,7 +3,7 @@ import { assemble } from './assemble.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 
-// What calls, errors and logs say, without an ABI: `decode: true` of upfront_simulate.
+// Decoding of calls, errors and logs without an ABI: `decode: true` of upfront_simulate.
 
 const TO = `0x70${'0'.repeat(37)}1` as const
 const A = `0xa0${'0'.repeat(37)}1` as const
@@ -22,7 +22,7 @@ afterAll(async () => {
   upstream?.close()
 })
 
-/** PUSH2 size, DUP1, PUSH1 offset, PUSH0-free zero, CODECOPY, zero, and how it ends. */
+/** PUSH2 size, DUP1, PUSH1 offset, zero without PUSH0, CODECOPY, zero, then the given opcode. */
 const endingWith = (data: Hex, opcode: 'f3' | 'fd') =>
   `0x61${((data.length - 2) / 2).toString(16).padStart(4, '0')}80600c6000396000${opcode}${data.slice(2)}`
 
@@ -105,12 +105,12 @@ it.each([
     'function handleOps((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)[],address)',
     [[], A],
   ],
-])('a call: %s', async (signature, from, item, args) => {
+])('decodes the call %s', async (signature, from, item, args) => {
   const input = encodeFunctionData({ abi: parseAbi([item] as never), args: args as never } as never)
   expect((await decoded(input)).decoded.call).toMatchObject({ signature, from })
 })
 
-it('several may be meant by the same bytes', async () => {
+it('lists the alternatives if calldata matches several signatures', async () => {
   const input = encodeFunctionData({ abi: erc20Abi, functionName: 'transferFrom', args: [A, B, 5n] })
   expect((await decoded(input)).decoded.call).toEqual({
     name: 'transferFrom',
@@ -137,16 +137,16 @@ it.each([
   ],
   ['error FailedOp(uint256,string)', [0n, 'AA23 reverted'], 'FailedOp: operation 0: AA23 reverted'],
   ['error InvalidNonce()', [], 'InvalidNonce'],
-] as const)('an error in words: %s', async (item, args, meaning) => {
+] as const)('explains the error %s', async (item, args, meaning) => {
   const data = encodeErrorResult({ abi: parseAbi([item] as never), args: args as never } as never)
   const call = await decoded('0x', endingWith(data, 'fd'), { trace: true })
   expect(call.decoded.error.meaning).toBe(meaning)
   expect(call.trace.decoded.error.meaning).toBe(meaning)
-  // As geth has it.
+  // In geth's words.
   expect(call.error.message).toMatch(/^execution reverted/)
 })
 
-it('an error of amounts in the token’s own decimals, through a proxy and a caller', async () => {
+it("decodes an error's amounts in the token’s decimals, through a proxy and a caller", async () => {
   const data = encodeErrorResult({
     abi: parseAbi(['error ERC20InsufficientBalance(address,uint256,uint256)']),
     args: [A, 25n, 1_500_000n],
@@ -156,7 +156,7 @@ it('an error of amounts in the token’s own decimals, through a proxy and a cal
     .match(/.{64}/g)!
     .map((word) => BigInt(`0x${word}`))
   const store = words.map((word, at) => `${word} ${4 + 32 * at} MSTORE`).join(' ')
-  // Six decimals, to whoever asks with a selector alone; else the error.
+  // Returns six decimals to a call of a selector alone, otherwise the error.
   const logic = assemble(
     `CALLDATASIZE 4 EQ >decimals JUMPI ${BigInt(data.slice(0, 10)) << 224n} 0 MSTORE ${store} 100 0 REVERT @decimals 6 0 MSTORE 32 0 RETURN`,
   )
@@ -184,7 +184,7 @@ interface Frame {
   calls?: Frame[]
 }
 
-it('a log by its topics, in frames too: of a token or of one of its kind', async () => {
+it('decodes a log by its topics as ERC-20 or another token standard, in frames too', async () => {
   const topics = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer', args: { from: A, to: B } }) as Hex[]
   const push = (word: string) => `7f${word.slice(2).padStart(64, '0')}`
   const [topic, from, to] = topics as [Hex, Hex, Hex]
@@ -205,7 +205,7 @@ it('a log by its topics, in frames too: of a token or of one of its kind', async
   expect(collectible.decoded.logs[0]).toMatchObject({ args: { tokenId: '5' }, from: 'ERC-721' })
 })
 
-it('the ABI of the request counts before what everybody knows', async () => {
+it('prefers the ABI of the request to known signatures', async () => {
   const abi = [
     {
       type: 'function',
@@ -223,7 +223,7 @@ it('the ABI of the request counts before what everybody knows', async () => {
   })
 })
 
-it('what nobody knows, or lays out otherwise, is not decoded', async () => {
+it('does not decode unknown selectors or malformed calldata', async () => {
   for (const input of ['0x', '0x12345678', '0xa9059cbb00'] as const)
     expect((await decoded(input)).decoded).toEqual({ logs: [] })
 })

@@ -22,7 +22,7 @@ interface Block {
   calls: { returnData: string }[]
 }
 
-describe('a chain that makes a block every 200 ms', () => {
+describe('a chain with a block every 200 ms', () => {
   const folder = mkdtempSync(join(tmpdir(), 'upfront-denim-'))
   let anvil: Anvil
   let blocks: DenimBlocks
@@ -57,7 +57,7 @@ describe('a chain that makes a block every 200 ms', () => {
 
   const call = { to: BASE_TIME, input: '0x7b2fea99' }
 
-  /** What a simulation stands on, and its blocks. */
+  /** Simulates. @returns the head that the answer used, and the simulated blocks */
   async function simulate(block: string, blockStateCalls: object[]) {
     const params = [{ blockStateCalls }, block]
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params })
@@ -71,7 +71,7 @@ describe('a chain that makes a block every 200 ms', () => {
   const blockAt = (number: number) =>
     rpc<Block | null>(anvil.rpcUrl, 'eth_getBlockByNumber', [`0x${number.toString(16)}`, false])
 
-  it.each(['latest', 'pending'])('is simulated at %s with the times that its next blocks get', async (tag) => {
+  it.each(['latest', 'pending'])('simulates at %s with the timestamps that the next 12 blocks get', async (tag) => {
     const { head, blocks } = await simulate(tag, Array(12).fill({}))
     expect(blocks.map(({ number }) => Number(number))).toEqual(Array.from({ length: 12 }, (_, next) => head + 1 + next))
     expect(blocks[0]?.parentHash).toBe(
@@ -81,7 +81,7 @@ describe('a chain that makes a block every 200 ms', () => {
     for (const { number, timestamp } of blocks) expect((await blockAt(Number(number)))?.timestamp).toBe(timestamp)
   })
 
-  it('shows the part of the second that the head left, as Base does: simulated blocks have no deposits', async () => {
+  it('keeps the milliseconds of the head in simulated blocks, which have no deposits to update them', async () => {
     for (const tag of ['latest', 'pending', 'latest', 'pending', 'latest']) {
       const { head, blocks } = await simulate(tag, [{ calls: [call] }, { calls: [call] }])
       const part = (200 * head) % 1_000

@@ -7,7 +7,7 @@ import { type BlockResult, callOf, TARGET } from './simulate-params.js'
 
 let anvil: Anvil
 let gateway: GatewayProcess
-/** Gives a request one second. */
+/** Allows a request one second. */
 let hurried: GatewayProcess
 
 beforeAll(async () => {
@@ -22,10 +22,10 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-/** More than the engine has threads on small machines. */
+/** More clients than the engine has threads on small machines. */
 const CLIENTS_THAT_GO = 6
 
-it('stops the work of clients that have gone', async () => {
+it('stops the execution of clients that have disconnected', async () => {
   const blockStateCalls = [
     {
       blockOverrides: { gasLimit: '0xffffffffff' },
@@ -49,47 +49,44 @@ it('stops the work of clients that have gone', async () => {
     await gateway.inFlight(0)
     expect(await gateway.metric('upfront_rpc_calls_total{method="eth_simulateV1",outcome="client_gone"}')).toBe(count)
   }
-  // Needs a thread of the engine: more gas than is spent on the event loop's.
+  // Needs a thread of the engine: more gas than is run on the event loop.
   const loop = callOf(assemble('20000 @loop 1 SWAP1 SUB DUP1 >loop JUMPI STOP'))
   expect((await gateway.call<BlockResult[]>('eth_simulateV1', loop)).result?.[0]?.calls[0]).toMatchObject({
     status: '0x1',
   })
 }, 120_000)
 
-/** Short, save with the fee recipient that `outcome` tries. */
+/** Short, except with the fee recipient that `outcome` tries. */
 const STALLS = '0x4838b106fce9647bdf1e7877bf73ce8b0bad5f97 COINBASE EQ >loop JUMPI STOP @loop >loop JUMP'
 
 it.each([
   [1, 'depends', HOSTILE_PROGRAMS['endless loop']],
   [2, 'outcome', STALLS],
-])(
-  'stops what decides an outcome (%i, %s) once its client has gone, or its time is over',
-  async (count, flag, program) => {
-    const blockStateCalls = [
-      {
-        blockOverrides: { gasLimit: '0xffffffffff' },
-        stateOverrides: { [TARGET]: { code: assemble(program) } },
-        calls: [{ to: TARGET }],
-      },
-    ]
-    const params = [{ blockStateCalls, [flag]: true }, 'latest']
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params })
-    const headers = { 'content-type': 'application/json' }
-    const metric = 'upfront_rpc_calls_total{method="upfront_simulate",outcome="client_gone"}'
-    const client = new AbortController()
-    const gone = fetch(gateway.url, { method: 'POST', headers, body, signal: client.signal })
-    await gateway.inFlight(1)
-    client.abort()
-    await expect(gone).rejects.toThrow()
-    await gateway.inFlight(0)
-    expect(await gateway.metric(metric)).toBe(count)
-    const { error } = await hurried.call('upfront_simulate', params)
-    expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('took longer than') })
-    await hurried.inFlight(0)
-  },
-)
+])('stops an analysis (%i, %s) if its client disconnects or its time is up', async (count, flag, program) => {
+  const blockStateCalls = [
+    {
+      blockOverrides: { gasLimit: '0xffffffffff' },
+      stateOverrides: { [TARGET]: { code: assemble(program) } },
+      calls: [{ to: TARGET }],
+    },
+  ]
+  const params = [{ blockStateCalls, [flag]: true }, 'latest']
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params })
+  const headers = { 'content-type': 'application/json' }
+  const metric = 'upfront_rpc_calls_total{method="upfront_simulate",outcome="client_gone"}'
+  const client = new AbortController()
+  const gone = fetch(gateway.url, { method: 'POST', headers, body, signal: client.signal })
+  await gateway.inFlight(1)
+  client.abort()
+  await expect(gone).rejects.toThrow()
+  await gateway.inFlight(0)
+  expect(await gateway.metric(metric)).toBe(count)
+  const { error } = await hurried.call('upfront_simulate', params)
+  expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('took longer than') })
+  await hurried.inFlight(0)
+})
 
-it('takes connections that are reset for what they are', async () => {
+it('logs no internal error if connections are reset', async () => {
   const limited = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { callsPerSecond: 50 } })
   const { hostname, port } = new URL(limited.url)
   const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'

@@ -20,7 +20,7 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-/** Its clients are told apart by `x-forwarded-for`. */
+/** Distinguishes its clients by `x-forwarded-for`. */
 async function start(environment: Variables): Promise<GatewayProcess> {
   const gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: anvil.rpcUrl,
@@ -37,8 +37,8 @@ const simulate = (gateway: GatewayProcess, client: string, params: unknown) =>
     'x-forwarded-for': client,
   })
 
-describe('a client that asks for all there is', () => {
-  it('leaves a slot to others, and a place among those that wait', async () => {
+describe('a client that uses all it can get', () => {
+  it('leaves slots and queue places to others: 4 of its 10 requests get 503 (inFlight 4, queued 4)', async () => {
     const gateway = await start({
       LIMITS: { gas: 1_000_000_000_000, inFlight: 4, queued: 4, timeoutMs: 60_000 },
     })
@@ -57,7 +57,7 @@ describe('a client that asks for all there is', () => {
       })
       return response.status
     })
-    // Two of four slots, four that wait, and the rest is refused.
+    // Two of four slots, four queued, the rest refused.
     let refused = 0
     for (const answer of greedy)
       void answer.then((status) => (refused += status === 503 ? 1 : 0)).catch(() => undefined)
@@ -74,7 +74,7 @@ describe('a client that asks for all there is', () => {
   })
 })
 
-it('a client that has no request under way waits for none of those that fill all slots', async () => {
+it('a client without a request in flight is served immediately, even if others fill all slots', async () => {
   const gateway = await start({ LIMITS: { gas: 1_000_000_000_000, inFlight: 2, queued: 8, timeoutMs: 60_000 } })
   const [payload] = ENDLESS as [{ blockStateCalls: Record<string, unknown>[] }]
   const endless = [
@@ -92,33 +92,36 @@ it('a client that has no request under way waits for none of those that fill all
   await Promise.allSettled(greedy)
 })
 
-/** Resolves once as many wait as may. */
+/** Resolves once the queue is full. */
 async function waited(gateway: GatewayProcess): Promise<undefined> {
   while ((await gateway.metric('upfront_requests_waiting')) !== 4) await sleep(20)
   await sleep(200)
 }
 
-describe('a minute’s budget', () => {
+describe('per-minute budget', () => {
   it.each([
     ['gas', { LIMITS: { gasPerMinute: 200_000, gas: 100_000 } }, ENDLESS, '200000 gas in a minute'],
     ['bytes', { LIMITS: { bytesPerMinute: 3_000 } }, TRANSFER, '3000 bytes of requests and answers in a minute'],
     ['reads', { LIMITS: { readsPerMinute: 50, reads: 100_000 } }, SLOTS, '50 values read from the node'],
-  ])('%s: 429 once it is spent, saying which and when; others go on', async (_, environment, params, message) => {
-    const gateway = await start(environment as Variables)
-    let response = await simulate(gateway, '198.51.100.1', params)
-    expect(response.status).toBe(200)
-    for (let asked = 1; response.status === 200 && asked < 20; asked += 1)
-      response = await simulate(gateway, '198.51.100.1', params)
-    expect(response.status).toBe(429)
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(1)
-    expect(await response.json()).toMatchObject({
-      error: { code: -32005, message: expect.stringMatching(new RegExp(`${message}.*again in \\d+ s`)) },
-    })
-    const other = await simulate(gateway, '198.51.100.2', TRANSFER)
-    expect(((await other.json()) as { result: BlockResult[] }).result).toHaveLength(1)
-  })
+  ])(
+    '%s: answers 429 with the limit and a retry time once it is used up; other clients are served',
+    async (_, environment, params, message) => {
+      const gateway = await start(environment as Variables)
+      let response = await simulate(gateway, '198.51.100.1', params)
+      expect(response.status).toBe(200)
+      for (let asked = 1; response.status === 200 && asked < 20; asked += 1)
+        response = await simulate(gateway, '198.51.100.1', params)
+      expect(response.status).toBe(429)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(1)
+      expect(await response.json()).toMatchObject({
+        error: { code: -32005, message: expect.stringMatching(new RegExp(`${message}.*again in \\d+ s`)) },
+      })
+      const other = await simulate(gateway, '198.51.100.2', TRANSFER)
+      expect(((await other.json()) as { result: BlockResult[] }).result).toHaveLength(1)
+    },
+  )
 
-  it('counts what a call that met a limit may have taken', async () => {
+  it('charges a call that exceeded a limit for what it may have used', async () => {
     const gateway = await start({
       LIMITS: { gasPerMinute: 2_000_000_000_000, gas: 1_000_000_000_000, reads: 50 },
     })

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BuiltGeth, findGeth, startBuiltGeth } from '@upfront/devnet'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-// A node that gives blocks under their right hash with a field that is wrong.
+// A node that returns blocks with their correct hash and one false field.
 const path = findGeth()
 const suite = path === undefined ? describe.skip : describe
-const title = 'a header that does not hash to its own hash'
+const title = 'a block header that does not match its hash'
 const BLOCK_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber'])
 
 interface Message {
@@ -54,7 +54,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       FOLLOW_HEAD: 'always',
       LIMITS: { timeoutMs: 700 },
     })
-    // Nothing is carried before something is known.
+    // Nothing is carried before any state is known.
     while (!((await gateway.metric('upfront_carry_blocks_total{outcome="carried"}')) > 2)) {
       await simulate()
       await sleep(50)
@@ -81,10 +81,10 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   it.each<[string, (block: Record<string, unknown>) => object]>([
     ['timestamp', (block) => ({ ...block, timestamp: `0x${(Number(block.timestamp) + 7).toString(16)}` })],
     ['mixHash', (block) => ({ ...block, mixHash: `0x${'77'.repeat(32)}` })],
-  ])('is not believed: %s', async (_, wrong) => {
+  ])('is rejected with -32603: false %s', async (_, wrong) => {
     falsify = wrong
     const refused: unknown[] = []
-    // Until the head that is known can't be vouched for any more.
+    // Until the last verified head is too old to be trusted.
     while (refused.length < 3) {
       const answer = await simulate()
       if (!(await expectRight(answer))) refused.push(answer.error)

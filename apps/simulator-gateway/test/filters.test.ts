@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-/** When called: emits `Touched()`. */
+/** Emits `Touched()` when called. */
 const EVENT = 'event Touched()'
 const TOPIC = toEventSelector(parseAbiItem(EVENT))
 const EMITTER = `0x${'7f'}${TOPIC.slice(2)}60006000a1` as const
@@ -48,7 +48,7 @@ describe('filters over HTTP', () => {
     return all
   }
 
-  it('tell of blocks, logs and waiting transactions what the node has, each once', async () => {
+  it('return blocks, logs and pending transactions as the node has them, each once', async () => {
     const blocks = await made('eth_newBlockFilter')
     const logs = await made('eth_newFilter', [{ address: emitter, topics: [TOPIC] }])
     const others = await made('eth_newFilter', [{ address: `0x${'11'.repeat(20)}` }])
@@ -67,7 +67,7 @@ describe('filters over HTTP', () => {
     expect((await gateway.call('eth_uninstallFilter', [logs])).result).toBe(false)
   })
 
-  it('refuse as geth does', async () => {
+  it("return geth's errors for unknown filters, bad ids and bad addresses", async () => {
     const refusal = async (method: string, params: unknown[]) => (await gateway.call(method, params)).error
     for (const id of ['0x1', '__proto__'])
       expect(await refusal('eth_getFilterChanges', [id])).toEqual({ code: -32000, message: 'filter not found' })
@@ -84,7 +84,7 @@ describe('filters over HTTP', () => {
     })
   })
 
-  it('serve what ethers and viem listen for, who find out by themselves what is there', async () => {
+  it('serve the event listeners of ethers and viem, which detect filters themselves', async () => {
     const provider = new JsonRpcProvider(`${gateway.url}/ethereum`, undefined, { polling: false })
     const heard: string[] = []
     await new Contract(emitter, [EVENT], provider).on('Touched', ({ log }) => heard.push(log.transactionHash))
@@ -95,7 +95,7 @@ describe('filters over HTTP', () => {
       abi: parseAbi([EVENT]),
       onLogs: (logs) => watched.push(...logs.map(({ transactionHash }) => transactionHash)),
     })
-    // Until the libraries have made their filters.
+    // Until the libraries have created their filters.
     while (heard.length === 0 || watched.length === 0) {
       await emit()
       await sleep(100)

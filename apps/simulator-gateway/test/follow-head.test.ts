@@ -34,14 +34,14 @@ afterEach(async () => {
 const follow = async (environment: Record<string, string> = {}, fixed?: { followIdleMs: number }) => {
   const urls = { UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url }
   const settings = { ...urls, ...environment }
-  // What is fixed is so for all gateways of a process.
+  // Fixed settings apply to all gateways of a process.
   gateway = await (fixed === undefined ? startGateway(settings) : startGatewayProcess(settings, fixed))
 }
 const mine = () => rpc(anvil.rpcUrl, 'evm_mine', [])
 const headOf = async () => Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', []))
 const asked = () => (node.stats.byMethod.eth_getBlockByNumber ?? 0) + (node.stats.byMethod.eth_blockNumber ?? 0)
 
-/** Simulates a transfer: what the answer stands on, and the number of the simulated block. */
+/** Simulates a transfer. @returns the state that the answer used, and the number of the simulated block */
 async function simulate(block: unknown = 'latest', headers: Record<string, string> = {}) {
   const calls = [{ from: `0x${'a1'.repeat(20)}`, to: `0x${'b2'.repeat(20)}` }]
   const params = [{ blockStateCalls: [{ calls }] }, block]
@@ -79,7 +79,7 @@ afterEach(() => {
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!over && !(await condition())) await sleep(20)
 }
-/** Mines until answers stand on a head that was followed and not asked for. */
+/** Mines until answers use a followed head without asking the node. */
 async function untilFollowed(): Promise<number> {
   await until(async () => (await following()).subscribed === 1)
   for (; !over; await sleep(20)) {
@@ -94,9 +94,9 @@ async function untilFollowed(): Promise<number> {
 }
 
 describe('following the head over a subscription', () => {
-  it('answers on the followed head and known state without any request to the node', async () => {
+  it('answers on the followed head and cached state without any request to the node', async () => {
     await follow()
-    // Whether the head is trusted still depends on time alone, which a loaded machine has its own idea of: one round counts.
+    // Whether the head is trusted depends on time, which passes differently on a loaded machine: one quiet round is enough.
     for (let quiet = false; !quiet && !over; ) {
       const head = await untilFollowed()
       node.reset()
@@ -114,7 +114,7 @@ describe('following the head over a subscription', () => {
     expect(await gateway.metric('upfront_head_events_total{event="head"}')).toBeGreaterThan(1)
   })
 
-  it('moves to another branch with the node', async () => {
+  it('switches to another branch with the node', async () => {
     await follow()
     await untilFollowed()
     const snapshot = await rpc<string>(anvil.rpcUrl, 'evm_snapshot', [])
@@ -129,7 +129,7 @@ describe('following the head over a subscription', () => {
     expect((await simulate()).parentHash).toBe(hash)
   })
 
-  it('asks again where the subscription falls silent, and goes on once it speaks', async () => {
+  it('polls the node while the subscription is silent, and stops once it sends again', async () => {
     await follow()
     await untilFollowed()
     heads.muted = true
@@ -145,7 +145,7 @@ describe('following the head over a subscription', () => {
     await untilFollowed()
   })
 
-  it('asks again where the subscription lags behind the node', async () => {
+  it('polls the node if the subscription lags behind', async () => {
     await follow()
     await untilFollowed()
     heads.latencyMs = 2_000
@@ -156,7 +156,7 @@ describe('following the head over a subscription', () => {
     expect((await simulate()).block).toBe(head + 1)
   })
 
-  it('asks the node first for who wants that, though the head is followed', async () => {
+  it('upfront-min-state: fresh asks the node for its head, even if the head is followed', async () => {
     await follow()
     await untilFollowed()
     heads.latencyMs = 2_000
@@ -183,7 +183,7 @@ describe('following the head over a subscription', () => {
     expect(passed.headers.get('upfront-state')).toBe('node')
   })
 
-  it('serves a block that it has not heard of, by number and by hash', async () => {
+  it('serves a block that it was not notified of, by number and by hash', async () => {
     await follow()
     await untilFollowed()
     heads.muted = true
@@ -197,7 +197,7 @@ describe('following the head over a subscription', () => {
     expect((await simulate({ blockHash: hash })).parentHash).toBe(hash)
   })
 
-  it('asks while the connection is lost, and connects again', async () => {
+  it('polls the node while the connection is lost, and reconnects', async () => {
     await follow()
     await untilFollowed()
     heads.disconnect()
@@ -208,7 +208,7 @@ describe('following the head over a subscription', () => {
     await untilFollowed()
   })
 
-  it('names no key of a URL anywhere', async () => {
+  it('shows no key of a URL in logs, health or metrics', async () => {
     await follow({ UPSTREAM_WS_URL: `${heads.url}/v2/0123456789abcdef?token=fedcba9876543210`, LOG_LEVEL: 'trace' })
     await untilFollowed()
     heads.disconnect()
@@ -223,7 +223,7 @@ describe('following the head over a subscription', () => {
 })
 
 describe('FOLLOW_HEAD', () => {
-  it('auto rests without requests, and the first one afterwards asks', async () => {
+  it('auto: stops following without requests, and the next request asks the node', async () => {
     await follow({}, { followIdleMs: 4_000 })
     await until(async () => !(await following()).following)
     node.reset()
@@ -237,7 +237,7 @@ describe('FOLLOW_HEAD', () => {
     await untilFollowed()
   })
 
-  it('off asks at each request', async () => {
+  it('off: asks the node on each request', async () => {
     await follow({ FOLLOW_HEAD: 'off' })
     for (let n = 0; n < 5; n++) {
       await mine()
@@ -250,7 +250,7 @@ describe('FOLLOW_HEAD', () => {
     expect(await following()).toMatchObject({ mode: 'off', following: false, subscribed: 0, trusted: false })
   })
 
-  it('always follows without anybody asking', async () => {
+  it('always: follows without any request', async () => {
     await follow({ FOLLOW_HEAD: 'always' }, { followIdleMs: 1_000 })
     await until(async () => (await following()).subscribed === 1)
     await sleep(1_500)

@@ -26,7 +26,7 @@ interface Stand {
   stop(): Promise<void>
 }
 
-/** A gateway on a node that says it serves this chain, whose head has this time. */
+/** A gateway on a node with this chain id and a head of this timestamp. */
 async function startStand(
   chainId: number,
   timestamp: number,
@@ -62,8 +62,8 @@ const probeAt = (time: number) => ({
 })
 
 /**
- * When chains took on Osaka's EVM: Osaka itself, Karst, or Base's Azul. Other chains have the same forks at other times:
- * `known-chain-rules.test.ts` has each.
+ * When chains activate Osaka's EVM: with Osaka itself, Karst, or Base's Azul. Other chains have the same forks at other times:
+ * see `known-chain-rules.test.ts`.
  */
 const OSAKA: [name: string, chainId: number, time: number][] = [
   ['Ethereum', 1, 1_764_798_551],
@@ -71,20 +71,20 @@ const OSAKA: [name: string, chainId: number, time: number][] = [
   ['Base', 8_453, 1_779_991_200],
 ]
 
-describe.each(OSAKA)('%s', (name, chainId, time) => {
+describe.each(OSAKA)('activation of Osaka’s EVM on %s', (name, chainId, time) => {
   let stand: Stand
   beforeAll(async () => {
     stand = await startStand(chainId, time - 100, chainId === 1 ? {} : { miner: VAULT, extraData: JOVIAN_EXTRA_DATA })
   })
   afterAll(() => stand?.stop())
 
-  it("takes on Osaka's EVM at its time, not a second before", async () => {
+  it("activates Osaka's EVM at its fork time, not a second before", async () => {
     const { result, error } = await stand.simulate([time - 1, time, time + 1].map(probeAt))
     expect(error).toBeUndefined()
     expect(result?.map(({ calls }) => calls[0]?.status)).toEqual(['0x0', '0x1', '0x1'])
   })
 
-  it('limits pairings as its fork does', async () => {
+  it('limits the input of the pairing precompile as its fork does', async () => {
     const zeros = (bytes: number) => ({ to: PAIRING, input: `0x${'00'.repeat(bytes)}`, gas: '0x1c9c380' })
     const at = (when: number) => ({
       blockOverrides: { time: numberToHex(when), gasLimit: '0xbebc200' },
@@ -99,7 +99,7 @@ describe.each(OSAKA)('%s', (name, chainId, time) => {
     expect(statuses).toEqual([name === 'Ethereum' ? unlimited : jovian, after])
   })
 
-  it('caps the gas of validated transactions on the OP stack alone, as its blocks do', async () => {
+  it('caps the gas of validated transactions on the OP stack only', async () => {
     const fees = { maxFeePerGas: '0x3b9aca00', from: SENDER, to: CODE }
     const block = (when: number, gas: string) => ({
       blockOverrides: { time: numberToHex(when), baseFeePerGas: '0x1', gasLimit: '0xbebc200' },
@@ -126,20 +126,20 @@ describe('Base after Denim', () => {
   })
   afterAll(() => stand?.stop())
 
-  it('makes five blocks a second where no time is named', async () => {
+  it('makes five blocks a second if no time is given', async () => {
     const { result } = await stand.simulate(Array(10).fill({}))
     // The head is the eighth block of the fork, 1.4 s after its first, which came at an odd second.
     const seconds = result?.map(({ timestamp }) => Number(timestamp) - TIME)
     expect(seconds).toEqual([2, 2, 3, 3, 3, 3, 3, 4, 4, 4])
   })
 
-  it('takes equal times, and none that falls', async () => {
+  it('accepts equal timestamps and rejects a lower one (-38021)', async () => {
     const at = (time: number) => ({ blockOverrides: { time: numberToHex(time) } })
     expect((await stand.simulate([at(TIME + 5), at(TIME + 5)])).error).toBeUndefined()
     expect((await stand.simulate([at(TIME + 5), at(TIME + 4)])).error).toMatchObject({ code: -38021 })
   })
 
-  it('refuses what reaches a native precompile, and counts it', async () => {
+  it('rejects simulations that reach a native precompile, and counts them', async () => {
     const call = { to: '0xb20f000000000000000000000000000000000000', input: '0x12345678' }
     const payload = { blockStateCalls: [{ calls: [call] }] }
     const requests: [string, unknown[]][] = [
@@ -158,20 +158,20 @@ describe('Base after Denim', () => {
     expect(await stand.gateway.metric('upfront_native_precompile_rejections_total')).toBe(requests.length)
   })
 
-  it("leaves a block's time in milliseconds to the node, which tells it", async () => {
+  it("returns the node's timestampMs, and adds none to simulated blocks", async () => {
     const { result } = await stand.gateway.call<object>('eth_getBlockByNumber', ['latest', false])
     expect(result).toMatchObject({ timestampMs: numberToHex(1_000 * TIME + 2_400) })
     // As on Base, whose simulated blocks have none.
     expect((await stand.simulate([{}])).result?.[0]).not.toHaveProperty('timestampMs')
   })
 
-  it('takes pending for latest', async () => {
+  it('treats pending as latest', async () => {
     const { result } = await stand.simulate([{}], {}, 'pending')
     expect(Number(result?.[0]?.number)).toBe(53_556_127 + 8)
   })
 })
 
-describe('a chain whose rules are not known for sure', () => {
+describe('a chain with uncertain rules', () => {
   const started: Stand[] = []
   const start = async (...args: Parameters<typeof startStand>) => {
     const stand = await startStand(...args)
@@ -194,21 +194,21 @@ describe('a chain whose rules are not known for sure', () => {
   const probed = { eth_call: `0x${'ff'.padStart(64, '0')}` }
   const op = { miner: VAULT, extraData: JOVIAN_EXTRA_DATA }
 
-  it('says so in every answer, on /health/ready and in the log', async () => {
+  it('is reported as uncertain in every answer, on /health/ready and in the log', async () => {
     const stand = await start(424_242, 1_800_000_000)
     expect(await stateOf(stand)).toMatch(/; rules=uncertain$/)
     expect(await ready(stand)).toMatchObject({
       chain: { uncertain: true, rules: 'inferred', caveats: [expect.any(String)] },
     })
     expect(stand.gateway.output()).toContain('the rules are inferred from the head')
-    // Prague: its node does not execute what Osaka brought.
+    // Prague, because its node does not execute Osaka's opcode.
     expect(await statusOfClz(stand)).toBe('0x0')
   })
 
   it.each([
     ['Osaka', {}],
     ['Karst', op],
-  ])('is taken for %s where its node executes what that brought', async (_, head) => {
+  ])("is treated as %s if its node executes that fork's opcode", async (_, head) => {
     expect(await statusOfClz(await start(424_242, 1_800_000_000, head, probed))).toBe('0x1')
   })
 
@@ -220,7 +220,7 @@ describe('a chain whose rules are not known for sure', () => {
   }
   const next = { ...osaka, activationTime: 1_800_000_100, precompiles: { ...osaka.precompiles, NEWEST: '0x0200' } }
 
-  it('is refused from the time on at which eth_config names a fork that is not known, and not before', async () => {
+  it('is rejected from the time at which eth_config activates an unknown fork, not before', async () => {
     const stand = await start(424_242, 1_800_000_000, {}, { eth_config: { current: osaka, next, last: next } })
     expect((await stand.simulate([probeAt(1_800_000_099)])).result?.[0]?.calls[0]?.status).toBe('0x1')
     const { error } = await stand.simulate([probeAt(1_800_000_100)])
@@ -228,13 +228,13 @@ describe('a chain whose rules are not known for sure', () => {
     expect(await stateOf(stand)).not.toContain('uncertain')
   })
 
-  it('is simulated with a word of warning where that fork is active', async () => {
+  it('is simulated with a warning if the unknown fork is active', async () => {
     const stand = await start(424_242, 1_800_000_000, {}, { eth_config: { current: { ...next, activationTime: 1 } } })
     expect(await stateOf(stand)).toMatch(/; rules=uncertain$/)
     expect(JSON.stringify(await ready(stand))).toContain('NEWEST')
   })
 
-  it("takes an OP chain's eth_config for an OP chain's", async () => {
+  it('reads eth_config of an OP chain as forks of the OP stack', async () => {
     const stand = await start(424_242, 1_800_000_000, op, { eth_config: { current: osaka, next }, ...probed })
     expect(await ready(stand)).toMatchObject({ chain: { rules: 'inferred' } })
     expect((await stand.simulate([probeAt(1_800_000_099)])).result?.[0]?.calls[0]?.status).toBe('0x1')
@@ -245,7 +245,7 @@ describe('a chain whose rules are not known for sure', () => {
     ['before Prague', {}, { requestsHash: undefined }, 'CHAIN_GENESIS_FILE'],
     ['before Jovian', op, { extraData: '0x', requestsHash: undefined }, 'CHAIN_GENESIS_FILE'],
     ['before the Merge', {}, { difficulty: '0x1' }, 'the Merge'],
-  ])('refuses blocks %s where the head alone tells of rules', async (_, head, changed, told) => {
+  ])('rejects blocks %s if only the head shows the rules', async (_, head, changed, told) => {
     const older = { ...changed, timestamp: numberToHex(1_750_000_000), number: '0x10', hash: `0x${'0e'.repeat(32)}` }
     const stand = await start(424_242, 1_800_000_000, head, { ...probed, older })
     const refused = { code: -32000, message: expect.stringContaining(told) }
@@ -254,7 +254,7 @@ describe('a chain whose rules are not known for sure', () => {
     expect((await stand.simulate([probeAt(1_800_000_001)])).error).toBeUndefined()
   })
 
-  it('refuses blocks before the fork that eth_config calls current, and changes to its rules at its time', async () => {
+  it("rejects blocks before eth_config's current fork, and applies its rules from its activation on", async () => {
     const config = { eth_config: { current: { ...osaka, activationTime: 1_799_999_999 } } }
     const older = {
       requestsHash: undefined,

@@ -1,4 +1,4 @@
-// Starts gateways in this process, each from the environment in a message, and ends them: see `startGateway` in gateway-process.ts.
+// Starts and stops gateways in this process, each with the environment of a message: see `startGateway` in gateway-process.ts.
 import { readGatewayEnvironment } from '../dist/environment/environment.js'
 import { startGateway } from '../dist/gateway.js'
 
@@ -16,5 +16,5 @@ process.on('message', async ({ id, environment }) => {
     process.send({ id, error: error.message })
   }
 })
-// Who started it is gone.
+// The parent process is gone.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))

@@ -18,15 +18,15 @@ export interface RpcReply<T> {
 export interface GatewayProcess {
   url: string
   process: ChildProcess
-  /** All that it has written so far. */
+  /** All output so far. */
   output(): string
-  /** One call at `POST /`: the JSON-RPC answer. */
+  /** Calls a method at `POST /`. */
   call<T = unknown>(method: string, params?: unknown): Promise<RpcReply<T>>
-  /** One body at `POST /`, as it is. */
+  /** Sends a body as is to `POST /`. */
   post(body: string, headers?: Record<string, string>): Promise<Response>
   /** The value of a sample on `/metrics`. */
   metric(name: string): Promise<number>
-  /** Resolves once so many requests are being worked on. */
+  /** Resolves once this many requests are in flight. */
   inFlight(count: number): Promise<void>
   stop(): Promise<void>
 }
@@ -35,9 +35,9 @@ export interface GatewayProcess {
 export type Variables = Record<string, string | Partial<Limits>>
 
 /**
- * Starts the built gateway as a deployment does, on a free port, and resolves once it listens. It limits no calls by their number unless
- * `environment` does.
- * @param fixed what is fixed, made short for a test
+ * Starts the built gateway as a deployment does, on a free port, and resolves once it listens. The rate limit is off unless
+ * `environment` sets one.
+ * @param fixed constants to shorten for a test
  */
 export async function startGatewayProcess(
   environment: Variables,
@@ -60,7 +60,7 @@ export async function startGatewayProcess(
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
-/** Those of a process. */
+/** Variables as a process takes them. */
 function written({ LIMITS, ...environment }: Variables): Record<string, string> {
   const limits = JSON.stringify({ callsPerSecond: 0, ...(LIMITS as object) })
   return { ...(environment as Record<string, string>), LIMITS: limits }
@@ -92,21 +92,21 @@ function asked(url: string, child: ChildProcess, output: () => string, stop: () 
   }
 }
 
-/** A process of gateways, with the file that it writes to. */
+/** A process that runs gateways, and its log file. */
 interface GatewayHost {
   child: ChildProcess
   log: number
   asked: number
 }
 
-/** What outlives a test file in a worker of jest's: of all that a file has, only Node's own modules are the same in the next. */
+/** State that survives between the test files of a jest worker: of a file's modules, only Node's own are shared with the next. */
 const kept = childProcess as typeof childProcess & { gatewayHost?: GatewayHost }
 const shared = new Set<GatewayProcess>()
 afterAll(() => Promise.all([...shared].map((gateway) => gateway.stop())))
 
 /**
- * Starts the built gateway in a process that one worker of jest's has for all of its files: a process of its own takes each a CPU-second.
- * For tests that ask nothing about the process. What `output` shows is of all gateways since this one started, and `process` too is theirs.
+ * Starts the built gateway in a process shared by all files of a jest worker, because a process of its own takes a CPU-second.
+ * For tests that do not test the process. `output` covers all gateways since this one started; `process` is the shared one.
  */
 export async function startGateway(environment: Variables): Promise<GatewayProcess> {
   if (kept.gatewayHost === undefined || hasEnded(kept.gatewayHost.child)) kept.gatewayHost = startHost()
@@ -159,7 +159,7 @@ function startHost(): GatewayHost {
   return { child, log, asked: 0 }
 }
 
-/** The built gateway with this environment and nothing else of ours. */
+/** Spawns the built gateway with this environment and none of our own variables. */
 export function spawnGateway(
   environment: Record<string, string>,
   { options = [], fixed = {} }: { options?: string[]; fixed?: Partial<typeof FIXED> } = {},

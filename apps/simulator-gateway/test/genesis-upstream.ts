@@ -16,11 +16,11 @@ const read = (name: string) => JSON.parse(readFileSync(new URL(`./conformance/${
 
 export interface GenesisUpstreamOptions {
   chainId?: number
-  /** Fields of its one block that are others than in `conformance/`. */
+  /** Fields of its one block that differ from `conformance/`. */
   head?: object
   /**
-   * Results of further methods, or what makes them of the parameters, an error where it throws; under `older`, fields of another block, which
-   * is asked for by its number.
+   * Results of further methods, or functions of the params that return them or throw an error; `older` has fields of another block,
+   * which is requested by its number.
    */
   answers?: Record<string, unknown>
 }
@@ -30,7 +30,7 @@ export interface GenesisUpstream {
   close(): void
 }
 
-/** A read-only node on the chain of `conformance/`, which has a genesis block and no other. Executes nothing. */
+/** A read-only node on the chain of `conformance/`, which has only a genesis block. Executes nothing. */
 export async function startGenesisUpstream({
   chainId,
   head: changed,

@@ -11,7 +11,7 @@ const A = `0x${'a'.repeat(40)}`
 const CODE = '0x00000000000000000000000000000000000c0de7'
 const word = (n: number) => numberToHex(n, { size: 32 })
 
-describeIf('beside a real geth', () => {
+describeIf('eth_simulateV1 compared with a real geth', () => {
   let geth: Geth
   let gateways: GatewayProcess[]
 
@@ -38,7 +38,7 @@ describeIf('beside a real geth', () => {
     calls: { returnData: string; status: string }[]
   }
 
-  /** Blocks go on coming: only what does not depend on the head is compared. */
+  /** Blocks keep coming, so only results that do not depend on the head are compared. */
   async function agreeOnResult(params: unknown[]): Promise<void> {
     const theirs = await askGeth('eth_simulateV1', params)
     expect(theirs.error).toBeUndefined()
@@ -51,7 +51,7 @@ describeIf('beside a real geth', () => {
     }
   }
 
-  /** @param words where geth's own do not say which of the faults it names */
+  /** @param words expected in our message if geth's does not show which fault it names */
   async function agreeOnFault(params: unknown[], words?: RegExp): Promise<void> {
     const theirs = await askGeth('eth_simulateV1', params)
     expect(theirs.error).toBeDefined()
@@ -63,7 +63,7 @@ describeIf('beside a real geth', () => {
     }
   }
 
-  /** Without the figures that follow from gas prices and heads. */
+  /** Without figures that depend on gas prices and heads. */
   const escaped = (message: string) => message.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\d{5,}/g, '\\d+')
 
   const returnsInput = assemble('0 CALLDATALOAD 0 MSTORE 32 0 RETURN')
@@ -72,7 +72,7 @@ describeIf('beside a real geth', () => {
     ...more,
   })
 
-  describe('takes what geth takes', () => {
+  describe('accepts what geth accepts', () => {
     it.each<[string, unknown[]]>([
       ['no block', [echoing({ input: '0x01' })]],
       ['null for the block', [echoing({ input: '0x01' }), null]],
@@ -83,7 +83,7 @@ describeIf('beside a real geth', () => {
     ])('%s', (_, params) => agreeOnResult(params))
   })
 
-  it('refuses what geth would drop in silence', async () => {
+  it('rejects a misspelt field that geth would ignore', async () => {
     for (const gateway of gateways) {
       const { error } = await gateway.call('eth_simulateV1', [{ blockStateCalls: [{ stateOverides: {} }] }, 'latest'])
       expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('did you mean `stateOverrides`?') })
@@ -99,7 +99,7 @@ describeIf('beside a real geth', () => {
   const first = { number: '0x1' }
   const many = Array(257).fill({})
 
-  describe('names the fault that geth meets first', () => {
+  describe('reports the fault that geth reports first', () => {
     it.each<[string, unknown, unknown?, RegExp?]>([
       ['a call that is none after one that fails', { blockStateCalls: [{ calls: [tooLittleGas, wrongChain] }] }],
       ['a call that fails after one that is none', { blockStateCalls: [{ calls: [wrongChain, tooLittleGas] }] }],
@@ -173,7 +173,7 @@ describeIf('beside a real geth', () => {
     }
     const names = Object.keys(faults)
     const pairs = names.flatMap((one, at) => names.slice(at + 1).map((other) => [one, other] as const))
-    it.each(pairs)('%s and %s, validated', async (one, other) => {
+    it.each(pairs)('%s and %s, with validation', async (one, other) => {
       const sender = { balance: numberToHex(10n ** 30n), nonce: '0x5' }
       const call = { from: CODE, to: A, maxFeePerGas: numberToHex(10n ** 12n), ...faults[one], ...faults[other] }
       const blockStateCalls = [{ stateOverrides: { [CODE]: sender }, calls: [call] }]

@@ -26,7 +26,7 @@ import { assemble } from './assemble.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { connect } from './web-socket-client.js'
 
-/** `GETH`, or a geth on the path, or where `go install` puts it. */
+/** geth from `GETH`, the path or the folder of `go install`. */
 function findGeth(): string | undefined {
   const { GETH, GOPATH = join(homedir(), 'go'), PATH = '' } = process.env
   const candidates = [...PATH.split(':'), join(GOPATH, 'bin')].map((directory) => join(directory, 'geth'))
@@ -39,7 +39,7 @@ interface Block {
 }
 
 const geth = findGeth()
-const title = 'answers agree with a real geth'
+const title = 'answers equal those of a real geth'
 const suite = geth === undefined ? describe.skip : describe
 const { deployer } = DEVNET_ROLES
 const PATIENCE_MS = 25_000
@@ -60,7 +60,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   }
 
   async function startNode(folder: string): Promise<void> {
-    // Its own dev chain has a fork after Osaka: this one has none.
+    // Its own dev chain has a fork after Osaka; this genesis has none.
     const genesis = JSON.parse(readFileSync(new URL('./conformance/genesis.json', import.meta.url), 'utf8'))
     genesis.alloc[deployer.address.slice(2)] = { balance: numberToHex(parseEther('1000')) }
     const genesisFile = `${folder}.json`
@@ -91,7 +91,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   }
 
   beforeAll(async () => {
-    // The deployment was seen to hang: geth's dev mode may miss a transaction that comes as it seals. Another node then.
+    // In dev mode, geth may miss a transaction that arrives while it seals, and the deployment hangs: then start another node.
     for (let attempt = 1; ; attempt++) {
       await startNode(join(directory, `chain-${attempt}`))
       const late = sleep(PATIENCE_MS, undefined, { ref: false })
@@ -120,7 +120,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     rmSync(directory, { recursive: true, force: true })
   })
 
-  /** geth's answer with state roots as zero, and so with our block hashes. */
+  /** geth's answer with zero state roots and therefore our block hashes. */
   function asOurs(answer: { result?: unknown; error?: { code: number } }, ours: unknown): unknown {
     if (answer.error !== undefined) return { error: expect.objectContaining({ code: answer.error.code }) }
     let text = JSON.stringify(answer.result)
@@ -154,13 +154,13 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   const balanceSlot = (account: `0x${string}`) =>
     keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [account, TEST_TOKEN_SLOTS.balanceOf]))
 
-  it('swaps on Uniswap v2 and v3, block after block', async () => {
+  it('for swaps on Uniswap v2 and v3 over three blocks', async () => {
     const calls = [swap('swapV3', 'token0', parseEther('10')), swap('swapV2', 'token1', parseEther('7'))]
     const blocks = await expectAgreement({ blockStateCalls: [{ calls }, { calls }, { calls: [...calls, ...calls] }] })
     expect(blocks).toHaveLength(3)
   })
 
-  it('failures: custom errors, reverts, panics, halts', async () => {
+  it('for failures: custom errors, reverts, panics, halts', async () => {
     const stateOverrides = { [CODE]: { code: assemble('INVALID') } }
     const calls = [
       swap('swapV3', 'token0', parseEther('10'), parseEther('11')),
@@ -172,7 +172,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     await expectAgreement({ blockStateCalls: [{ stateOverrides, calls }] })
   })
 
-  it('a sender never seen, given tokens by an override', async () => {
+  it('for an unknown sender with tokens from an override', async () => {
     const value = numberToHex(parseEther('5'), { size: 32 })
     const stateOverrides = {
       [uniswap.token0]: { stateDiff: { [balanceSlot(NOBODY)]: value } },
@@ -182,7 +182,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     await expectAgreement({ traceTransfers: true, validation: false, blockStateCalls: [{ stateOverrides, calls }] })
   })
 
-  it('validation: fees, nonces, base fee', async () => {
+  it('for validation: fees, nonces, base fee', async () => {
     const fees = { maxFeePerGas: numberToHex(parseEther('0.0000001')), maxPriorityFeePerGas: '0x3b9aca00' }
     const calls = [
       { ...swap('swapV3', 'token0', 1_000n), ...fees },
@@ -196,7 +196,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     })
   })
 
-  it('the environment, ancestors real and simulated, gaps', async () => {
+  it('for the block environment, hashes of real and simulated ancestors, and gaps', async () => {
     const program = `NUMBER 0 MSTORE TIMESTAMP 32 MSTORE BASEFEE 64 MSTORE COINBASE 96 MSTORE GASLIMIT 128 MSTORE
       PREVRANDAO 160 MSTORE CHAINID 192 MSTORE 1 BLOCKHASH 224 MSTORE 0 CALLDATALOAD BLOCKHASH 256 MSTORE 288 0 RETURN`
     const { result } = await callNode('eth_blockNumber', [])
@@ -217,7 +217,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     await expectAgreement({ blockStateCalls })
   })
 
-  it('creations, self-destruction, access lists, an earlier block', async () => {
+  it('for contract creation, SELFDESTRUCT, access lists and an earlier block', async () => {
     const stateOverrides = { [CODE]: { code: assemble(`${NOBODY} SELFDESTRUCT`), balance: '0x64' } }
     const accessList = [{ address: uniswap.token0, storageKeys: [balanceSlot(NOBODY)] }]
     const calls = [
@@ -233,7 +233,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     )
   })
 
-  it('requests that geth refuses', async () => {
+  it('for requests that geth rejects', async () => {
     await expectAgreement({ blockStateCalls: [] })
     await expectAgreement({ blockStateCalls: [{ blockOverrides: { number: '0x1' } }] })
     await expectAgreement({ blockStateCalls: [{ blockOverrides: { time: '0x1' } }] })
@@ -245,7 +245,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     await expectAgreement({ blockStateCalls: [{ calls: [] }] }, '0xffffff')
   })
 
-  it('transactions that wait, as hashes and whole', async () => {
+  it('for pending transactions, as hashes and in full', async () => {
     const clients = await Promise.all([nodeUrl, ...gateways.map(({ url }) => url)].map((url) => connect(url)))
     const subscribed = (...params: unknown[]) =>
       Promise.all(clients.map(async ({ call }) => (await call('eth_subscribe', params)).result))

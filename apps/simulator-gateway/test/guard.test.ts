@@ -24,11 +24,11 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-/** `GUARD_STATES=1000`: the long form; in pieces, each goes on from the state that `GUARD_FROM` names. */
+/** `GUARD_STATES=1000` runs the long form; `GUARD_FROM` starts at a later state, to run it in parts. */
 const STATES = Number(process.env.GUARD_STATES ?? 8)
 const FROM = Number(process.env.GUARD_FROM ?? 0)
 const NUMBERS = Array.from({ length: STATES }, (_, at) => FROM + at)
-/** 0.2 to 20.2 tokens, another one for each of a hundred states. */
+/** 0.2 to 20.2 tokens, distinct for each of a hundred states. */
 const amountOf = (at: number) => parseEther('0.2') * BigInt(1 + ((at * 37) % 101))
 const THIEF = '0xf000000000000000000000000000000000000666'
 const owner = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
@@ -97,7 +97,7 @@ const balances = () =>
     ),
   )
 
-/** Takes from who calls it all that it may of these tokens. */
+/** Code that takes as much of these tokens from its caller as it may. */
 function thief(...tokens: Address[]): Hex {
   const take = (token: Address) =>
     `${BigInt('0x23b872dd') << 224n} 0 MSTORE CALLER 4 MSTORE ${BigInt(THIEF)} 36 MSTORE ${parseEther('500')} 68 MSTORE 0 0 100 0 0 ${BigInt(token)} GAS CALL POP`
@@ -116,8 +116,8 @@ const SWITCHES = {
   'a contract that does nothing': () => node().setCode({ address: uniswap.router, bytecode: '0x00' }),
 }
 
-describe('a guard', () => {
-  it('is the contract of its source, at the address that its code gives', async () => {
+describe('OutcomeGuard', () => {
+  it('is deployed from its source to its deterministic address', async () => {
     expect(await node().getCode({ address: OUTCOME_GUARD })).toBe(GUARD_CODE)
     await node().setCode({ address: OUTCOME_GUARD, bytecode: '0x' })
     expect((await guardOf({ from: owner.address, to: owner.address })).isDeployed).toBe(false)
@@ -125,7 +125,7 @@ describe('a guard', () => {
     expect(await node().getCode({ address: OUTCOME_GUARD })).toBe(GUARD_CODE)
   })
 
-  it('names bounds, and takes no more gas than it says', async () => {
+  it('states bounds and needs no more gas than it says', async () => {
     const data = swap(parseEther('1'))
     const guard = await guardOf({ from: owner.address, to: uniswap.router, input: data })
     expect(guard).toMatchObject({ contract: OUTCOME_GUARD, isDeployed: true })
@@ -148,7 +148,7 @@ describe('a guard', () => {
     expect(guarded - plain).toBeLessThan((BigInt(guard.gas) * 11n) / 10n)
   })
 
-  it('refuses to be closed where it was not opened, and what may be spent anew', async () => {
+  it('reverts with NotOpened if it was not opened, and with AllowanceAbove if a new allowance exceeds its bound', async () => {
     const reasonOf = async (calls: object[]) => {
       const data = encodeFunctionData({ abi: batchAbi, functionName: 'execute', args: [calls] })
       const error = await node()
@@ -177,7 +177,7 @@ describe('a guard', () => {
     await expect(node().call({ account: owner.address, to: owner.address, data })).resolves.toBeDefined()
   })
 
-  it(`ends no transaction beyond its bounds, whatever was switched meanwhile: ${STATES} states`, async () => {
+  it(`reverts every batch whose state was switched to exceed its bounds: ${STATES} states`, async () => {
     const kinds = Object.entries(SWITCHES)
     let refused = 0
     for (const at of NUMBERS) {
@@ -198,17 +198,17 @@ describe('a guard', () => {
       if (!succeeded) refused += 1
       await node().revert({ id })
     }
-    // A contract that takes what is sold gives nothing for it; each kind is one that hurts.
+    // The switched contract takes what is sold and gives nothing for it, so every kind must be refused.
     expect(refused).toBe(STATES)
   }, 600_000)
 
-  it(`lets honest swaps through: ${STATES} of them`, async () => {
+  it(`lets at least 99% of honest swaps through: ${STATES} of them`, async () => {
     let refused = 0
     for (const at of NUMBERS) {
       const id = await node().snapshot()
       const data = swap(amountOf(at))
       const guard = await guardOf({ from: owner.address, to: uniswap.router, input: data })
-      // Up to half a percent of the price.
+      // Moves the price by up to half a percent.
       await sent(trader, uniswap.router, swap(parseEther('1') * BigInt((at * 331) % 2_400) + 1n, trader.address))
       if (!(await sent(owner, owner.address, batch(guard, data)))) refused += 1
       await node().revert({ id })

@@ -23,7 +23,7 @@ const ready = async (path = '/health/ready') => {
 }
 
 describe('health', () => {
-  it('is ready on a fresh head, and says on what it stands', async () => {
+  it('is ready on a fresh head, and shows engine, chain and upstreams', async () => {
     gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url, EVM_ENGINE: 'portable' })
     expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200)
     expect(await ready()).toEqual({
@@ -39,7 +39,7 @@ describe('health', () => {
     expect(await ready('/health')).toMatchObject({ status: 200, body: { ready: true, engine: { name: 'portable' } } })
   })
 
-  it('is ready on an OP-stack chain whichever build serves', async () => {
+  it('is ready on an OP-stack chain with the portable build', async () => {
     const CHAIN_GENESIS_FILE = fileURLToPath(new URL('../../../testing/devnet/op-genesis.json', import.meta.url))
     gateway = await startGateway({
       UPSTREAM_RPC_URL: upstream.url,
@@ -49,7 +49,7 @@ describe('health', () => {
     expect(await ready()).toMatchObject({ status: 200, body: { ready: true, engine: { name: 'portable' } } })
   })
 
-  it('starts without the upstream, is not ready, and gets ready with it', async () => {
+  it('starts without the upstream, is not ready, and becomes ready with it', async () => {
     upstream.fault = 'http-500'
     gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url })
     expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200)
@@ -72,7 +72,7 @@ describe('health', () => {
 })
 
 describe('metrics', () => {
-  it('show what alerts wait for before it has happened', async () => {
+  it('include series that alerts watch as 0 before their first event', async () => {
     gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url })
     for (const sample of [
       'upfront_refused_requests_total{status="500"}',
@@ -85,7 +85,7 @@ describe('metrics', () => {
     }
   })
 
-  it('count calls by method and outcome, gas, cache hits and upstream calls, and are what the dashboard shows', async () => {
+  it('count calls, gas, cache hits and upstream calls, and include all that the dashboard shows', async () => {
     gateway = await startGateway({ UPSTREAM_RPC_URL: upstream.url })
     const params = [{ blockStateCalls: [{ calls: [{ to: '0x0000000000000000000000000000000000c0ffee' }] }] }, 'latest']
     await gateway.call('eth_simulateV1', params)
@@ -110,7 +110,7 @@ describe('metrics', () => {
 /** Metrics that are only there with `FLASHBLOCKS_WS_URL`. */
 const NOT_ALWAYS = ['upfront_preconfirmed_age_seconds']
 
-/** Every metric that the dashboard shows is one of these. */
+/** Expects every metric of the dashboard to be one of these. */
 async function expectOnDashboard(metrics: string): Promise<void> {
   const file = new URL('../../../infra/dashboards/gateway.json', import.meta.url)
   const { panels } = JSON.parse(await readFile(file, 'utf8')) as { panels: { targets: { expr: string }[] }[] }

@@ -4,9 +4,9 @@ import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { HOSTILE_PROGRAMS } from './programs.js'
 import { type BlockResult, callOf, TARGET } from './simulate-params.js'
 
-/** Short, for the tests' sake: a loop may last longer on a machine under load. */
+/** Short, to keep the tests fast: under load, a loop may run longer. */
 const REQUEST_TIMEOUT_MS = 1_200
-/** Requests of one attacker at a time. */
+/** Concurrent requests of one attacker. */
 const ATTACKERS = 4
 const HUGE_GAS = '0xffffffffffff'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => anvil?.stop())
 
-describe.each(['auto', 'portable'])('programs made to hurt, on engine %s', (engine) => {
+describe.each(['auto', 'portable'])('hostile programs, on engine %s', (engine) => {
   let gateway: GatewayProcess
 
   beforeAll(async () => {
@@ -31,8 +31,8 @@ describe.each(['auto', 'portable'])('programs made to hurt, on engine %s', (engi
   afterAll(() => gateway?.stop())
 
   /**
-   * Small requests of another client, one after another while `work` goes on: each is answered, and none has to wait until
-   * the work is done. How fast they are is the benchmark's business.
+   * Sends small requests of another client, one after another, until `work` is done: each must be answered, and none may wait for
+   * `work` to end. The benchmark measures how fast they are.
    */
   async function expectSmallRequestsServed(work: Promise<unknown>): Promise<void> {
     let working = true
@@ -53,7 +53,7 @@ describe.each(['auto', 'portable'])('programs made to hurt, on engine %s', (engi
     if (asked > 1) expect(servedMeanwhile).toBeGreaterThan(0)
   }
 
-  it.each(Object.entries(HOSTILE_PROGRAMS))('%s', async (_, program) => {
+  it.each(Object.entries(HOSTILE_PROGRAMS))('%s: small requests are answered in the meantime', async (_, program) => {
     const override = {
       stateOverrides: { [TARGET]: { code: assemble(program) } },
       blockOverrides: { gasLimit: HUGE_GAS },
@@ -69,7 +69,7 @@ describe.each(['auto', 'portable'])('programs made to hurt, on engine %s', (engi
     }
   })
 
-  it('a block of thousands of calls that each return much', async () => {
+  it('950 calls with long return data get -32005, and small requests are answered in the meantime', async () => {
     const code = assemble('0x018000 0 RETURN')
     const blockOverrides = { gasLimit: HUGE_GAS }
     const calls = Array(950).fill({ to: TARGET })
@@ -79,11 +79,11 @@ describe.each(['auto', 'portable'])('programs made to hurt, on engine %s', (engi
     for (const { error } of await attack) expect(error?.code).toBe(-32005)
   })
 
-  it('leaves memory bounded and the gateway well', async () => {
+  it('memory stays below 2 GB, and no internal error is logged', async () => {
     expect(await gateway.metric('process_resident_memory_bytes')).toBeLessThan(2_000_000_000)
     expect(gateway.output()).not.toContain('internal error')
     expect(gateway.output()).not.toContain('MaxListenersExceededWarning')
-    // A thread that was given up in the middle of a copy of megabytes takes a while to end.
+    // A thread that was abandoned while it copied megabytes takes a while to end.
     while ((await gateway.call('eth_simulateV1', callOf('0x00'))).error !== undefined);
   })
 })

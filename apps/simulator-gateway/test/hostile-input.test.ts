@@ -17,7 +17,7 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-/** Every answer to any body: HTTP that is no 5xx but 503, and JSON-RPC 2.0 or nothing at all. */
+/** Every answer to any body must be HTTP without a 5xx other than 503, and JSON-RPC 2.0 or empty. */
 async function expectSane(body: string): Promise<unknown> {
   const response = await gateway.post(body)
   expect(response.status === 503 || response.status < 500).toBe(true)
@@ -41,7 +41,7 @@ function expectJsonRpc(entry: Record<string, unknown>): void {
 const body = (params: unknown, id: unknown = 1) =>
   JSON.stringify({ jsonrpc: '2.0', id, method: 'eth_simulateV1', params })
 
-/** Fields of a request, each with what belongs there or with anything at all. */
+/** Fields of a request, each with a valid or any other value. */
 const hex = fc.stringMatching(/^0x[0-9a-f]{0,70}$/)
 const anything = fc.oneof(
   { weight: 3, arbitrary: hex },
@@ -97,7 +97,7 @@ const payload = fc.record(
 )
 const blockParameter = fc.oneof(fc.constantFrom('latest', 'pending', 'earliest', '0x0', '0x7fffffff'), anything)
 
-describe('whatever comes in, JSON-RPC goes out', () => {
+describe('is answered with valid JSON-RPC', () => {
   it('any JSON', async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), async (text) => void (await expectSane(text))),
@@ -127,14 +127,14 @@ describe('whatever comes in, JSON-RPC goes out', () => {
     await fc.assert(property, { numRuns: 150 })
   })
 
-  it('anything near a simulation', async () => {
+  it('input close to a simulation', async () => {
     const property = fc.asyncProperty(payload, blockParameter, async (first, second) => {
       await expectSane(body([first, second]))
     })
     await fc.assert(property, { numRuns: 400 })
   })
 
-  it('batches of anything', async () => {
+  it('batches of any entries', async () => {
     const entry = fc.oneof(
       fc.jsonValue(),
       payload.map((first) => JSON.parse(body([first, 'latest']))),
@@ -151,7 +151,7 @@ describe('whatever comes in, JSON-RPC goes out', () => {
   })
 })
 
-describe('input made to hurt', () => {
+describe('hostile input', () => {
   const valid = callOf('0x00')
   it.each([
     ['deep arrays', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
@@ -165,19 +165,19 @@ describe('input made to hurt', () => {
     ['a method name of megabytes', JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(5_000_000) })],
     ['lone surrogates', body(callOf('0x00', { from: '\ud800'.repeat(1_000) }), '\udfff')],
     ['backslashes', `"${'\\"'.repeat(2_000_000)}"`],
-  ])('%s', async (_, text) => {
+  ])('gets a short JSON-RPC error: %s', async (_, text) => {
     const answer = (await expectSane(text)) as { error: { message: string } }
     expect(answer).toHaveProperty('error')
     expect(answer.error.message.length).toBeLessThan(1_000)
   })
 
-  it('__proto__ keys are fields like any that nobody knows', async () => {
+  it('with __proto__ keys is simulated like other unknown fields', async () => {
     const text = `{"jsonrpc":"2.0","id":1,"method":"eth_simulateV1","__proto__":{"x":1},"params":[{"__proto__":{"validation":7},"blockStateCalls":[{"__proto__":{"calls":7}}]},"latest"]}`
     expect(await expectSane(text)).toMatchObject({ result: [{ calls: [] }] })
     expect(({} as Record<string, unknown>).x).toBeUndefined()
   })
 
-  it('megabytes of code, call data and overrides are simulated', async () => {
+  it('with megabytes of code, call data and overrides is simulated', async () => {
     const zeros = `0x${'00'.repeat(500_000)}`
     expect(await expectSane(body(callOf(`0x${'5b'.repeat(4_000_000)}`)))).toHaveProperty('result')
     expect(await expectSane(body(callOf('0x00', { input: zeros })))).toHaveProperty('result')
@@ -187,7 +187,7 @@ describe('input made to hurt', () => {
     expect(await expectSane(body([{ blockStateCalls }, 'latest']))).toHaveProperty('result')
   })
 
-  it('a gzip bomb is not inflated', async () => {
+  it('in a gzip bomb gets 415 and is not inflated', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000, '['))
     const response = await fetch(gateway.url, {
       method: 'POST',
@@ -206,7 +206,7 @@ describe('input made to hurt', () => {
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
     ],
-  ])('%s on the wire', async (_, bytes, status) => {
+  ])('gets an HTTP error with a JSON-RPC body: %s', async (_, bytes, status) => {
     const { hostname, port } = new URL(gateway.url)
     const socket = connect(Number(port), hostname)
     let answer = ''
@@ -220,7 +220,7 @@ describe('input made to hurt', () => {
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ jsonrpc: '2.0', id: null })
   })
 
-  it('leaves the gateway as it was', async () => {
+  it('leaves no internal error and memory below 1.5 GB', async () => {
     expect(gateway.output()).not.toContain('internal error')
     expect(await gateway.metric('process_resident_memory_bytes')).toBeLessThan(1_500_000_000)
     expect((await gateway.call('eth_simulateV1', valid)).error).toBeUndefined()

@@ -14,11 +14,11 @@ const word = (value: bigint | string) => BigInt(value).toString(16).padStart(64,
 const TOLD = `4 CALLDATALOAD CALLER ${BigInt(TRANSFER)} 32 0 LOG3 STOP`
 const BALANCE_OF =
   'CALLDATASIZE 36 EQ >balanceOf JUMPI CALLDATASIZE 68 EQ >transfer JUMPI 0 0 REVERT @balanceOf 4 CALLDATALOAD SLOAD 0 MSTORE 32 0 RETURN'
-/** `balanceOf` and `transfer`; an account's balance is in the slot of its address. */
+/** `balanceOf` and `transfer`; the slot of an account's address holds its balance. */
 const HONEST = assemble(`${BALANCE_OF} @transfer 36 CALLDATALOAD 0 MSTORE
   36 CALLDATALOAD CALLER SLOAD SUB CALLER SSTORE
   36 CALLDATALOAD 4 CALLDATALOAD SLOAD ADD 4 CALLDATALOAD SSTORE ${TOLD}`)
-/** Says that it transfers, and does nothing. */
+/** Emits a transfer and does nothing. */
 const LYING = assemble(`${BALANCE_OF} @transfer 36 CALLDATALOAD 0 MSTORE ${TOLD}`)
 /** Error("no") */
 const NO = `0x08c379a0${word(32n)}${word(2n)}${'6e6f'.padEnd(64, '0')}`
@@ -60,7 +60,7 @@ async function ask(method: string, params: unknown[]) {
 describe('debug_traceCall', () => {
   const call = { from: OWNER, to: TOKEN, input: transfer(FRIEND, 7n), gas: '0x30000' }
 
-  it('shows frames with their logs', async () => {
+  it('callTracer returns frames with their logs', async () => {
     const config = { tracer: 'callTracer', tracerConfig: { withLog: true }, stateOverrides: STATE }
     const { result } = await ask('debug_traceCall', [call, 'latest', config])
     expect(result).toMatchObject({ type: 'CALL', from: OWNER, to: TOKEN, gas: '0x30000', value: '0x0' })
@@ -77,13 +77,13 @@ describe('debug_traceCall', () => {
     expect(result.error).toBeUndefined()
   })
 
-  it('says why a frame reverted', async () => {
+  it('callTracer returns the revert reason of a frame', async () => {
     const config = { tracer: 'callTracer', stateOverrides: STATE }
     const { result } = await ask('debug_traceCall', [{ to: REVERTS }, 'latest', config])
     expect(result).toMatchObject({ error: 'execution reverted', revertReason: 'no', output: NO })
   })
 
-  it('shows the state before and after', async () => {
+  it('prestateTracer returns the state before and after with diffMode', async () => {
     const config = { tracer: 'prestateTracer', tracerConfig: { diffMode: true }, stateOverrides: STATE }
     const { result } = await ask('debug_traceCall', [call, 'latest', config])
     expect(result.pre[TOKEN].storage).toEqual({ [`0x${word(OWNER)}`]: `0x${word(1_000n)}` })
@@ -93,12 +93,12 @@ describe('debug_traceCall', () => {
     })
   })
 
-  it('counts selectors', async () => {
+  it('4byteTracer counts selectors', async () => {
     const { result } = await ask('debug_traceCall', [call, 'latest', { tracer: '4byteTracer', stateOverrides: STATE }])
     expect(result).toEqual({ '0xa9059cbb-64': 1 })
   })
 
-  it('shows each instruction where no tracer is named', async () => {
+  it('returns every instruction if no tracer is named', async () => {
     const { result } = await ask('debug_traceCall', [call, 'latest', { stateOverrides: STATE }])
     expect(result).toMatchObject({ failed: false, returnValue: '0x' })
     expect(result.structLogs[0]).toEqual({
@@ -114,7 +114,7 @@ describe('debug_traceCall', () => {
     expect(Object.keys(stored.storage)).toHaveLength(2)
   })
 
-  it('ends steps with the one that passes the limit', async () => {
+  it('limit: ends structLogs with the step that exceeds it', async () => {
     const limit = 1_000
     const { result } = await ask('debug_traceCall', [call, 'latest', { stateOverrides: STATE, limit }])
     const bytes = result.structLogs.map((step: object) => JSON.stringify(step).length)
@@ -123,7 +123,7 @@ describe('debug_traceCall', () => {
     expect(sum(bytes.slice(0, -1))).toBeLessThanOrEqual(limit)
   })
 
-  it('refuses more steps than an answer may have, unless they are limited', async () => {
+  it('rejects more steps than an answer may have, unless limit is set', async () => {
     const stateOverrides = { [TOKEN]: { code: assemble('@again >again JUMP') } }
     const endless = { to: TOKEN, gas: '0x200000' }
     const { error } = await ask('debug_traceCall', [endless, 'latest', { stateOverrides }])
@@ -146,13 +146,13 @@ describe('debug_traceCall', () => {
       [call, 'latest', { tracer: 'prestateTracer', tracerConfig: { diffMode: true, includeEmpty: true } }],
       /params\[2\]\.tracerConfig\.includeEmpty/,
     ],
-  ])('names what is wrong with %j', async (params, message) => {
+  ])('rejects %j and names the field', async (params, message) => {
     const { error } = await ask('debug_traceCall', params)
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) })
   })
 
-  it('ends a trace that is longer than an answer may be', async () => {
-    // Calls itself until the gas is gone, each time with more input.
+  it('rejects a trace longer than an answer may be (-32005)', async () => {
+    // Calls itself until the gas is used up, each time with longer input.
     const code = assemble('@again 0 0 20000 0 0 ADDRESS 700 CALL POP >again JUMP')
     const config = { tracer: 'callTracer', stateOverrides: { [TOKEN]: { code } } }
     const { error } = await ask('debug_traceCall', [{ to: TOKEN }, 'latest', config])
@@ -161,7 +161,7 @@ describe('debug_traceCall', () => {
 })
 
 describe('eth_createAccessList', () => {
-  it('refuses a gas price beside authorizations, which no other method does', async () => {
+  it('rejects gasPrice together with authorizationList, unlike other methods', async () => {
     const signed = { chainId: '0x0', address: FRIEND, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }
     const call = { from: OWNER, to: FRIEND, authorizationList: [signed] }
     const refused = { code: -32000, message: 'both gasPrice and authorizationList specified' }
@@ -174,19 +174,19 @@ describe('eth_createAccessList', () => {
       expect((await ask(method, [...params])).error?.message).not.toBe(refused.message)
   })
 
-  it('refuses a call that accesses a slot without a list that has it, and nothing with one', async () => {
+  it('rejects a call that reads a slot only without the access list that contains it', async () => {
     // JUMPDEST 20 times, PUSH0 SLOAD
     const overrides = { [OUTER]: { code: `0x${'5b'.repeat(20)}5f54` } }
     const listed = async (gas: number) =>
       ask('eth_createAccessList', [{ to: OUTER, gas: `0x${gas.toString(16)}` }, 'latest', overrides])
-    // The list costs 4,300; with it the slot is read for 100.
+    // The list costs 4,300 gas; with it, reading the slot costs 100.
     const withList = 21_000 + 4_300
     expect((await listed(withList + 122)).result.accessList).toHaveLength(1)
     const message = expect.stringContaining('no access list fits')
     expect((await listed(withList + 10)).error).toEqual({ code: -32000, message })
   })
 
-  it('gives up what a loop reads until its gas is gone, where memory is small', async () => {
+  it('rejects a loop over slots that ends with its gas, in 512 MiB of memory', async () => {
     const small = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, MEMORY_LIMIT_BYTES: `${2 ** 29}` })
     try {
       // PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP
@@ -196,7 +196,7 @@ describe('eth_createAccessList', () => {
         { [OUTER]: { code: '0x5f5b8054506001016001560000', state: {} } },
       ]
       for (let time = 0; time < 2; time++) {
-        // The longer the list, the fewer slots there is gas for: it grows and shrinks without end.
+        // The longer the list, the fewer slots there is gas for: it never converges.
         const { error } = await small.call('eth_createAccessList', params)
         expect(error).toEqual({ code: -32000, message: expect.stringContaining('no access list fits') })
       }
@@ -208,7 +208,7 @@ describe('eth_createAccessList', () => {
 })
 
 describe('upfront_simulate', () => {
-  it('answers as eth_simulateV1 does where it is asked for no more', async () => {
+  it('answers like eth_simulateV1 if no option is set', async () => {
     const payload = { blockStateCalls: [{ stateOverrides: STATE, calls: [{ from: OWNER, to: FRIEND, value: '0x1' }] }] }
     const [plain, inspected] = await Promise.all([
       ask('eth_simulateV1', [payload, 'latest']),
@@ -217,7 +217,7 @@ describe('upfront_simulate', () => {
     expect(inspected).toEqual(plain)
   })
 
-  it('refuses to show a trace of more than 4 MiB, and gives the outcome alone', async () => {
+  it('rejects a trace of more than 4 MiB, and simulates the same without it', async () => {
     const stateOverrides = { [FRIEND]: { code: assemble('1048576 0 RETURN') } }
     const payload = { blockStateCalls: [{ stateOverrides, calls: Array(3).fill({ to: FRIEND }) }] }
     const { error } = await ask('upfront_simulate', [{ ...payload, trace: true }, 'latest'])
@@ -225,7 +225,7 @@ describe('upfront_simulate', () => {
     expect((await ask('upfront_simulate', [payload, 'latest'])).result[0].calls).toHaveLength(3)
   })
 
-  it('shows traces, what changed and access lists, by call and block', async () => {
+  it('returns traces, state diffs and access lists by call and block', async () => {
     const calls = [7n, 8n].map((amount) => ({ from: OWNER, to: TOKEN, input: transfer(FRIEND, amount) }))
     const payload = {
       blockStateCalls: [{ stateOverrides: STATE, calls }],
@@ -252,7 +252,7 @@ describe('upfront_simulate', () => {
     expect(block.calls[0].accessList).toEqual([{ address: TOKEN, storageKeys: [slot(OWNER), slot(FRIEND)].sort() }])
   })
 
-  it('shows what changes hands, and which token lies', async () => {
+  it('returns asset changes and marks the token whose logs contradict its balances', async () => {
     const input = transfer(FRIEND, 7n)
     const calls = [
       { from: OWNER, to: TOKEN, input },
@@ -280,8 +280,8 @@ describe('upfront_simulate', () => {
     ])
   })
 
-  it('finds the gas that a bundle needs where an inner call swallows its lack', async () => {
-    // CALL of the token with all gas; what comes of it is dropped.
+  it('gasLimits: finds the gas that a bundle needs even if an inner call hides that it ran out', async () => {
+    // Calls the token with all gas and ignores the result.
     const outer = assemble(
       `${BigInt(`0xa9059cbb${'00'.repeat(28)}`)} 0 MSTORE ${BigInt(FRIEND)} 4 MSTORE 1 36 MSTORE 0 0 68 0 0 ${BigInt(TOKEN)} GAS CALL POP STOP`,
     )
@@ -312,7 +312,7 @@ describe('upfront_simulate', () => {
     expect(await logsWith(BigInt(first.gasLimit) - 1n)).toBeUndefined()
   })
 
-  it('decodes by the ABI of the request', async () => {
+  it('abi: decodes calls, logs and errors by the ABI of the request', async () => {
     const abi = [
       {
         type: 'function',
@@ -343,7 +343,7 @@ describe('upfront_simulate', () => {
     expect(reverted).toEqual({ error: { name: 'Error', args: { message: 'no' } }, logs: [] })
   })
 
-  it('decodes no more than fits into an answer, whatever the data points at', async () => {
+  it('abi: rejects decoded data longer than 4 MiB, whatever offsets it has', async () => {
     const level = word(20n) + word(20n * 32n).repeat(20)
     const input = `0x${word(32n)}${level.repeat(4)}${word(20n)}${word(1n).repeat(20)}`
     const topic = '0x09aae69664614ad1573e713fd5a3495df34b001ed179722ecda7c67e0573c04d'
@@ -363,17 +363,17 @@ describe('upfront_simulate', () => {
     [{ trace: { tracer: 'x' } }, /trace\.tracer/],
     [{ stateDiff: 'yes' }, /stateDiff/],
     [{ assetChanges: {} }, /assetChanges/],
-  ])('names what is wrong with %j', async (fields, message) => {
+  ])('rejects %j and names the field', async (fields, message) => {
     const { error } = await ask('upfront_simulate', [{ blockStateCalls: [{ calls: [{}] }], ...fields }, 'latest'])
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) })
   })
 })
 
-describe('a link', () => {
+describe('link', () => {
   const payload = { blockStateCalls: [{ calls: [{ from: OWNER, to: FRIEND }] }], validation: false }
   const linked = async (more: object) => (await ask('upfront_simulate', [{ ...payload, ...more }, 'latest'])).result
 
-  it('is there where it is asked for, and is the request on the block that it stood on', async () => {
+  it('is returned if requested, and repeats the request on the same block', async () => {
     for (const shown of [{}, { trace: true, decode: true }]) {
       const { link } = (await linked({ link: true, ...shown }))[0]
       const [path, fragment] = link.split('#')
@@ -385,7 +385,7 @@ describe('a link', () => {
     expect((await linked({}))[0].link).toBeUndefined()
   })
 
-  it('is left out where it would be too long', async () => {
+  it('is omitted if it would be too long', async () => {
     const input = `0x${'00'.repeat(40_000)}`
     expect(
       (await linked({ link: true, blockStateCalls: [{ calls: [{ to: FRIEND, input }] }] }))[0].link,

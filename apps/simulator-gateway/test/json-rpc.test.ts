@@ -44,13 +44,13 @@ describe('JSON-RPC 2.0', () => {
     ['{"jsonrpc":"2.0","id":{},"method":"eth_chainId"}', -32600],
     ['{"jsonrpc":"2.0","id":null}', -32600],
     [JSON.stringify(Array(6).fill(request(1))), -32005],
-  ])('refuses %s with %i', async (body, code) => {
+  ])('rejects %s with %i', async (body, code) => {
     const answer = await post(body)
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual(refusal(code))
   })
 
-  it('answers a batch in order, each entry for itself', async () => {
+  it('answers a batch in order, each entry separately', async () => {
     const answer = await post([request(1), 5, request('b', 'eth_nothing'), request(3, 'web3_clientVersion')])
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual([
@@ -68,7 +68,7 @@ describe('JSON-RPC 2.0', () => {
     expect((await post([notification, request(1)])).body).toEqual([{ jsonrpc: '2.0', id: 1, result: '0x7a69' }])
   })
 
-  it('describes what it serves', async () => {
+  it('lists in rpc.discover only methods that it serves', async () => {
     const { result } = await gateway.call<{ openrpc: string; methods: { name: string }[] }>('rpc.discover')
     const names = result?.methods.map(({ name }) => name) ?? []
     expect(result?.openrpc).toMatch(/^1\./)
@@ -78,7 +78,7 @@ describe('JSON-RPC 2.0', () => {
     }
   })
 
-  it('passes read-only methods on and refuses every other', async () => {
+  it('forwards read-only methods and rejects all others with -32601', async () => {
     const [account] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266']
     expect(await gateway.call('eth_getBalance', [account, 'latest'])).toMatchObject({ result: '0x21e19e0c9bab2400000' })
     expect(await gateway.call('eth_blockNumber')).toMatchObject({ result: '0x0' })
@@ -91,28 +91,28 @@ describe('JSON-RPC 2.0', () => {
     }
   })
 
-  it("passes the node's own error on", async () => {
+  it("returns the node's own error", async () => {
     const answer = await gateway.call('eth_getBalance', ['0x12', 'latest'])
     expect(answer.error).toMatchObject({ code: -32602 })
   })
 })
 
 describe('HTTP', () => {
-  it.each(['GET', 'PUT', 'DELETE', 'PATCH'])('says how to ask, to %s /', async (method) => {
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH'])('answers 405 with Allow: POST to %s /', async (method) => {
     const response = await fetch(gateway.url, { method })
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe('POST')
     expect(await response.json()).toEqual(refusal(-32600))
   })
 
-  it('knows no other path', async () => {
+  it('answers 404 to an unknown path', async () => {
     const response = await fetch(`${gateway.url}/nothing`)
     expect(response.status).toBe(404)
     expect(await response.json()).toEqual(refusal(-32600))
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
-    'refuses %s',
+    'rejects the content type %s with 415',
     async (type) => {
       const response = await gateway.post(JSON.stringify(request(1)), { 'content-type': type })
       expect(response.status).toBe(415)
@@ -120,12 +120,12 @@ describe('HTTP', () => {
     },
   )
 
-  it.each(['application/json; charset=utf-8', 'application/json-rpc'])('takes %s', async (type) => {
+  it.each(['application/json; charset=utf-8', 'application/json-rpc'])('accepts the content type %s', async (type) => {
     const response = await gateway.post(JSON.stringify(request(1)), { 'content-type': type })
     expect(response.status).toBe(200)
   })
 
-  it('refuses a dialect that it does not speak', async () => {
+  it('rejects an unknown dialect with 400', async () => {
     const headers = { 'content-type': 'application/json' }
     const body = JSON.stringify(request(1))
     const response = await fetch(`${gateway.url}?dialect=klingon`, { method: 'POST', headers, body })

@@ -1,7 +1,7 @@
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-// While the node is asked for its head, work begins on the head that was seen last. Nobody must ever notice.
+// While the node is asked for its head, execution starts on the last known head. No answer may ever show it.
 let anvil: Anvil
 let gateway: GatewayProcess
 
@@ -41,13 +41,13 @@ const balanceOf = (account: string, from: string) => ({
   input: `0x${account.slice(2).padStart(64, '0')}`,
 })
 
-describe('a simulation on latest', () => {
-  it('stands on the block that its client has just made, and says so', async () => {
+describe('eth_simulateV1 on latest', () => {
+  it('runs on the block that the client has just mined, and reports it', async () => {
     for (let round = 0; round < 40; round += 1) {
       await post(anvil.rpcUrl, 'anvil_setBalance', [address(1), hex(BigInt(round) + 1n)])
       await mine()
       const { result: head } = await latest()
-      // Every other one needs reads that no cache has.
+      // Every other round reads state that is not cached.
       const calls = [balanceOf(address(1), address(round % 2 === 0 ? 2 : 1_000 + round))]
       const { result, state } = await simulate({ blockStateCalls: [{ stateOverrides: BALANCE_OF, calls }] })
       expect(result?.[0]).toMatchObject({ number: hex(BigInt(head.number) + 1n), parentHash: head.hash })
@@ -56,7 +56,7 @@ describe('a simulation on latest', () => {
     }
   })
 
-  it('is refused, or not, as that block has it', async () => {
+  it('validates block overrides against the block just mined', async () => {
     const { result: before } = await latest()
     const onlyThen = { blockStateCalls: [{ blockOverrides: { number: hex(BigInt(before.number) + 1n) } }] }
     expect((await simulate(onlyThen)).result).toHaveLength(1)
@@ -67,7 +67,7 @@ describe('a simulation on latest', () => {
     expect((await simulate(far)).error).toBeUndefined()
   })
 
-  it('stands on one block, for all who ask while blocks come', async () => {
+  it('runs each request on a single block while blocks are mined', async () => {
     let going = true
     const miner = (async () => {
       for (let n = 10n; going; n += 1n) {

@@ -9,18 +9,18 @@ import { type BlockResult, callOf } from './simulate-params.js'
 
 const ENDLESS = callOf(assemble(HOSTILE_PROGRAMS['endless loop']))
 const SLOTS = callOf(assemble(HOSTILE_PROGRAMS['cold slots']))
-/** Which slot is next, the last one says: nothing can be read ahead. */
+/** Each slot determines the next one: nothing can be read ahead. */
 const SLOT_AFTER_SLOT = callOf(assemble('1 @loop DUP1 SLOAD ADD 1 ADD >loop JUMP'), { gas: '0x800000000000000' })
 const HUGE_GAS = 1_000_000_000_000
 
 let anvil: Anvil
-/** One gateway for all limits that don't get into each other's way. */
+/** A gateway with all limits that do not interfere with one another. */
 let strict: GatewayProcess
-/** One that lets a client's calls run for long, one at a time. */
+/** A gateway that lets a client's calls run for long, one at a time. */
 let busy: GatewayProcess
-/** One that counts requests by what a proxy says of their client. */
+/** A gateway that counts requests by the client address from a proxy. */
 let rated: GatewayProcess
-/** One that cuts off who doesn't read. */
+/** A gateway that closes connections of clients that do not read. */
 let impatient: GatewayProcess
 const gateways: GatewayProcess[] = []
 
@@ -41,7 +41,7 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-/** One with a limit of memory or of what is fixed has a process of its own. */
+/** A gateway with a memory limit or changed constants gets its own process. */
 async function start(environment: Variables, fixed?: Partial<typeof FIXED>): Promise<GatewayProcess> {
   const settings = { UPSTREAM_RPC_URL: anvil.rpcUrl, ...environment }
   const isAlone = fixed !== undefined || 'MEMORY_LIMIT_BYTES' in environment
@@ -54,12 +54,12 @@ const JSON_POST = { method: 'POST', headers: { 'content-type': 'application/json
 
 const request = (method: string, params: unknown = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
-/** Asks until it is refused: how many requests come within one second is the machine's business. */
+/** Asks until a request is refused: how many fit into one second depends on the machine. */
 async function refusedAtLast(ask: () => Promise<Response>): Promise<void> {
   while ((await ask()).status !== 429);
 }
 
-/** Asks until it is answered: the server hears of closed connections a little later. */
+/** Asks until a request is answered: the server notices closed connections a little later. */
 async function refusedAtFirst<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -71,7 +71,7 @@ async function refusedAtFirst<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 describe('limits', () => {
-  it('bodyBytes: 413, declared or not, and the connection goes on', async () => {
+  it('bodyBytes: 413 with or without content-length, and the connection stays open', async () => {
     const gateway = strict
     const long = request('eth_chainId', ['x'.repeat(120_000)])
     const chunked = new ReadableStream({
@@ -93,30 +93,30 @@ describe('limits', () => {
     expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
   })
 
-  it('MEMORY_LIMIT_BYTES: 503 for bodies and answers beyond what it leaves, and all is given back', async () => {
-    // Three sixteenths of so small a limit are for bodies and answers, less than half of that for one client.
+  it('MEMORY_LIMIT_BYTES: 503 for bodies and answers that exceed it, and all memory is released', async () => {
+    // Three sixteenths of such a small limit are for bodies and answers, less than half of that for one client.
     const gateway = await start({ MEMORY_LIMIT_BYTES: '67108864' })
     const body = (bytes: number) => request('eth_chainId', ['x'.repeat(bytes)])
-    // A connection whose rest takes more than a second is cut, as may happen on a busy machine.
+    // A connection is cut if the rest of its body takes more than a second, as may happen on a busy machine.
     const send = (path: string): Promise<Response> =>
       fetch(gateway.url + path, { ...JSON_POST, body: body(6_000_000) }).catch(() => send(path))
     for (const path of ['', '/?']) {
       const large = await send(path)
       expect(large.status).toBe(503)
       expect(large.headers.get('retry-after')).toBe('1')
-      // The rest of the refused body may still be on its way.
+      // The rest of the refused body may still be arriving.
       const small = () => fetch(gateway.url + path, { ...JSON_POST, body: body(80_000) })
       while ((await small()).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20))
     }
     const long = await gateway.post(request('eth_simulateV1', callOf(assemble(HOSTILE_PROGRAMS['return bomb']))))
     expect(long.status).toBe(503)
     expect(long.headers.get('retry-after')).toBe('1')
-    // What connections take is left.
+    // Only the memory of connections remains.
     while ((await gateway.metric('upfront_held_bytes')) > 1_000_000)
       await new Promise((resolve) => setTimeout(resolve, 20))
   })
 
-  it('content-encoding: 415, whatever it would inflate to', async () => {
+  it('content-encoding: 415 for compressed bodies, which are not inflated', async () => {
     const gateway = strict
     for (const encoding of ['gzip', 'br', 'deflate', 'zstd']) {
       const response = await gateway.post('bomb', { 'content-encoding': encoding })
@@ -125,7 +125,7 @@ describe('limits', () => {
     }
   })
 
-  it('calls, of a block and of a request: -38026', async () => {
+  it('calls: -38026 beyond it, per block and per request', async () => {
     const gateway = strict
     const blocks = (...lengths: number[]) => lengths.map((length) => ({ calls: Array(length).fill({}) }))
     const simulate = (blockStateCalls: unknown) =>
@@ -135,15 +135,15 @@ describe('limits', () => {
     expect((await simulate(blocks(2, 2))).error?.code).toBe(-38026)
   })
 
-  it('gas: calls get what is left of it', async () => {
+  it('gas: calls get the gas that remains', async () => {
     const gateway = strict
     const { result } = await gateway.call<BlockResult[]>('eth_simulateV1', ENDLESS)
     expect(result?.[0]?.calls[0]).toMatchObject({ status: '0x0', gasUsed: '0x17d7840' })
   })
 
-  it('timeoutMs: a runaway call is stopped and said to be', async () => {
+  it('timeoutMs: stops a runaway call and says so', async () => {
     const gateway = busy
-    // What it reads is read before: on a busy machine, that alone may take long.
+    // Reads its state beforehand, which may take long on a busy machine.
     await gateway.call('eth_simulateV1', callOf(assemble(HOSTILE_PROGRAMS['endless loop']), { gas: '0x186a0' }, {}))
     const params = callOf(assemble(HOSTILE_PROGRAMS['endless loop']), { gas: '0x2540be400' }, {})
     const [payload] = params as [{ blockStateCalls: Record<string, unknown>[] }]
@@ -153,7 +153,7 @@ describe('limits', () => {
     expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
   })
 
-  it('a call of 2^59 gas that reads slot after slot: -32005, and what ran out', async () => {
+  it('timeoutMs: -32005 for a call of 2^59 gas that reads one slot after another', async () => {
     const upstream = await startFaultProxy(anvil.rpcUrl)
     try {
       upstream.latencyMs = 20
@@ -173,7 +173,7 @@ describe('limits', () => {
     }
   })
 
-  it('reads: -32005', async () => {
+  it('reads: -32005 beyond it', async () => {
     const gateway = strict
     const { error } = await gateway.call('eth_simulateV1', SLOTS)
     expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('50') })
@@ -194,7 +194,7 @@ describe('limits', () => {
     expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
   })
 
-  it('callsPerSecond: 429 with Retry-After, again later, and not for health', async () => {
+  it('callsPerSecond: 429 with Retry-After, then served again; health is exempt', async () => {
     const gateway = rated
     const ask = () => gateway.post(request('eth_chainId'), { 'x-forwarded-for': '203.0.113.1' })
     const burst = () => Promise.all(Array.from({ length: 12 }, ask))
@@ -210,7 +210,7 @@ describe('limits', () => {
     while ((await ask()).status !== 200) await new Promise((resolve) => setTimeout(resolve, 100))
   })
 
-  it('callsPerSecond: each entry of a batch counts', async () => {
+  it('callsPerSecond: counts each entry of a batch', async () => {
     const post = (body: string) => rated.post(body, { 'x-forwarded-for': '203.0.113.2' })
     const batch = `[${Array(10).fill(request('eth_chainId')).join()}]`
     expect((await post(batch)).status).toBe(200)
@@ -220,7 +220,7 @@ describe('limits', () => {
     })
   })
 
-  it('callsPerSecond: by what TRUSTED_PROXIES say of the client, and a /64 at a time', async () => {
+  it('callsPerSecond: counts by the address that TRUSTED_PROXIES forward, IPv6 by /64', async () => {
     const from = (gateway: GatewayProcess, address: string) =>
       gateway.post(request('eth_chainId'), { 'x-forwarded-for': address })
     for (const address of [
@@ -239,7 +239,7 @@ describe('limits', () => {
     await refusedAtLast(() => from(wary, `198.51.100.${++host}`))
   })
 
-  it('values of a body and depth: refused before they are parsed', async () => {
+  it('values and depth of a body: rejected before parsing', async () => {
     const gateway = strict
     const wide = await gateway.post(`[${'{},'.repeat(6_000)}{}]`)
     expect(await wide.json()).toMatchObject({ id: null, error: { code: -32600 } })
@@ -247,13 +247,13 @@ describe('limits', () => {
     expect(await deep.json()).toMatchObject({ id: null, error: { code: -32600 } })
   })
 
-  it('answerBytes: -32005', async () => {
+  it('answerBytes: -32005 beyond it', async () => {
     const gateway = strict
     const { error } = await gateway.call('eth_simulateV1', callOf(assemble(HOSTILE_PROGRAMS['return bomb'])))
     expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('100000') })
   })
 
-  it('a body that trickles in is cut off with 408', async () => {
+  it('a body that trickles in gets 408 and is cut off', async () => {
     const gateway = strict
     const { hostname, port } = new URL(gateway.url)
     const socket = connect(Number(port), hostname)
@@ -268,7 +268,7 @@ describe('limits', () => {
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ error: { code: -32600 } })
   })
 
-  it('connectionsPerClient and connections: refused as they are made, or an idle one makes room', async () => {
+  it('connections and connectionsPerClient: refuses new ones, unless an idle one can be closed', async () => {
     const gateway = await start({ LIMITS: { connectionsPerClient: 3, connections: 5 } })
     const { hostname, port } = new URL(gateway.url)
     const open = (localAddress = '127.0.0.1') => {
@@ -297,7 +297,7 @@ describe('limits', () => {
   it.each([
     ['/', 'the front'],
     ['/?', 'Fastify'],
-  ])('a client that does not read a long answer of %s (%s) is cut off', async (path) => {
+  ])('a client that does not read a long answer of %s (%s) is disconnected', async (path) => {
     const gateway = impatient
     const [payload] = callOf(assemble(HOSTILE_PROGRAMS['return bomb'])) as [{ blockStateCalls: [{ calls: unknown[] }] }]
     // 30 MB: more than the sockets' own buffers take.
@@ -310,7 +310,7 @@ describe('limits', () => {
     const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve))
     socket.pause()
     const served = () => gateway.metric('upfront_rpc_calls_total{method="eth_simulateV1",outcome="ok"}')
-    // What was never counted is no number.
+    // A series without a sample is NaN.
     const servedBefore = (await served()) || 0
     socket.write(
       `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,

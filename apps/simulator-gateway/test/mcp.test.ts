@@ -63,17 +63,17 @@ const transfer = () => ({
 })
 const earned = () => stand.usdcOf(stand.devnet.accounts.seller.address)
 
-it('names its tools', async () => {
+it('lists its tools in less than 4,000 characters', async () => {
   const { tools } = await agent.listTools()
   expect(tools.map(({ name }) => name)).toEqual(['preview', 'simulate', 'price'])
   expect(tools.every(({ outputSchema }) => outputSchema !== undefined)).toBe(true)
-  // An agent has them in its context all the time: four characters are about a token.
+  // An agent always has them in its context: four characters are about a token.
   expect(JSON.stringify(tools).length).toBeLessThan(4_000)
   expect(agent.getServerVersion()).toMatchObject({ name: 'upfront' })
   expect(agent.getInstructions()).toContain('eip155:31337')
 })
 
-it('does for a client what docs/agents.md says: configured, free and paid', async () => {
+it('works as docs/agents.md describes: configured, free and paid', async () => {
   const page = readFileSync(new URL('../../../docs/agents.md', import.meta.url), 'utf8')
   const [, configuration] = /```json\n([\s\S]*?)```/.exec(page)!
   const { type, url } = JSON.parse(configuration!).mcpServers.upfront
@@ -100,8 +100,8 @@ it('does for a client what docs/agents.md says: configured, free and paid', asyn
   expect(bought._meta?.[charged!]).toMatchObject({ success: true, amount: expect.stringMatching(/^[1-9]\d*$/) })
 })
 
-describe('without a payment', () => {
-  it('previews a call', async () => {
+describe('MCP tools without a payment', () => {
+  it('preview a call', async () => {
     const { result, answer } = await call('preview', transfer())
     expect(result.isError).toBeUndefined()
     const changes = [{ amount: '-25' }, { amount: '25' }]
@@ -109,7 +109,7 @@ describe('without a payment', () => {
     expect(answer.charge).toBeUndefined()
   })
 
-  it('simulates blocks', async () => {
+  it('simulate blocks', async () => {
     const { data: input, ...parties } = transfer()
     const { answer } = await call('simulate', {
       blockStateCalls: [{ calls: [{ ...parties, input }] }],
@@ -119,7 +119,7 @@ describe('without a payment', () => {
     expect(answer.result[0]).not.toHaveProperty('logsBloom')
   })
 
-  it('says what is free, what is sold, and what a simulation of a size costs', async () => {
+  it('state the free limits, the offer and the charge for a given usage (price)', async () => {
     const { answer } = await call('price', { gas: 2_000_000, accounts: 100, slots: 900 })
     expect(answer).toMatchObject({
       chain: 'eip155:31337',
@@ -136,19 +136,19 @@ describe('without a payment', () => {
     ['simulate', { blockStateCalls: 'all' }, 'blockStateCalls'],
     ['simulate', { blockStateCalls: [{ calls: Array(21).fill({}) }] }, '20'],
     ['price', { gas: -1 }, 'gas: expected a whole number'],
-  ])('%s refuses what it does not take, and names the field', async (name, given, problem) => {
+  ])('%s rejects an invalid argument and names the field', async (name, given, problem) => {
     const { result, answer } = await call(name, given)
     expect(result.isError).toBe(true)
     expect(answer.error.message).toContain(problem)
   })
 
-  it('has no other tool', async () => {
+  it('reject unknown tools', async () => {
     await expect(call('transfer', {})).rejects.toThrow('no such tool')
   })
 })
 
-describe('with a payment', () => {
-  it('offers, is paid, and says what was charged', async () => {
+describe('MCP tools with a payment', () => {
+  it('return an offer, accept the payment and state the charge', async () => {
     const before = await earned()
     const offer = await call('preview', { ...transfer(), paid: true })
     expect(offer.result).toMatchObject({
@@ -171,7 +171,7 @@ describe('with a payment', () => {
     expect((await earned()) - before).toBe(BigInt(answer.charge.amount))
   })
 
-  it('is needed where the free limit is passed', async () => {
+  it('require a payment beyond the free rate limit', async () => {
     const gateway = await stand.startGateway({ LIMITS: { callsPerSecond: 3 } })
     try {
       const client = await connect(gateway.url)
@@ -199,7 +199,7 @@ describe('with a payment', () => {
     }
   })
 
-  it('refuses what is no call of a tool beyond the limit, and calls far beyond it', async () => {
+  it('answer 429 to other messages beyond the limit and to calls far beyond it', async () => {
     const gateway = await stand.startGateway({ LIMITS: { callsPerSecond: 3 } })
     const message = (method: string, params = {}) =>
       fetch(`${gateway.url}/mcp`, {
@@ -216,7 +216,7 @@ describe('with a payment', () => {
     }
   })
 
-  it('costs nothing where the simulation is refused', async () => {
+  it('charge nothing if the simulation is rejected', async () => {
     const { result: offer } = await call('simulate', { blockStateCalls: [], paid: true })
     const { result, answer } = await call('simulate', { blockStateCalls: 'all' }, await sign(offer.structuredContent))
     expect(result.isError).toBe(true)
@@ -224,7 +224,7 @@ describe('with a payment', () => {
     expect(result._meta?.[PAYMENT_RESPONSE]).toMatchObject({ amount: '0' })
   })
 
-  it('names the approval that is missing', async () => {
+  it('name the missing Permit2 approval', async () => {
     const { result: offer } = await call('preview', { ...transfer(), paid: true })
     const { privateKey } = stand.devnet.accounts.unapprovedBuyer
     const { result } = await call('preview', transfer(), await sign(offer.structuredContent, privateKey))
@@ -242,13 +242,13 @@ describe('with a payment', () => {
     ['a list', []],
     ['nothing in it', {}],
     ['too much in it', { x402Version: 2, payload: 'x'.repeat(20_000) }],
-  ])('with %s is refused as no payment', async (_what, payment) => {
+  ])('reject a payment that is invalid: %s', async (_what, payment) => {
     const { result } = await call('preview', transfer(), payment)
     expect(result).toMatchObject({ isError: true, structuredContent: { error: 'invalid_payload' } })
   })
 })
 
-describe('over HTTP', () => {
+describe('MCP over HTTP', () => {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
   const post = (body: string, more: Record<string, string> = {}) =>
@@ -266,13 +266,13 @@ describe('over HTTP', () => {
     ['a client that takes no JSON', JSON.stringify(ping), { accept: 'text/html' }, 406],
     ['an unknown protocol version', JSON.stringify(ping), { 'mcp-protocol-version': '1999-01-01' }, 400],
     ['a web page that may not call', JSON.stringify(ping), { origin: 'https://example.org' }, 403],
-  ])('answers %s', async (_what, body, more, status) => {
+  ])('answers %s with the right status', async (_what, body, more, status) => {
     const response = await post(body, more)
     expect(response.status).toBe(status)
     expect(response.headers.get('mcp-session-id')).toBeNull()
   })
 
-  it('tells clients of the old SSE transport where to go', async () => {
+  it('tells clients of the old SSE transport to POST to /mcp', async () => {
     for (const path of ['mcp', 'sse']) {
       const response = await fetch(`${stand.gateway.url}/${path}`, { headers: { accept: 'text/event-stream' } })
       expect(response.status).toBe(405)
@@ -280,13 +280,13 @@ describe('over HTTP', () => {
     }
   })
 
-  it.each(['GET', 'DELETE'])('refuses %s', async (method) => {
+  it.each(['GET', 'DELETE'])('answers 405 to %s', async (method) => {
     const response = await fetch(`${stand.gateway.url}/mcp`, { method, headers: { accept: headers.accept } })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
   })
 })
 
-it('serves for free where nothing is sold', async () => {
+it('serves MCP tools for free if the gateway sells nothing', async () => {
   const gateway = await startGateway({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, LOG_LEVEL: 'warn' })
   try {
     const client = await connect(gateway.url)

@@ -8,8 +8,8 @@ import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { HOSTILE_PROGRAMS } from './programs.js'
 import { callOf, TARGET } from './simulate-params.js'
 
-// What one client sends, and what another sees of it meanwhile. Times are the business of `npm run bench:attack`.
-// Unread answers, slow bodies and the counts of connections: limits.test.ts. Resets: disconnect.test.ts.
+// What one client sends, and whether another is served in the meantime. `npm run bench:attack` measures the times.
+// Unread answers, slow bodies and connection limits: limits.test.ts. Resets: disconnect.test.ts.
 const MEMORY = 2 ** 30
 const ATTACKER = '127.0.1.1'
 const BYSTANDER = '127.0.0.2'
@@ -35,7 +35,7 @@ function rpc(params: unknown): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params })
 }
 
-/** Of a client with an address of its own; 0 where the connection is closed. */
+/** Posts from the given address. @returns status 0 if the connection is closed */
 function post(body: string, localAddress: string): Promise<{ status: number; start: string }> {
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
   return new Promise((resolve) => {
@@ -51,7 +51,7 @@ function post(body: string, localAddress: string): Promise<{ status: number; sta
   })
 }
 
-/** Transfers of the bystander, one after another until the attack is over: how many there were. All must be answered. */
+/** Sends transfers of the bystander until the attack is over. @returns how many; all must be answered */
 async function servedBeside(attack: Promise<unknown>): Promise<number> {
   let isOver = false
   const over = attack.finally(() => {
@@ -62,7 +62,7 @@ async function servedBeside(attack: Promise<unknown>): Promise<number> {
     const { status, start } = await post(TRANSFER, BYSTANDER)
     expect([status, start]).toEqual([200, expect.stringContaining('"result"')])
     served += 1
-    // Within what a client may call in a second.
+    // Within a client's rate limit.
     await sleep(25)
   }
   await over
@@ -72,14 +72,14 @@ async function servedBeside(attack: Promise<unknown>): Promise<number> {
 const from = (client: string, count: number, body: string) =>
   Promise.all(Array.from({ length: count }, () => post(body, client)))
 
-/** The most that the process ever held. */
+/** The process's peak resident memory. */
 function mostResident(): number {
   const [, kibibytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${gateway.process.pid}/status`, 'utf8')) ?? []
   return Number(kibibytes) * 1024
 }
 
-describe('one client, whatever it sends, does not keep another from being served', () => {
-  it('answers of 20 MiB', async () => {
+describe('one attacking client does not keep another from being served', () => {
+  it('while it requests answers of 20 MiB', async () => {
     const code = assemble('0x100000 0 RETURN')
     const blockStateCalls = [{ stateOverrides: { [TARGET]: { code } }, calls: Array(20).fill({ to: TARGET }) }]
     const attack = from(ATTACKER, 12, rpc([{ blockStateCalls }, 'latest']))
@@ -87,13 +87,13 @@ describe('one client, whatever it sends, does not keep another from being served
     for (const { status } of await attack) expect([200, 503]).toContain(status)
   }, 120_000)
 
-  it('loops of 50M gas', async () => {
+  it('while it runs loops of 50M gas', async () => {
     const attack = from(ATTACKER, 12, rpc(callOf(assemble(HOSTILE_PROGRAMS['endless loop']))))
     expect(await servedBeside(attack)).toBeGreaterThan(0)
     for (const { status } of await attack) expect([200, 503]).toContain(status)
   }, 120_000)
 
-  it('deep frames with memory of their own, from twenty addresses', async () => {
+  it('while twenty addresses run deep frames that each use memory', async () => {
     const deep = rpc(callOf(assemble('1 0x20000 MSTORE 0 0 0 0 0 ADDRESS GAS CALL')))
     const attack = Promise.all(Array.from({ length: 20 }, (_, index) => post(deep, `127.0.2.${index + 1}`)))
     expect(await servedBeside(attack)).toBeGreaterThan(0)
@@ -101,7 +101,7 @@ describe('one client, whatever it sends, does not keep another from being served
     expect(await gateway.metric('upfront_requests_ended_for_memory_total')).toBe(0)
   }, 120_000)
 
-  it('bodies of 60,000 overrides, each in hundreds of turns', async () => {
+  it('while it sends bodies of 60,000 overrides', async () => {
     const address = (n: number) => `0x${n.toString(16).padStart(40, '0')}`
     const stateOverrides = Object.fromEntries(
       Array.from({ length: 60_000 }, (_, n) => [address(n + 1), { balance: '0x1' }]),
@@ -116,13 +116,13 @@ describe('one client, whatever it sends, does not keep another from being served
     for (const { status } of await attack) expect(status).toBe(200)
   }, 120_000)
 
-  it('stays within its memory', () => {
+  it('and the gateway stays within its memory limit', () => {
     expect(mostResident()).toBeLessThan(MEMORY)
     expect(gateway.output()).not.toContain('internal error')
   })
 })
 
-it('bodies that never end take half of the memory at most, and give it back', async () => {
+it('unfinished bodies take at most half of the memory, which is released when they close', async () => {
   const capacity = 48 * 2 ** 20
   const small = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, MEMORY_LIMIT_BYTES: String(256 * 2 ** 20) })
   const { hostname, port } = new URL(small.url)
@@ -140,7 +140,7 @@ it('bodies that never end take half of the memory at most, and give it back', as
         })
       socket.write(`${lines.join('\r\n')}${'x'.repeat(900_000)}`)
     }
-    // What one client holds is never more than what is left: some 23 of them.
+    // One client never holds more than what is left, so about 23 of them.
     while (refused < 20) await sleep(20)
     const held = await small.metric('upfront_held_bytes')
     expect(held).toBeLessThanOrEqual(capacity / 2 + 61 * 16_384)

@@ -25,9 +25,9 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-/** Nobody may do this as it is asked. */
+/** Kinds that revert as requested. */
 const FAILING = new Set(['burn', "setting the L1 block, which is not the sender's to do"])
-/** `ORDINARY=1600`: the long form. `packages/engine-revm/test/outcome` has those of real blocks. */
+/** `ORDINARY=1600` runs the long form. `packages/engine-revm/test/outcome` has transactions of real blocks. */
 const COUNT = Number(process.env.ORDINARY ?? 90)
 
 interface Call {
@@ -42,7 +42,7 @@ let gateway: GatewayProcess
 let account: ReturnType<typeof privateKeyToAccount>
 let kinds: Record<string, (at: number) => Call>
 
-/** Below `most`, another one for each place and name, the same in each run. */
+/** A number below `most`, distinct by place and name, the same in each run. */
 function drawn(at: number, name: string, most: bigint): bigint {
   return BigInt(keccak256(toHex(`${at} ${name}`))) % most
 }
@@ -60,7 +60,7 @@ beforeAll(async () => {
     await mined({ to: token, data: call('approve', [lending, maxUint256]) })
   }
   await mined({ to: token1, data: call('mint', [lending, parseEther('1000000')]) })
-  // Interest may come due between what is estimated and what is mined.
+  // Interest may accrue between the estimate and the block.
   for (const [functionName, amount] of [
     ['deposit', '10000'],
     ['borrow', '1000'],
@@ -95,7 +95,7 @@ function call(functionName: 'mint' | 'transfer' | 'approve', args: readonly [Hex
   return encodeFunctionData({ abi: testTokenAbi, functionName, args } as never)
 }
 
-/** Predeploys of an OP-stack chain, with their storage: testing/recordings/conformance-op, which runs op-geth's genesis. */
+/** Predeploys of an OP-stack chain with their storage, from testing/recordings/conformance-op, which runs op-geth's genesis. */
 const L1_BLOCK = '0x4200000000000000000000000000000000000015'
 const MESSAGE_PASSER = '0x4200000000000000000000000000000000000016'
 const OP_STATE = new URL('../../../testing/recordings/conformance-op/chain/head-state.json', import.meta.url)
@@ -203,7 +203,7 @@ function kindsOn(
   }
 }
 
-it(`takes at most one of a hundred ordinary transactions for a trap: ${COUNT}, of many kinds`, async () => {
+it(`reports at most 1% of ordinary transactions as "watched": ${COUNT} of many kinds`, async () => {
   const names = Object.keys(kinds)
   const watched: string[] = []
   const succeeded = new Set<string>()

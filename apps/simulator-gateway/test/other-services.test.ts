@@ -1,4 +1,4 @@
-// The methods of other services, held against what these publish: which fields there are, and what stands in them. On one gateway.
+// Methods of other services on one gateway, compared with the fields and values that these services document.
 import { ask } from './services/stand.js'
 import './services/alchemy.js'
 import './services/call-bundle.js'
@@ -6,7 +6,7 @@ import './services/call-many.js'
 import './services/tenderly.js'
 import './services/trace-call.js'
 
-it('each of them is in rpc.discover, with an example', async () => {
+it('rpc.discover lists the methods of other services, each with an example', async () => {
   const { methods } = await ask('rpc.discover')
   const byName = new Map(methods.map((method: { name: string; examples?: unknown[] }) => [method.name, method]))
   for (const name of [

@@ -33,7 +33,7 @@ function shown(heading: string): Outcome {
   return JSON.parse(block.split('```')[0]!)
 }
 
-/** As it is asked, with addresses and slots short: `0x7000…0001`. */
+/** Asks, and shortens addresses and slots like the document: `0x7000…0001`. */
 async function answered(payload: object): Promise<Outcome> {
   const params = [{ ...payload, outcome: true }, 'latest']
   const { result, error } = await gateway.call<{ calls: { outcome: Outcome }[] }[]>('upfront_simulate', params)
@@ -45,14 +45,14 @@ async function answered(payload: object): Promise<Outcome> {
   return JSON.parse(short(JSON.stringify(result![0]!.calls[0]!.outcome)))
 }
 
-/** The document leaves out what is like the first reason. */
+/** The document omits reasons similar to the first. */
 function expectShown(heading: string, found: Outcome): void {
   const { verdict, because } = shown(heading)
   expect(because.length).toBeGreaterThan(0)
   expect({ verdict, because }).toEqual({ ...found, because: found.because.slice(0, because.length) })
 }
 
-describe('the answers in docs/outcome.md are those to', () => {
+describe('docs/outcome.md shows the actual answer to', () => {
   it('a trap', async () => {
     const code = assemble(`PREVRANDAO ISZERO >honest JUMPI ${pays(THIEF)} @honest ${pays(FRIEND)}`)
     const stateOverrides = { [OWNER]: RICH, [TARGET]: { ...RICH, code } }

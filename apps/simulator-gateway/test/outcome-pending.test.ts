@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => stand?.stop())
 
-/** What decides whether a friend is paid, which hangs on whether somebody has anything. */
+/** Facts and outcome of a payment to a friend that depends on somebody's balance. */
 async function ask(somebody: Hex, block: string) {
   const code = assemble(
     `${BigInt(somebody)} BALANCE ISZERO >on JUMPI 0 0 0 0 5 ${BigInt(FRIEND)} GAS CALL POP @on STOP`,
@@ -31,7 +31,7 @@ async function ask(somebody: Hex, block: string) {
   return result[0]!.calls[0]!
 }
 
-it('names what the block under construction changed, and tries the place before it', async () => {
+it('names facts changed by the block under construction, and tries the state before it', async () => {
   for (;;) {
     const somebody = privateKeyToAccount(generatePrivateKey()).address.toLowerCase() as Hex
     await send(stand, DEVNET_ROLES.deployer.privateKey, { to: somebody, value: parseEther('1'), gas: 21_000n })
@@ -40,7 +40,7 @@ it('names what the block under construction changed, and tries the place before 
     const fact = { kind: 'balance', address: somebody }
     const found = depends.facts.find(({ fact }) => fact.kind === 'balance' && fact.address === somebody)
     expect(found).toMatchObject({ fact, reached: ['branch'] })
-    // Its block may have been sealed meanwhile.
+    // Its block may have been sealed in the meantime.
     if (found?.isPending === undefined) continue
     const under = 'a place before what the block under construction holds'
     expect(outcome).toEqual({

@@ -14,7 +14,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 const trader = privateKeyToAccount(GETH_DEVELOPER.privateKey)
-// State is not carried from block to block on anvil.
+// On anvil no state is carried from block to block, so these tests need geth.
 const path = findGeth()
 const onGeth = path === undefined ? it.skip : it
 let geth: BuiltGeth
@@ -49,7 +49,7 @@ const swap = (amount: string, token = uniswap.token0) => ({
 
 const build = () => geth.build({ feeRecipient: `0x${'fe'.repeat(20)}`, withdrawals: [] })
 
-/** A block of trades, in this order. */
+/** Mines a block of these trades, in this order. */
 async function mineTrades(...trades: ReturnType<typeof swap>[]): Promise<void> {
   const transport = http(geth.rpcUrl)
   const client = createPublicClient({ transport, pollingInterval: 20 })
@@ -79,7 +79,7 @@ async function ask(): Promise<{ depends: ShownDependencies; outcome: Outcome }> 
 }
 
 onGeth(
-  'a swap changes by what the last block traded with its pool, which is named with how often it changes',
+  'outcome changes for a swap if the last block traded in its pool, and says how often it does',
   async () => {
     const pair = uniswap.pairV2.toLowerCase()
     const under = 'a place before the last block'
@@ -106,7 +106,7 @@ onGeth(
 )
 
 onGeth(
-  'a swap changes in the middle of a block that traded forth and back',
+  'outcome changes for a swap in the middle of a block that traded back and forth',
   async () => {
     const under = 'a place in the middle of the last block'
     for (;;) {
@@ -126,7 +126,7 @@ onGeth(
 )
 
 onGeth(
-  'a swap changes in the middle of the block before the last, where the last one did nothing',
+  'outcome changes for a swap in the middle of the block before the last if the last one is empty',
   async () => {
     const under = 'a place in the middle of the block before the last'
     for (;;) {

@@ -6,7 +6,7 @@ const OWNER = '0xa000000000000000000000000000000000000000'
 const FRIEND = '0xf000000000000000000000000000000000000001'
 const TARGET = '0x7000000000000000000000000000000000000001'
 const RICH = { balance: '0xde0b6b3a7640000' }
-/** Of these the node tells no value. */
+/** The node has no value of this slot. */
 const LOST = 777n
 const PAY = `0 0 0 0 5 ${BigInt(FRIEND)} GAS CALL POP STOP`
 const WHY = expect.stringContaining('upstream 127.0.0.1')
@@ -36,8 +36,8 @@ async function ask(program: string, shown: object) {
   return result[0].calls[0]
 }
 
-/** It is not asked for what the node lacks. */
-it('shows what the node told of a call that looks for what it lacks only with little gas', async () => {
+/** The call itself does not read the slot that the node lacks. */
+it('returns the result without analyses that need a slot the node lacks, and names them', async () => {
   const lookingWithLittle = `GAS 100000 LT >on JUMPI ${LOST} SLOAD POP @on 0 0 0 0 5 ${BigInt(FRIEND)} GAS CALL POP STOP`
   const shown = await ask(lookingWithLittle, { gasLimits: true, outcome: true })
   expect(shown.status).toBe('0x1')
@@ -46,7 +46,7 @@ it('shows what the node told of a call that looks for what it lacks only with li
   expect(shown.outcome).toMatchObject({ verdict: 'holds', leftOut: [WHY] })
 })
 
-it('names a waiting transaction that looks for what the node lacks', async () => {
+it('leaves out a waiting transaction that needs a slot the node lacks, and names it', async () => {
   const program = `CALLDATASIZE >look JUMPI ${PAY} @look ${LOST} SLOAD POP STOP`
   const waiting = [{ from: FRIEND, to: TARGET, input: '0x01' }]
   const { outcome } = await ask(program, { waiting, outcome: true })

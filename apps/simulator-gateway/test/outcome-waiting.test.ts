@@ -8,7 +8,7 @@ const FRIEND = '0xf000000000000000000000000000000000000001'
 const TARGET = '0x7000000000000000000000000000000000000001'
 const RICH = { balance: '0xde0b6b3a7640000' }
 const SLOT = `0x${'7'.padStart(64, '0')}`
-/** Whoever sends it data ends that it pays a friend. */
+/** A transaction that sends it data stops its payments to a friend. */
 const CODE = assemble(
   `CALLDATASIZE >end JUMPI 7 SLOAD >on JUMPI 0 0 0 0 5 ${BigInt(FRIEND)} GAS CALL POP @on STOP @end 1 7 SSTORE STOP`,
 )
@@ -41,7 +41,7 @@ async function ask(waiting: unknown, more: object = { depends: true, outcome: tr
   return result.at(-1)
 }
 
-it('tries transactions that wait before the calls, and says which facts they change', async () => {
+it('tries waiting transactions before the calls, and names the facts that they change', async () => {
   const { calls } = await ask([ENDS])
   expect(calls).toHaveLength(1)
   expect(calls[0].outcome).toEqual({ verdict: 'changes', because: [CHANGED] })
@@ -49,7 +49,7 @@ it('tries transactions that wait before the calls, and says which facts they cha
   expect(slot).toMatchObject({ fact: CHANGED.fact, waiting: 1 })
 })
 
-it('tries several together, and each alone where not all are valid', async () => {
+it('tries waiting transactions together, and each alone if not all are valid', async () => {
   const idle = { from: FRIEND, to: OWNER, value: '0x1' }
   const together = (await ask([idle, ENDS])).calls[0].outcome
   expect(together.because).toEqual([{ ...CHANGED, under: 'a place after 2 waiting transactions' }])
@@ -59,18 +59,18 @@ it('tries several together, and each alone where not all are valid', async () =>
   expect((await ask([tooMuch])).calls[0].outcome).toEqual({ verdict: 'holds', because: [] })
 })
 
-it('tries them before calls of a later block', async () => {
+it('tries waiting transactions before calls of a later block', async () => {
   const { calls } = await ask([ENDS], undefined, { number: '0x20' })
   expect(calls).toHaveLength(1)
   expect(calls[0].outcome).toEqual({ verdict: 'changes', because: [CHANGED] })
 })
 
-it('takes signed ones', async () => {
+it('accepts signed waiting transactions', async () => {
   const { result: chainId } = await gateway.call<string>('eth_chainId', [])
   const account = privateKeyToAccount(generatePrivateKey())
   const fields = { to: TARGET, value: 1n, gas: 100_000n, gasPrice: 0n, nonce: 0, chainId: Number(chainId) } as const
   const signed = await account.signTransaction({ type: 'legacy', ...fields })
-  // Who signs has nothing to send.
+  // The signer has no funds.
   expect((await ask([signed])).calls[0].outcome.verdict).toBe('holds')
   const empty = await account.signTransaction({ type: 'legacy', ...fields, to: FRIEND, value: 0n })
   expect((await ask([empty, ENDS])).calls[0].outcome.because).toEqual([
@@ -78,7 +78,7 @@ it('takes signed ones', async () => {
   ])
 })
 
-it('refuses what is none, with its place', async () => {
+it('rejects a malformed waiting transaction and names the field', async () => {
   await expect(ask([ENDS], {})).rejects.toThrow('waiting: is tried with `outcome: true`')
   await expect(ask('0x')).rejects.toThrow('waiting: expected an array of transactions')
   await expect(ask(['0x1234'])).rejects.toThrow('waiting[0]: expected a signed transaction')

@@ -4,7 +4,7 @@ import { startGenesisUpstream } from './genesis-upstream.js'
 import { incidents } from './incidents.js'
 import { FRIEND, OWNER, SLOTS, THIEF, traps } from './traps.js'
 
-/** `TRAPS_EVERY=1`: all. */
+/** `TRAPS_EVERY=1` runs all of them. */
 const EVERY = Number(process.env.TRAPS_EVERY ?? 24)
 const TARGET = '0x7000000000000000000000000000000000000001'
 const word = (value: bigint | number | string) => `0x${BigInt(value).toString(16).padStart(64, '0')}`
@@ -57,13 +57,13 @@ async function outcomeOf(code: string, { call = {}, others = {}, slots = {}, blo
 const PAY = `0 0 0 0 5 ${BigInt(FRIEND)} GAS CALL POP`
 
 describe('outcome', () => {
-  it('holds where nothing decides, and where what decides stays', async () => {
+  it('holds if no fact decides it, or the deciding facts stay the same', async () => {
     expect(await outcomeOf(assemble(`${PAY} STOP`))).toEqual({ verdict: 'holds', because: [] })
     const deadline = `TIMESTAMP 99999999999 GT >on JUMPI 0 0 REVERT @on ${PAY} STOP`
     expect(await outcomeOf(assemble(deadline))).toEqual({ verdict: 'holds', because: [] })
   })
 
-  it('changes where a deadline passes within a minute', async () => {
+  it('changes if a deadline passes within a minute', async () => {
     const program = `TIMESTAMP 2000000050 GT >on JUMPI 0 0 REVERT @on ${PAY} STOP`
     expect(await outcomeOf(assemble(program), { block: { time: '0x77359400' } })).toEqual({
       verdict: 'changes',
@@ -71,7 +71,7 @@ describe('outcome', () => {
     })
   })
 
-  it('changes where an amount follows the block', async () => {
+  it('changes if an amount depends on the block number', async () => {
     const program = `0 0 0 0 NUMBER ${BigInt(FRIEND)} GAS CALL POP STOP`
     const { verdict, because } = await outcomeOf(assemble(program))
     expect(verdict).toBe('changes')
@@ -79,7 +79,7 @@ describe('outcome', () => {
     expect(because[0]?.effect).toMatch(/^0x\w+ instead of 0x\w+: transfer of the native currency/)
   })
 
-  it('changes where a delegation is what acts', async () => {
+  it('changes if the code of a delegation acts (EIP-7702)', async () => {
     const delegate = '0x7000000000000000000000000000000000000002'
     const others = { [OWNER]: { code: `0xef0100${delegate.slice(2)}` }, [delegate]: { code: assemble(`${PAY} STOP`) } }
     const { verdict, because } = await outcomeOf('0x00', { call: { to: OWNER }, others })
@@ -93,20 +93,20 @@ describe('outcome', () => {
     ])
   })
 
-  it('does not mind who is paid for the block, nor a refund by what was used', async () => {
+  it('holds if the fee recipient is paid, but changes if an amount depends on the gas price', async () => {
     expect((await outcomeOf(assemble('0 0 0 0 5 COINBASE GAS CALL POP STOP'))).verdict).toBe('holds')
     const refund = assemble(`0 0 0 0 GASPRICE 7 MUL ${BigInt(FRIEND)} GAS CALL POP STOP`)
     expect((await outcomeOf(refund)).verdict).toBe('changes')
   })
 
-  it('needs no more than its inner calls are given', async () => {
+  it('changes if the call fails with little more gas than it used', async () => {
     const needs = assemble(`GAS 100000 LT >on JUMPI 0 0 REVERT @on ${PAY} STOP`)
     const { verdict, because } = await outcomeOf(needs, { call: { gas: '0x30000' } })
     expect(verdict).toBe('changes')
     expect(because).toEqual([{ fact: { kind: 'gasLeft' }, under: 'little more gas than it used', effect: 'fails' }])
   })
 
-  it('says what a trap hangs on, and what comes of it', async () => {
+  it('is "watched" for a trap, with the fact that it reads and its effect', async () => {
     const program = `PREVRANDAO ISZERO >honest JUMPI 0 0 0 0 9 ${BigInt(THIEF)} GAS CALL POP STOP @honest ${PAY} STOP`
     expect(await outcomeOf(assemble(program))).toEqual({
       verdict: 'watched',
@@ -120,7 +120,7 @@ describe('outcome', () => {
     })
   })
 
-  it('catches what was published of traps', async () => {
+  it('is "watched" for every published kind of trap', async () => {
     const missed: string[] = []
     for (const { name, code, others, byNobody } of incidents()) {
       const { verdict } = await outcomeOf(code, { call: byNobody ? { from: undefined } : {}, others, slots: SLOTS })
@@ -130,7 +130,7 @@ describe('outcome', () => {
     expect(missed).toEqual([])
   })
 
-  it(`catches traps, however they hide what they notice: one in ${EVERY} of them`, async () => {
+  it(`is "watched" for traps, however they hide what they read: one in ${EVERY} of them`, async () => {
     const missed: string[] = []
     const some = traps().filter((_, at) => at % EVERY === 0)
     for (const { name, code, others, byNobody } of some) {
@@ -141,7 +141,7 @@ describe('outcome', () => {
     expect(missed).toEqual([])
   }, 120_000)
 
-  it('takes none for a trap that does the same by what any block has', async () => {
+  it('holds for the same programs if they read what any block has', async () => {
     const taken: string[] = []
     for (const noticed of ['TIMESTAMP ISZERO ISZERO', '33 SLOAD', 'ADDRESS BALANCE ISZERO ISZERO']) {
       for (const { name, code, others } of traps({ noticed: { program: noticed } })) {

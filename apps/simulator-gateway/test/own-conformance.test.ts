@@ -9,11 +9,11 @@ interface Recorded {
   answer: { result?: { hash: string; stateRoot: string }[]; error?: { code: number; message: string } }
 }
 
-/** What geth answered to each request on `conformance/genesis.json`: see `conformance/record.mjs`. */
+/** geth's recorded answers on `conformance/genesis.json`: see `conformance/record.mjs`. */
 const cases: Recorded[] = JSON.parse(readFileSync(new URL('./conformance/cases.json', import.meta.url), 'utf8'))
 const genesis = fileURLToPath(new URL('./conformance/genesis.json', import.meta.url))
 
-/** geth's answer with the state roots that we don't compute, and so with the block hashes that follow from them. */
+/** geth's answer without state roots, which we don't compute, and therefore with other block hashes. */
 function asOurs(answer: Recorded['answer'], ours: { hash: string }[] | undefined): unknown {
   const { result } = answer
   if (result === undefined) return { error: expect.objectContaining({ code: answer.error?.code }) }
@@ -25,7 +25,7 @@ function asOurs(answer: Recorded['answer'], ours: { hash: string }[] | undefined
   return { result: JSON.parse(text) }
 }
 
-describe.each(['auto', 'portable'])('answers recorded from geth, on engine %s', (engine) => {
+describe.each(['auto', 'portable'])('answers equal those recorded from geth, on engine %s', (engine) => {
   let upstream: Awaited<ReturnType<typeof startGenesisUpstream>>
   let gateway: GatewayProcess
 

@@ -30,19 +30,19 @@ export interface PaidStand {
   gateway: GatewayProcess
   /** Billing's service token. */
   token: string
-  /** Opens the seller's view alone. */
+  /** Billing's read token, which opens only the seller's view. */
   readToken: string
   /** Another gateway that sells through the same billing, with other settings. */
   startGateway(environment: Variables): Promise<GatewayProcess>
   /** x402's own buyer, unmodified. */
   pay: typeof fetch
-  /** The PAYMENT-SIGNATURE that went out last. */
+  /** The last PAYMENT-SIGNATURE sent. */
   payment(): string
   usdcOf(account: Address): Promise<bigint>
   stop(): Promise<void>
 }
 
-/** A file for `RECEIPT_KEYS_FILE` with this key. */
+/** Writes a file for `RECEIPT_KEYS_FILE` with this key. */
 export function receiptKeysFile(key: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'receipt-keys-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -52,8 +52,8 @@ export function receiptKeysFile(key: string): string {
 }
 
 /**
- * The local chain, billing, and the gateway that sells on it; `environment` is the gateway's. The ledger is in Postgres where there is one,
- * which takes two CPU-seconds less than PGlite: what differs between them is tested in apps/billing.
+ * The local chain, billing, and a gateway that sells on it; `environment` is the gateway's. The ledger is in Postgres if there is one,
+ * which takes two CPU-seconds less than PGlite; apps/billing tests the differences.
  */
 export async function startPaidStand(
   environment: Variables | ((rpcUrl: string) => Variables) = {},
@@ -93,7 +93,7 @@ export async function startPaidStand(
     if (billing.exitCode !== null) throw new Error(`billing ended with ${billing.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  // Spans are a whole process's.
+  // Spans belong to a whole process.
   const start = 'OTEL_EXPORTER_OTLP_ENDPOINT' in environment ? startGatewayProcess : startGateway
   const startSeller = (settings: Variables) =>
     start({

@@ -23,7 +23,7 @@ interface Answer {
 type Preview = PreviewAnswer & { charge: ChargeStatement }
 
 const BURNER = '0xc000000000000000000000000000000000000000'
-/** What takes runs beside the first. */
+/** Options that take more runs than the first. */
 const DEAREST = { outcome: true, gasLimits: true, waiting: [{ from: BURNER, to: BURNER }] }
 
 const receipt = (response: Response) => decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
@@ -32,7 +32,7 @@ const recomputed = ({ usage, priceList, maximum }: ChargeStatement) =>
 const chargesOf = (answers: Answer[]) => answers.flatMap(({ charge }) => (charge === undefined ? [] : [charge]))
 const sumOf = (charges: ChargeStatement[]) => charges.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
 
-describe('the paid routes', () => {
+describe('paid routes', () => {
   let stand: PaidStand
   let sellerHad: bigint
 
@@ -74,7 +74,7 @@ describe('the paid routes', () => {
   }
   const notification = () => ({ ...call(transferOfUsdc(1n)), id: undefined })
 
-  it('a buyer who leaves before the answer pays the base price, as the offer says', async () => {
+  it('charge the base price if the buyer disconnects before the answer, as the offer says', async () => {
     const offer = await fetch(`${stand.gateway.url}/v1/simulate`, { method: 'POST' })
     expect(await offer.json()).toMatchObject({
       charge: { partial: DEFAULT_PRICE_LIST.base, failure: 'nothing', invalid: 'refuse' },
@@ -106,7 +106,7 @@ describe('the paid routes', () => {
     expect(await earned()).toBe(1_000n)
   })
 
-  it("POST /ethereum/v1/simulate is paid for alike, and in geth's shapes", async () => {
+  it("POST /ethereum/v1/simulate charges the same and answers in geth's shapes", async () => {
     const tooMuch = transferOfUsdc(2n ** 200n)
     const shapes = await Promise.all(
       ['', '/ethereum'].map(async (path) => {
@@ -135,7 +135,7 @@ describe('the paid routes', () => {
   })
 
   describe('GET /v1/preview', () => {
-    it('says what changes hands, on which block, and what it cost', async () => {
+    it('returns the asset changes, the block and the charge', async () => {
       const { usdc } = stand.devnet.contracts
       const response = await preview({ from: buyer(), to: usdc, data: transferOfUsdc(25n) })
       expect(response.status).toBe(200)
@@ -159,7 +159,7 @@ describe('the paid routes', () => {
       expect(await earned()).toBe(BigInt(answer.charge.amount))
     })
 
-    it('shows the native currency, in wei given as decimal or hex', async () => {
+    it('returns native transfers in wei for a decimal or hex value', async () => {
       for (const value of ['1000', '0x3e8']) {
         const answer = (await (await preview({ from: buyer(), to: seller(), value })).json()) as Preview
         expect(answer.changes).toEqual([
@@ -169,7 +169,7 @@ describe('the paid routes', () => {
       }
     })
 
-    it('charges a reverted call as a simulation, with its reason and the frame that failed', async () => {
+    it('charges a reverted call like a simulation, with its reason and the failing frame', async () => {
       const data = transferOfUsdc(10n ** 30n)
       const answer = (await (await preview({ from: buyer(), to: stand.devnet.contracts.usdc, data })).json()) as Preview
       expect(answer).toMatchObject({ status: 'reverted', changes: [], revertReason: expect.stringContaining('revert') })
@@ -191,7 +191,7 @@ describe('the paid routes', () => {
       [{ to: '0x0000000000000000000000000000000000000001', data: '0x1' }, 'data: expected hex bytes'],
       [{ to: '0x0000000000000000000000000000000000000001', gass: '1' }, '"gass": not known'],
       [{}, 'to: is missing'],
-    ])('refuses %j with 400, for nothing', async (query, problem) => {
+    ])('rejects %j with 400 and charges nothing', async (query, problem) => {
       const response = await preview(query as unknown as Record<string, string>)
       expect(response.status).toBe(400)
       expect(await response.text()).toContain(problem.replaceAll('"', '\\"'))
@@ -201,7 +201,7 @@ describe('the paid routes', () => {
   })
 
   describe('POST /v1/simulate', () => {
-    it('answers as POST / does, beyond its gas cap, and states the charge', async () => {
+    it('answers like POST / with a higher gas limit, and states the charge', async () => {
       const response = await simulate(call(transferOfUsdc(1n), { gas: '0x1312d00' }))
       const answer = (await response.json()) as Answer
       expect(answer.id).toBe('paid')
@@ -217,14 +217,14 @@ describe('the paid routes', () => {
       ['no JSON-RPC', { hello: 1 }, -32600],
       ['an empty batch', [], -32600],
       ['a batch that is too long', Array.from({ length: 101 }, () => ({ jsonrpc: '2.0', id: 1 })), -32005],
-    ])('refuses %s with a JSON-RPC error, for nothing', async (_what, body, code) => {
+    ])('rejects %s with a JSON-RPC error and charges nothing', async (_what, body, code) => {
       const response = await simulate(body)
       expect(await response.json()).toMatchObject({ error: { code } })
       expect(receipt(response)).toMatchObject({ amount: '0' })
       expect(await earned()).toBe(0n)
     })
 
-    it('answers a batch entry by entry, and charges the sum of those that it served', async () => {
+    it('answers a batch entry by entry, and charges the sum of the entries served', async () => {
       const body = [
         call(transferOfUsdc(1n), { id: 1, gas: '0x1312d00' }),
         { jsonrpc: '2.0', id: 2, method: 'eth_simulateV1', params: [{}, 'pending'] },
@@ -271,7 +271,7 @@ describe('the paid routes', () => {
       }
     })
 
-    it('bounds work that ends in an error as work that is free: malformed requests count nothing', async () => {
+    it('counts failing work against the free budget, but not malformed requests', async () => {
       const gateway = await stand.startGateway({ LIMITS: { callsPerSecond: 50, gasPerMinute: 10_000_000 } })
       try {
         const refused = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [{}, 'pending'] }
@@ -301,8 +301,8 @@ describe('the paid routes', () => {
       }
     })
 
-    it('ends the dearest call at what the maximum pays for, and counts what was executed beyond what is paid as free work', async () => {
-      // 4 million gas beside the base.
+    it('ends the costliest call at what its maximum pays for, and counts gas beyond it as free work', async () => {
+      // 4 million gas on top of the base price.
       const list = { ...DEFAULT_PRICE_LIST, version: 'low', perMillionGas: '$0.01', maximum: '$0.041' }
       const gasPerMinute = 20_000_000
       const LIMITS = { callsPerSecond: 50, gasPerMinute }
@@ -314,7 +314,7 @@ describe('the paid routes', () => {
         expect(small).toMatchObject({ result: [{ calls: [{ status: '0x1', outcome: { verdict: 'holds' } }] }] })
         expect(small.charge?.amount).toBe(recomputed(small.charge!))
         expect(BigInt(small.charge!.usage.gas)).toBeLessThan(4_000_000n)
-        // 40,000 rounds of 26 gas, and it fails unless a lot is left: so its gas limit takes many runs to find.
+        // 40,000 rounds of 26 gas. It fails unless much gas is left, so it takes many runs to find its gas limit.
         const code = assemble(
           '40000 @again 1 SWAP1 SUB DUP1 >again JUMPI GAS 500000 GT >few JUMPI STOP @few 0 0 REVERT',
         )
@@ -332,7 +332,7 @@ describe('the paid routes', () => {
           expect(error).toEqual({ code: -32005, message: expect.stringMatching(took) })
           executed += BigInt(took.exec(error?.message ?? '')?.[1] ?? 0)
         }
-        // Each ended with the run of a million with which it came to 4; those after the 20 million of a minute were not begun.
+        // Each ended with the run of a million gas that reached 4; after the minute's 20 million, none was started.
         expect(refusals).toBe(5)
         expect(executed).toBeGreaterThan(BigInt(gasPerMinute))
         expect(executed).toBeLessThan(26_000_000n)
@@ -342,8 +342,8 @@ describe('the paid routes', () => {
       }
     })
 
-    it('counts what one run took beyond the maximum as free work', async () => {
-      // All that it touches costs more than the maximum, which pays for a million gas.
+    it('counts the gas of a single run beyond the maximum as free work', async () => {
+      // The accounts and slots cost more than the maximum, which pays for a million gas.
       const list = { ...DEFAULT_PRICE_LIST, version: 'low', perMillionGas: '$0.01', maximum: '$0.011' }
       const LIMITS = { callsPerSecond: 50, gasPerMinute: 2_000_000 }
       const gateway = await stand.startGateway({
@@ -368,7 +368,7 @@ describe('the paid routes', () => {
       }
     })
 
-    it('lets viem simulate calls with the assets that they move, over a fetch that pays', async () => {
+    it("serves viem's simulateCalls with asset changes, over a fetch that pays", async () => {
       const gateway = await stand.startGateway({})
       try {
         const transport = http(`${gateway.url}/v1/simulate`, { fetchFn: stand.pay })
@@ -387,7 +387,7 @@ describe('the paid routes', () => {
       }
     })
 
-    it('charges nothing for a batch of which it serves nothing', async () => {
+    it('charges nothing for a batch if no entry is served', async () => {
       const response = await simulate([{ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [] }])
       expect(await response.json()).toMatchObject([{ id: 1, error: { code: -32602 } }])
       expect(receipt(response)).toMatchObject({ amount: '0' })
@@ -396,7 +396,7 @@ describe('the paid routes', () => {
       expect(await earned()).toBe(0n)
     })
 
-    it('serves a batch up to the signed maximum, and never charges more', async () => {
+    it('serves a batch up to the signed maximum and never charges more', async () => {
       const dear: PriceList = { ...DEFAULT_PRICE_LIST, version: 'dear', base: '$0.04', maximum: '$0.10' }
       const gateway = await stand.startGateway({ PRICE_LIST: JSON.stringify(dear) })
       try {

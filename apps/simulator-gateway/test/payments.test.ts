@@ -17,7 +17,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 import { type PaidStand, receiptKeysFile, startPaidStand } from './paid-stand.js'
 
-/** Base's factory of B20 tokens, which its nodes run code of their own for. */
+/** Base's factory of B20 tokens, a native precompile of its nodes. */
 const B20_FACTORY = '0xb20f000000000000000000000000000000000000'
 
 let upstream: GenesisUpstream
@@ -25,7 +25,7 @@ let stand: PaidStand
 let buyer: PrivateKeyAccount
 
 beforeAll(async () => {
-  // Base after Denim is what is simulated; paid is on the local chain.
+  // Simulations run on Base after Denim; payments are on the local chain.
   upstream = await startGenesisUpstream({
     chainId: 8_453,
     head: {
@@ -57,7 +57,7 @@ interface Challenge {
   error: { data: { 'sign-in-with-x': { info: SIWxExtensionInfo; supportedChains: [SupportedChain] } } }
 }
 
-/** Asks with an authorization, whose nonce it tells. */
+/** Sends a request with a payment authorization. @returns the nonce too */
 async function ask402(
   path: string,
   init: RequestInit = {},
@@ -93,7 +93,7 @@ async function signInHeader(url: string, account = buyer): Promise<string> {
 
 const ask = (url: string, header: string) => fetch(url, { headers: { 'sign-in-with-x': header } })
 
-it('tells the payer what became of its payment, with the receipt', async () => {
+it("GET /v1/payments/:nonce returns the payment's state and receipts to its payer", async () => {
   const { nonce, receipt, amount } = await pay()
   expect(receipt.signature).toMatch(/^0x/)
   const response = await ask(urlOf(nonce), await signInHeader(urlOf(nonce)))
@@ -110,7 +110,7 @@ it('tells the payer what became of its payment, with the receipt', async () => {
   })
 })
 
-describe("what reaches Base's native precompiles", () => {
+describe("a paid request that reaches Base's native precompiles", () => {
   const simulate = (calls: object[][]) => {
     const body = calls.map((each, id) => {
       return { jsonrpc: '2.0', id, method: 'eth_simulateV1', params: [{ blockStateCalls: [{ calls: each }] }] }
@@ -131,20 +131,20 @@ describe("what reaches Base's native precompiles", () => {
   it.each([
     ['POST /v1/simulate', 'zero', () => simulate([reaching])],
     ['GET /v1/preview', 'released', () => ask402(`/v1/preview?to=${B20_FACTORY}&data=0x12345678`)],
-  ])('is refused by its address at %s, is counted, and costs nothing', async (_, state, request) => {
+  ])('is rejected with the address at %s, counted and not charged', async (_, state, request) => {
     const counted = () => stand.gateway.metric('upfront_native_precompile_rejections_total')
     const [before, had] = [await counted(), await stand.usdcOf(buyer.address)]
     const { response, nonce } = await request()
     expect(await response.json()).toMatchObject(refused)
     expect(charged(response)).toBe('0')
     const payment = await ask(urlOf(nonce), await signInHeader(urlOf(nonce)))
-    // Nothing was sent that settles the authorization.
+    // No transaction was sent to settle the authorization.
     expect(await payment.json()).toMatchObject({ payment: { state, transaction: null } })
     expect(await stand.usdcOf(buyer.address)).toBe(had)
     expect(await counted()).toBe(before + 1)
   })
 
-  it('costs nothing beside what is simulated in the same batch', async () => {
+  it('adds nothing to the charge for the rest of its batch', async () => {
     const { response } = await simulate([[{ to: buyer.address }], reaching])
     const [served, rejected] = (await response.json()) as [Paid, object]
     expect(rejected).toMatchObject(refused)
@@ -153,7 +153,7 @@ describe("what reaches Base's native precompiles", () => {
   })
 })
 
-it('gives a withheld answer at another replica once its payment is settled, also where the first is gone', async () => {
+it('returns a withheld answer from another replica once it is settled, even if the first is gone', async () => {
   const settings = { UPSTREAM_RPC_URL: upstream.url, EVM_ENGINE: 'native', HEAD_MAX_AGE_SECONDS: 'off' }
   const replica = await stand.startGateway(settings)
   const anvil = createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
@@ -166,7 +166,7 @@ it('gives a withheld answer at another replica once its payment is settled, also
     await anvil.setAutomine(true)
     await anvil.mine({ blocks: 1 })
     let answer = await fetch(stand.gateway.url + path, { headers })
-    // On a busy machine it may not have been sent yet, or not be settled when the answer is due.
+    // On a busy machine the payment may not be sent or settled yet when the answer is due.
     while (
       answer.status === 402 &&
       ((await answer.clone().json()) as { error?: string }).error === 'settlement_pending'
@@ -180,7 +180,7 @@ it('gives a withheld answer at another replica once its payment is settled, also
   }
 }, 120_000)
 
-it('tells nobody else', async () => {
+it('GET /v1/payments/:nonce returns a payment to nobody but its payer', async () => {
   const { nonce } = await pay()
   const url = urlOf(nonce)
   const stranger = privateKeyToAccount(stand.devnet.accounts.unapprovedBuyer.privateKey)
@@ -203,11 +203,11 @@ it('tells nobody else', async () => {
   ]
   for (const header of tries) expect((await ask(url, header)).status).toBe(402)
   expect((await ask(url, own)).status).toBe(200)
-  // A signed message is good once.
+  // A signed message is valid once.
   expect((await ask(url, own)).status).toBe(402)
 })
 
-it('takes no message that was signed for another site, though the request names that site', async () => {
+it('rejects a message signed for another site, even if the Host header names that site', async () => {
   const { nonce } = await pay()
   const settings = { UPSTREAM_RPC_URL: upstream.url, EVM_ENGINE: 'native', HEAD_MAX_AGE_SECONDS: 'off' }
   const replica = await stand.startGateway({ ...settings, PUBLIC_URL: 'https://sim.example' })
@@ -229,17 +229,17 @@ it('takes no message that was signed for another site, though the request names 
   }
 }, 120_000)
 
-it("is told to x402's own client, which signs in by itself", async () => {
+it("GET /v1/payments/:nonce works with x402's own client, which signs in automatically", async () => {
   const { nonce, amount } = await pay()
   const answer = await wrapFetchWithSIWx(fetch, buyer)(urlOf(nonce))
   expect([answer.status, await answer.json()]).toMatchObject([200, { payment: { nonce, charge: amount } }])
 })
 
-it.each(['', 'pay_1', '-1', '01', '9'.repeat(78)])('refuses the nonce %j', async (nonce) => {
+it.each(['', 'pay_1', '-1', '01', '9'.repeat(78)])('rejects the nonce %j', async (nonce) => {
   expect([400, 404]).toContain((await fetch(urlOf(nonce))).status)
 })
 
-it('refuses a host that is none', async () => {
+it('answers 400 to a malformed Host header', async () => {
   const options = { ...urlToHttpOptions(new URL(urlOf('1'))), headers: { host: '[' } }
   const [response] = (await once(request(options).end(), 'response')) as [IncomingMessage]
   response.resume()

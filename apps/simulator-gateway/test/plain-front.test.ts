@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-// `POST /` is answered before Fastify sees it, `POST /?` by Fastify: whoever asks must not be able to tell.
+// `POST /` is answered before Fastify, `POST /?` by Fastify: clients must not see a difference.
 let anvil: Anvil
 let gateway: GatewayProcess
 let forWallets: GatewayProcess
@@ -27,7 +27,7 @@ interface Answer {
   body: string
 }
 
-/** One request as written, on a connection of its own. */
+/** Sends one request as written, on its own connection. */
 function exchange(url: string, head: string, ...pieces: string[]): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
@@ -79,10 +79,10 @@ const simulation = (id: unknown, call: object) =>
     params: [{ blockStateCalls: [{ calls: [call] }] }, 'latest'],
   })
 
-/** Goes round until its gas is used up. */
+/** Loops until its gas is used up. */
 const FAILING = { input: '0x5b5f56', gas: '0x186a0' }
 
-/** So many calls that go well, and one that does not. */
+/** This many calls that succeed, and one that fails. */
 const many = (calls: number) => {
   return JSON.stringify({
     jsonrpc: '2.0',
@@ -122,7 +122,7 @@ describe('POST /', () => {
   it.each([
     [200, 20_000, 100_000],
     [1_300, 150_000, 1_000_000],
-  ])('answers %i calls, one of them failed, between %i and %i characters long', async (calls, least, most) => {
+  ])('answers %i calls, one of them failed, with %i to %i characters', async (calls, least, most) => {
     const { body } = await post('/', many(calls))
     expect(body.length).toBeGreaterThan(least)
     expect(body.length).toBeLessThan(most)
@@ -138,14 +138,14 @@ describe('POST /', () => {
     ['application/json; charset=latin1', 200],
     ['application/jsonx', 415],
     ['text/plain', 415],
-  ])('takes %s as Fastify does', async (type, status) => {
+  ])('treats the content type %s as Fastify does', async (type, status) => {
     const headers = `content-type: ${type}\r\n`
     const [plain, fastify] = [await post('/', simulation(1, {}), headers), await post('/?', simulation(1, {}), headers)]
     expect(plain.status).toBe(status)
     expect(comparable(plain)).toEqual(comparable(fastify))
   })
 
-  it('reads a body that comes in pieces', async () => {
+  it('accepts a body that arrives in pieces', async () => {
     const body = simulation('€', {})
     const length = Buffer.byteLength(body)
     const head = (path: string) =>
@@ -156,14 +156,14 @@ describe('POST /', () => {
     expect(comparable(plain)).toEqual(comparable(await exchange(gateway.url, head('/?'), ...pieces)))
   })
 
-  it('leaves what browsers send to who knows of origins', async () => {
+  it('leaves requests with an Origin to Fastify, which handles CORS', async () => {
     const headers = 'content-type: application/json\r\norigin: https://wallet.example\r\n'
     const { headers: answered } = await post('/', simulation(1, {}), headers, forWallets.url)
     expect(answered['access-control-allow-origin']).toBe('https://wallet.example')
     expect(answered['access-control-expose-headers']).toContain('x-request-id')
   })
 
-  it('answers one request after another on a connection, and pipelined ones in order', async () => {
+  it('answers consecutive requests on a connection, and pipelined ones in order', async () => {
     const one = (id: number, last = '') => {
       const body = simulation(id, {})
       return `POST / HTTP/1.1\r\nhost: a\r\n${last}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
@@ -182,7 +182,7 @@ describe('POST /', () => {
     expect(text.match(/"id":\d/g)).toEqual(['"id":1', '"id":2', '"id":3'])
   })
 
-  it('counts a client whichever way it comes', async () => {
+  it('applies one rate limit to both ways', async () => {
     const ask = (path: string) => post(path, simulation(1, {}), 'content-type: application/json\r\n', limited.url)
     const refused = async () => {
       const answers = await Promise.all(['/', '/?', '/', '/?', '/', '/?'].map(ask))
@@ -192,7 +192,7 @@ describe('POST /', () => {
     while (!plain || !fastify) [plain, fastify] = await refused()
     expect(comparable(plain)).toEqual(comparable(fastify))
     expect(plain.headers['retry-after']).toBe('1')
-    // One way uses up what the other way is then refused.
+    // Requests by one way use up the limit of the other.
     let other = await ask('/?')
     while (other.status !== 429) [, other] = await Promise.all([ask('/'), ask('/?'), ask('/')])
   })

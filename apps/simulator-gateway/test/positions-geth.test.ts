@@ -15,14 +15,14 @@ import { type Hex, numberToHex, zeroAddress } from 'viem'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-// Positions in random blocks, and the transactions at them, compared field by field with geth's own answers.
-// `npm run test:positions` asks at ten thousand.
+// Compares positions in random blocks, and the transactions at them, field by field with geth's answers.
+// `npm run test:positions` compares ten thousand.
 const POSITIONS = Number(process.env.POSITIONS ?? 50)
 const SEED = Number(process.env.POSITION_SEED ?? 29)
 const BLOCKS = Math.min(400, 12 + Math.ceil(POSITIONS / 50))
 const path = findGeth()
 const suite = path === undefined ? describe.skip : describe
-const title = 'positions in blocks agree with geth'
+const title = 'positions in blocks, compared with geth'
 
 const TRACERS: object[] = [
   { tracer: 'callTracer', tracerConfig: { withLog: true } },
@@ -48,7 +48,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
 
   beforeAll(
     async () => {
-      // Blocks are two seconds apart, more or less: half of them are of Osaka.
+      // Blocks are about two seconds apart, so half of them are Osaka's.
       const genesis = withAmsterdam(GETH_GENESIS, BLOCKS)
       folder = await mkdtemp(join(tmpdir(), 'upfront-positions-'))
       const genesisFile = join(folder, 'genesis.json')
@@ -87,7 +87,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     const { result, error } = await gateway.call(method, params)
     return error === undefined ? { result } : { error }
   }
-  /** Of all answers, how many tell something. */
+  /** How many answers have a result. */
   let told = 0
   const differences = async (questions: [method: string, params: unknown[]][]) => {
     const found: unknown[] = []
@@ -122,7 +122,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   }
 
   it(
-    `at ${POSITIONS} random ones`,
+    `debug_traceCall is equal at ${POSITIONS} random positions`,
     async () => {
       const questions: [string, unknown[]][] = []
       for (let asked = 0; asked < POSITIONS; asked += 1) {
@@ -140,7 +140,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
         questions.push(['debug_traceCall', [call, named, config]])
       }
       expect((await differences(questions)).slice(0, 3)).toEqual([])
-      // The others are past the end of their block.
+      // The others are beyond the end of their block.
       expect(told).toBeGreaterThan(POSITIONS / 2)
       expect(blocks.some(({ transactions }) => transactions.length > 5)).toBe(true)
     },
@@ -148,7 +148,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   )
 
   it(
-    'and the transactions at them',
+    'debug_traceTransaction is equal',
     async () => {
       const all = blocks.flatMap(({ transactions }) => transactions)
       const asked = Math.min(POSITIONS, 4 * all.length)
@@ -162,7 +162,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   )
 
   it(
-    'and whole blocks',
+    'debug_traceBlockByNumber and debug_traceBlockByHash are equal',
     async () => {
       const questions = blocks.flatMap(({ number, hash }): [string, unknown[]][] =>
         random.chance(50)
@@ -174,7 +174,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     60_000 + 500 * BLOCKS,
   )
 
-  it('and in every other method, a call at a position does what it does traced there', async () => {
+  it('every other method runs a call at a position as it is traced there', async () => {
     for (let asked = 0; asked < 30; asked += 1) {
       const { number, hash, transactions } = random.one(blocks.slice(2))
       const transactionIndex = random.below(transactions.length + 1)
@@ -197,7 +197,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
         number,
         expect.objectContaining({ gasUsed, status: error ? '0x0' : '0x1' }),
       ])
-      // A simulated block has its base fee, where a call that offers no price sees none.
+      // A simulated block has its base fee; in a call without a price it is zero.
       if ((call as { to: Hex }).to === code) continue
       const many = await ofOurs('eth_callMany', [
         [{ transactions: [call] }],
@@ -208,10 +208,10 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     }
   })
 
-  it('and a sweep tells at which positions of a block a call works', async () => {
+  it('a sweep tells at which positions of a block a call succeeds', async () => {
     const { hash, transactions } = blocks.findLast((block) => block.transactions.length > 6)!
     const receipts = await geth.rpc<Record<'status' | 'gasUsed' | 'from', Hex>[]>('eth_getBlockReceipts', [hash])
-    // Works once, where its own nonce is next: at its own position, and after it the nonce is used.
+    // Succeeds only at its own position: after it, the nonce is used.
     const index = transactions.length - 2
     const sent = await geth.rpc<Record<string, Hex>>('eth_getTransactionByHash', [transactions[index]])
     const { from, to, input, value, nonce, gas } = sent
@@ -224,7 +224,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     )
     expect(outcomes[index]).toMatchObject({ status: receipts[index]?.status })
     expect(outcomes[index + 1]).toMatchObject({ rejected: { code: -38010, message: expect.stringContaining('nonce') } })
-    // The same as at each position alone, and what they move, too.
+    // The same as at each position alone, with the assets that move.
     const [transfer] = [{ from, to: developer, value: '0x5' }]
     const swept = { blockStateCalls: [{ calls: [transfer] }], assetChanges: true }
     const some = [3, 0, numberToHex(transactions.length)]
@@ -240,7 +240,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(shown(moved)).toEqual((await alone(some, swept)).map((call) => call?.assetChanges))
   })
 
-  it('and a sweep runs a call again only where something that it reads was changed', async () => {
+  it('a sweep runs a call again only if a value that it reads has changed', async () => {
     const executed = async () =>
       (
         await Promise.all(
@@ -283,9 +283,9 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(runs).toBeLessThan(0.9 * positions)
   })
 
-  it('and a sweep shows what a call comes to where its block could not be sealed', async () => {
+  it('a sweep returns the outcome of a call whose block could not be sealed', async () => {
     const { hash, transactions } = blocks.at(-1)!
-    // The chain names no deposit contract: it is the zero address. A deposit's log without its data.
+    // The chain has no deposit contract, so it is the zero address. A deposit log without its data.
     const deposit = BigInt('0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5')
     const stateOverrides = { [zeroAddress]: { code: assemble(`${deposit} 0 0 LOG1 STOP`) } }
     const payload = { blockStateCalls: [{ stateOverrides, calls: [{ to: zeroAddress }] }] }
@@ -302,7 +302,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     )
   })
 
-  it("and in the node's own block under construction, the state is what geth says after all of it, and nonces what they are once it is sealed", async () => {
+  it("in the node's pending block, state equals geth's, and nonces are those after sealing", async () => {
     await traffic.send()
     const { transactions } = await geth.rpc<{ transactions: { hash: Hex; from: Hex }[] }>('eth_getBlockByNumber', [
       'pending',
@@ -316,7 +316,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       expect(await after(method, transactions.length, 'pending')).toEqual(
         await Promise.all(senders.map((from) => ofGeth(method, [from, 'pending']))),
       )
-    // Fees differ: gas may depend on the time and on the beacon root, which a block under construction does not have.
+    // Balances differ by fees: gas may depend on the time and on the beacon root, which a block under construction lacks.
     const nonces = (block: Hex | 'pending') =>
       Promise.all(transactions.map((_, index) => after('eth_getTransactionCount', index, block)))
     const before = await nonces('pending')
@@ -331,7 +331,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       return geth.rpc<{ number: Hex; transactions: Hex[] }>('eth_getBlockByHash', [hash, false])
     }
     let sealed = await seal()
-    // A busy geth may seal its block before it put the transactions into it.
+    // A busy geth may seal its block before it adds the transactions.
     while (sealed.transactions.length === 0) sealed = await seal()
     expect(sealed.transactions).toEqual(transactions.map(({ hash }) => hash))
     expect(before).toEqual(await nonces(sealed.number))
@@ -345,7 +345,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     [{ positions: ['x'] }, 'positions[0]: expected a hex quantity'],
     [{ positions: 'all', trace: true }, 'trace: can not stand beside `positions`'],
     [{ positions: 'all', blockStateCalls: [{ calls: [] }] }, 'blockStateCalls: expected one call beside `positions`'],
-  ])('refuses to sweep %# by name', async (asked, message) => {
+  ])('rejects sweep %# and names the field', async (asked, message) => {
     const { error } = await gateway.call('upfront_simulate', [
       { blockStateCalls: [{ calls: [{ to: code }] }], ...asked },
       blocks.find(({ transactions }) => transactions.length > 1)!.number,
@@ -353,7 +353,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(message) })
   })
 
-  it('and the rest of a block, simulated at a position, has its receipts', async () => {
+  it('the rest of a block, simulated at a position, has its receipts', async () => {
     for (const { hash, transactions } of blocks.slice(-8)) {
       const from = random.below(transactions.length + 1)
       const receipts = await geth.rpc<Record<'gasUsed' | 'status', Hex>[]>('eth_getBlockReceipts', [hash])
@@ -401,12 +401,12 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     [['debug_traceTransaction', ['0x12']], /^params\[0\]: /],
     [['debug_traceTransaction', []], /^missing value for required argument 0$/],
     [['debug_traceBlockByNumber', ['0x3', { tracer: 'none' }]], /^params\[1\]\.tracer: /],
-  ] as [[string, unknown[]], RegExp][])('refuses %j by name', async ([method, params], message) => {
+  ] as [[string, unknown[]], RegExp][])('rejects %j and names the field', async ([method, params], message) => {
     const { error } = await gateway.call(method, params)
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) })
   })
 
-  it('and what is none', async () => {
+  it("unknown blocks, transactions and positions get geth's errors", async () => {
     const unknown = `0x${'77'.repeat(32)}`
     const [, { number, hash, transactions }] = blocks as [unknown, (typeof blocks)[number]]
     expect(
@@ -423,7 +423,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   })
 })
 
-/** Where two answers differ first, with what stands there. */
+/** The first difference between two answers, with both values. */
 function firstDifference(ours: unknown, theirs: unknown, at = ''): { at: string; ours: unknown; theirs: unknown } {
   if (typeof ours === 'object' && typeof theirs === 'object' && ours !== null && theirs !== null)
     for (const key of new Set([...Object.keys(ours), ...Object.keys(theirs)])) {
@@ -433,7 +433,7 @@ function firstDifference(ours: unknown, theirs: unknown, at = ''): { at: string;
   return { at, ours, theirs }
 }
 
-/** The order of an object's fields is of no matter. */
+/** The order of an object's fields does not matter. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

@@ -10,10 +10,10 @@ const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
 const DEPLOYMENT = '0x66602a60006000a160005260076019f3'
 const TOPIC = `0x${'2a'.padStart(64, '0')}`
 
-/** Faults that end the connection: those injected meanwhile would wait. */
+/** Faults that end the connection: others injected during them would wait. */
 const OUTAGES: ReadonlySet<string> = new Set(['disconnect', 'half-open', 'silent'])
 
-describe('events of blocks under construction', () => {
+describe('subscriptions to blocks under construction', () => {
   let stand: PreconfirmedStand
   let emitter: Hex
   let browser: Browser | undefined
@@ -28,7 +28,7 @@ describe('events of blocks under construction', () => {
     await stand?.stop()
   })
 
-  /** How often the gateway says that it lost the stream. */
+  /** How often the gateway reports that it lost the stream. */
   const timesLost = async () => {
     const { preconfirmed } = (await (await fetch(`${stand.gateway.url}/health/ready`)).json()) as {
       preconfirmed: { faults: { kind: string }[] }
@@ -42,7 +42,7 @@ describe('events of blocks under construction', () => {
     return { ...client, subscribed }
   }
 
-  it('shows each flashblock as it was executed, once, and in order', async () => {
+  it('newFlashblocks sends each flashblock as executed, once and in order', async () => {
     const { notifications, subscribed, socket } = await connected()
     const shown = await notifications(await subscribed('newFlashblocks'), 12)
     const places = shown.map(({ number, payloadId, flashblock }) => `${number} ${payloadId} ${flashblock}`)
@@ -56,7 +56,7 @@ describe('events of blocks under construction', () => {
     socket.close()
   })
 
-  it('sends a log before its block is sealed, and confirms it afterwards', async () => {
+  it('pendingLogs sends a log before its block is sealed, and confirms it afterwards', async () => {
     const { notifications, subscribed, socket } = await connected()
     const id = await subscribed('pendingLogs', { address: emitter, topics: [TOPIC] })
     const hash = await send(stand, ALICE.privateKey, { to: emitter, gas: 100_000n })
@@ -69,7 +69,7 @@ describe('events of blocks under construction', () => {
     socket.close()
   })
 
-  it('goes on after the last flashblock or log that a client knows', async () => {
+  it('resumes after the last flashblock or log that a client names', async () => {
     const { notifications, subscribed, socket } = await connected()
     const flashblocks = await subscribed('newFlashblocks')
     const logs = await subscribed('pendingLogs', { address: emitter })
@@ -93,7 +93,7 @@ describe('events of blocks under construction', () => {
     back.socket.close()
   })
 
-  it('leaves no log unsettled with any fault of the stream, for who stays and who comes back', async () => {
+  it('settles every log under any fault of the stream, for clients that stay or resume', async () => {
     const stays = await connected()
     const id = await stays.subscribed('pendingLogs', { address: emitter })
     const heads = await stays.subscribed('newHeads')
@@ -117,14 +117,14 @@ describe('events of blocks under construction', () => {
     expect(logs.length).toBeGreaterThan(0)
     for (const hash of hashes) {
       const own = logs.filter(({ transactionHash }) => transactionHash === hash)
-      // A flashblock that was lost never showed its logs.
+      // The logs of a lost flashblock were never shown.
       if (own.length === 0) continue
       const shown = own.filter(({ confirmed, removed }) => !confirmed && !removed)
       const settled = own.filter(({ confirmed, removed }) => confirmed || removed)
       expect(settled).toHaveLength(shown.length)
       expect(own.at(-1)).toMatchObject({ confirmed: true })
     }
-    // Wherever a client was cut off, it is told of the same that follows.
+    // Wherever a client was cut off, it receives the same rest.
     for (const [at, log] of logs.entries()) {
       const back = await connected()
       const again = await back.subscribed('pendingLogs', { address: emitter }, { resume: log })
@@ -136,7 +136,7 @@ describe('events of blocks under construction', () => {
   }, 120_000)
 
   inBrowser(
-    'shows flashblocks and heads on the page as they come, and what goes wrong with them',
+    '/console/live shows flashblocks and heads as they come, and faults of the stream',
     async () => {
       browser = await launchBrowser()
       const page = await browser!.newPage({ viewport: { width: 360, height: 740 }, bypassCSP: true })
@@ -150,12 +150,12 @@ describe('events of blocks under construction', () => {
         .waitFor()
       const carried = page.getByRole('row', { name: /^head \d+ [\d,]+ verified, carried 0x/ }).first()
       while (!(await carried.isVisible())) {
-        // Where nothing is known there is nothing to carry.
+        // Nothing is carried before any state is known.
         await stand.ask('eth_simulateV1', [{ blockStateCalls: [{}] }, 'latest'])
         await carried.waitFor({ timeout: 1_000 }).catch(() => undefined)
       }
       const status = page.getByRole('status')
-      /** What other tests injected may be on the page already. A fault in a block's last flashblock leaves no trace: it is repeated. */
+      /** The page may already show faults of other tests. A fault in a block's last flashblock has no effect, so it is repeated. */
       const shows = async (goWrong: () => Promise<unknown>, text: RegExp) => {
         const told = status.getByText(text).first()
         while (!(await told.isVisible())) {

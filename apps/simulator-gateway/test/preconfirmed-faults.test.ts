@@ -10,7 +10,7 @@ interface View extends Twins {
   payloadId: string
 }
 
-describe('a stream with faults', () => {
+describe('pending on a stream with faults', () => {
   let stand: PreconfirmedStand
   let sending = true
   let sender: Promise<void>
@@ -45,7 +45,7 @@ describe('a stream with faults', () => {
   }
 
   it.each(STREAM_FAULTS)(
-    '%s: a consistent prefix or the head while it lasts, and the newest flashblock after it',
+    '%s: shows a consistent prefix or the head during it, and the newest flashblock afterwards',
     async (fault) => {
       await until(async () => (await look()) !== undefined)
       await stand.inject(fault)
@@ -68,7 +68,7 @@ describe('a stream with faults', () => {
     },
   )
 
-  it('has counted what happened', async () => {
+  it('has counted flashblocks by arrival, and events by kind', async () => {
     for (const arrival of ['duplicate', 'gap', 'restart', 'stale', 'ahead'])
       expect(await stand.gateway.metric(`upfront_flashblocks_total{arrival="${arrival}"}`)).toBeGreaterThan(0)
     for (const event of ['mismatch', 'lost', 'connected', 'undecodable', 'folded', 'fallback'])

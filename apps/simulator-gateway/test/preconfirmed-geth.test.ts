@@ -35,7 +35,7 @@ const path = findGeth()
 if (!path) console.log('pre-confirmed state beside geth is skipped: there is no geth in $GETH, PATH or ~/go/bin')
 const describeIf = path ? describe : describe.skip
 
-describeIf('pending beside a real geth, whose next block is streamed', () => {
+describeIf('pending on a streamed block, compared with the real geth that seals it', () => {
   const developer = privateKeyToAccount(GETH_DEVELOPER.privateKey)
   let geth: Geth
   let node: FaultProxy
@@ -122,7 +122,7 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
       await agree('eth_getStorageAt', (block) => [address, slot, block])
   })
 
-  it('agrees on what a swap would give, and on its gas', async () => {
+  it('agrees on the result and gas of a swap', async () => {
     for (const functionName of ['swapV2', 'swapV3'] as const) {
       const pool = functionName === 'swapV2' ? uniswap.pairV2 : uniswap.poolV3
       const args = [pool, uniswap.token1, parseEther('25'), 0n, developer.address] as const
@@ -141,7 +141,7 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
     }
   })
 
-  it('agrees on the roots of the block, its transactions by place and its logs', async () => {
+  it('agrees on the roots of the block, its transactions by index and its logs', async () => {
     type Block = { hash: Hex; transactionsRoot: Hex; receiptsRoot: Hex; logsBloom: Hex; transactions: Hex[] }
     const { result: ours } = await gateway.call<Block>('eth_getBlockByNumber', ['pending', false])
     const theirs = await rpc<Block>(geth.rpcUrl, 'eth_getBlockByNumber', [at(), false])
@@ -178,7 +178,7 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
     }
   })
 
-  it('puts logs of sealed blocks and of those under construction together', async () => {
+  it('eth_getLogs joins logs of sealed blocks and of the block under construction', async () => {
     const { result: pending } = await gateway.call<object[]>('eth_getLogs', [
       { fromBlock: 'pending', toBlock: 'pending' },
     ])
@@ -194,7 +194,7 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
     })
   })
 
-  it('proves the newest state that has a root', async () => {
+  it('eth_getProof proves the newest sealed state', async () => {
     const { result, error } = await gateway.call<object>('eth_getProof', [developer.address, [], 'pending'])
     expect(error).toBeUndefined()
     expect(result).toEqual(
@@ -202,7 +202,7 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
     )
   })
 
-  it('agrees on receipts and transactions, and goes on agreeing once the node has the block', async () => {
+  it('agrees on receipts and transactions, also once the node has the block', async () => {
     const { result: block } = await gateway.call<{ transactions: Hex[] }>('eth_getBlockByNumber', ['pending', false])
     const known = block?.transactions ?? []
     const ours = await Promise.all(

@@ -2,13 +2,13 @@ import { DEVNET_ACCOUNTS } from '@upfront/devnet'
 import { type PreconfirmedStand, send, startStand } from './preconfirmed-stand.js'
 import { placeTwinCounters, READ_TWINS, TWIN_COUNTERS, twinsFrom } from './twin-counters.js'
 
-/** Different states that have to be seen before it is enough. */
+/** How many different states must be seen. */
 const STATES = Number(process.env.PRECONFIRMED_LOAD_STATES ?? 10)
 const ANSWERS = 100
 const CLIENTS = 8
 const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
 
-describe('8 clients that simulate without a pause while flashblocks come every 200 ms', () => {
+describe('pending with 8 clients that simulate without a pause, and flashblocks every 200 ms', () => {
   let stand: PreconfirmedStand
   beforeAll(async () => {
     stand = await startStand()
@@ -16,7 +16,7 @@ describe('8 clients that simulate without a pause while flashblocks come every 2
   })
   afterAll(() => stand.stop())
 
-  it('never sees half of a flashblock, nor state of one block with another one’s number', async () => {
+  it('never shows part of a flashblock, nor the state of one block with another one’s number', async () => {
     const seen = new Set<bigint>()
     let answers = 0
     const enough = () => seen.size >= STATES && answers >= ANSWERS
@@ -47,7 +47,7 @@ describe('8 clients that simulate without a pause while flashblocks come every 2
       }
     }
     await Promise.all([sending, ...Array.from({ length: CLIENTS }, client)])
-    // Listeners that are added for each request are taken off again.
+    // Listeners added for a request are removed again.
     expect(stand.gateway.output()).not.toContain('MaxListenersExceededWarning')
   }, 120_000)
 })

@@ -20,8 +20,8 @@ const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
 const BOB = numberToHex(0xb0b, { size: 20 })
 const START = 5n
 
-/** Blocks 1 to 12 hold four transfers of 1 wei each: after block n Bob has 4n. The stream is sent by hand. */
-describe('a node behind the stream, ahead of it, slow, or on another fork', () => {
+/** Blocks 1 to 12 hold four transfers of 1 wei each: after block n, Bob has 4n. The tests send the stream. */
+describe('pending with a node behind the stream, ahead of it, slow, or on another fork', () => {
   let devnet: Devnet
   let node: FaultProxy
   let stream: StreamServer
@@ -92,7 +92,7 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
     await shows('32 latest')
   })
 
-  it('waits for the parent where the stream begins further on', async () => {
+  it('waits for the parent if the stream begins at a later block', async () => {
     send(8n)
     send(7n)
     expect(await bobHas()).toBe('20 latest')
@@ -100,7 +100,7 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
     await shows('32 preconfirmed')
   })
 
-  it('lets a head that has overtaken the stream be pending, and ignores what comes late', async () => {
+  it('is the head once it has overtaken the stream, and ignores late flashblocks', async () => {
     send(6n, [0, 1, 2])
     await shows('22 preconfirmed')
     node.cap = 8n
@@ -112,7 +112,7 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
     await shows('33 preconfirmed')
   })
 
-  it('executes again what stands on a block that brought more than was pre-confirmed', async () => {
+  it('executes later blocks again if a sealed block holds more than was pre-confirmed', async () => {
     send(6n, [0, 1, 2])
     await shows('22 preconfirmed')
     send(7n)
@@ -120,7 +120,7 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
     await shows('28 preconfirmed')
   })
 
-  it('finds the pre-confirmed block again after the head has gone back', async () => {
+  it('shows the pre-confirmed block again after the head has gone back', async () => {
     send(6n)
     await shows('24 preconfirmed')
     node.cap = 6n
@@ -130,7 +130,7 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
     expect(await counted('reorganised')).toBe(1)
   })
 
-  it('shows the newest of what came while the node was slow', async () => {
+  it('shows the newest flashblock of those that came while the node was slow', async () => {
     node.latencyMs = 300
     for (const index of [0, 1, 2, 3, 4]) {
       send(6n, [index])
@@ -140,7 +140,7 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
     expect(await counted('visible')).toBeLessThan(5)
   })
 
-  it('drops what stands on another fork, and never mixes the two', async () => {
+  it('drops blocks on another fork and never mixes the two', async () => {
     send(6n, [0, 1])
     await shows('21 preconfirmed')
     await rpc(devnet.rpcUrl, 'anvil_rollback', [8])

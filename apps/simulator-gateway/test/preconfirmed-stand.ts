@@ -5,18 +5,18 @@ import { foundry } from 'viem/chains'
 import { type AnswerState, answerStateFromHeader, STATE_HEADER } from '../src/pending/answer-state.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-/** viem asks every four seconds for a receipt, unless told otherwise. */
+/** viem polls for a receipt every four seconds by default. */
 const POLLING_MS = 100
 
 export interface PreconfirmedStand {
   devnet: Devnet
   gateway: GatewayProcess
-  /** The gateway, and the node that it stands on. */
+  /** Clients of the gateway and of its node. */
   client: PublicClient
   node: PublicClient
-  /** One call at the gateway, with what its answer stands on. */
+  /** Calls the gateway. @returns the result and the state that it was read from */
   ask<T>(method: string, params: unknown[]): Promise<{ result: T; answerState: AnswerState | undefined }>
-  /** Has the stream show a fault, once. */
+  /** Injects a fault into the stream, once. */
   inject(fault: string): Promise<void>
   stop(): Promise<void>
 }

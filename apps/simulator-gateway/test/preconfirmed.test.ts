@@ -39,7 +39,7 @@ describe.each([
     return hash
   }
 
-  it('traces calls and makes access lists on the block under construction', async () => {
+  it('debug_traceCall and eth_createAccessList run on the block under construction', async () => {
     const to = recipient()
     await preconfirmed(to, parseEther('1'))
     const call = { from: to, to: ALICE.address, value: '0x1' }
@@ -53,7 +53,7 @@ describe.each([
     expect(list.result).toEqual({ accessList: [], gasUsed: '0x5208' })
   })
 
-  it('shows a transfer in every method before the node has its block, and agrees with the node afterwards', async () => {
+  it('shows a transfer in every method before its block is sealed, and agrees with the node afterwards', async () => {
     const to = recipient()
     const hash = await preconfirmed(to, parseEther('1'))
     const body = [
@@ -98,7 +98,7 @@ describe.each([
     expect(sealedReceipt.transactionIndex).toBe(Number(receipt.transactionIndex))
   })
 
-  it('simulates in the block under construction, after its transactions, and further blocks on top', async () => {
+  it('eth_simulateV1 runs after the transactions of the block under construction, and adds blocks', async () => {
     const to = recipient()
     await preconfirmed(to, parseEther('2'))
     const call = { from: to, to: ALICE.address, value: numberToHex(parseEther('1')) }
@@ -145,12 +145,12 @@ describe.each([
     await until(async () => (await stand.node.getBlockNumber()) >= blockNumber)
     expect(before.map(({ result }) => result)).toEqual(['0x0', numberToHex(parseEther('1'))])
     const sealed = balances(pending.number)
-    // The receipts root of anvil's blocks with deposits is none that the OP stack has.
+    // The receipts root of anvil's blocks with deposits is not the OP stack's.
     if (optimism) await expect(sealed).rejects.toThrow(/does not execute here to what its header says.*receipts root/)
     else expect((await sealed).map(({ result }) => result)).toEqual(['0x0', numberToHex(parseEther('1'))])
   })
 
-  it('puts overrides on top of what is pre-confirmed', async () => {
+  it('applies overrides on top of pre-confirmed state', async () => {
     const to = recipient()
     await preconfirmed(to, parseEther('1'))
     const { result } = await stand.ask<{ calls: { status: Hex }[] }[]>('eth_simulateV1', [
@@ -167,7 +167,7 @@ describe.each([
     expect(result[0]?.calls[0]?.status).toBe('0x1')
   })
 
-  it('calls and estimates in the block under construction', async () => {
+  it('eth_call and eth_estimateGas run in the block under construction', async () => {
     const to = recipient()
     await preconfirmed(to, parseEther('1'))
     const transfer = { from: to, to: ALICE.address, value: numberToHex(parseEther('1')) }
@@ -185,7 +185,7 @@ describe.each([
     }
   })
 
-  it('calls at any number and time that overrides give', async () => {
+  it('eth_call accepts any number and time of block overrides', async () => {
     await preconfirmed(recipient(), parseEther('1'))
     // NUMBER, TIMESTAMP and the hash of the block before it, returned by init code.
     const data = '0x43600052426020526001430340604052606060' + '00f3'
@@ -198,7 +198,7 @@ describe.each([
     expect(result).toBe(`0x${word(1)}${word(1)}${genesis.hash.slice(2)}`)
   })
 
-  it('says what an answer stands on, and where pending stands on /health/ready', async () => {
+  it('names the state of an answer, and that of pending on /health/ready', async () => {
     const { answerState } = await stand.ask('eth_getBalance', [ALICE.address, 'pending'])
     expect(answerState).toMatchObject({
       kind: 'preconfirmed',

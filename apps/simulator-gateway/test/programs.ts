@@ -1,4 +1,4 @@
-/** Programs that were written to hurt, in the words of `assemble`. */
+/** Hostile programs, in the syntax of `assemble`. */
 export const HOSTILE_PROGRAMS = {
   'endless loop': '@loop >loop JUMP',
   'keccak loop': '@loop 0x010000 0 SHA3 POP >loop JUMP',

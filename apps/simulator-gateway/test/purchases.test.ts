@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const buyer = fileURLToPath(new URL('../../../examples/paying-buyer/', import.meta.url))
 /** A Python that has x402's client: `pip install 'x402[httpx,evm,extensions]'`. */
 const python = process.env.UPFRONT_PYTHON ?? 'python3'
-/** One that has no more than `pip install 'x402[evm,requests]'` brings. */
+/** A Python with nothing but `pip install 'x402[evm,requests]'`. */
 const plainPython = process.env.UPFRONT_PLAIN_PYTHON
 
 function missing(command: string, ...args: string[]): string | undefined {
@@ -19,11 +19,11 @@ function missing(command: string, ...args: string[]): string | undefined {
   return status === 0 ? undefined : (error?.message ?? `${[command, ...args].join(' ')} ended with ${status}`)
 }
 
-/** Ends with 1 where a package is there that only the client's extensions ask for. */
+/** Exits with 1 if a package is installed that only the client's extensions need. */
 const WITHOUT_EXTENSIONS =
   'import requests, x402.mechanisms.evm.upto, importlib.util, sys; sys.exit(importlib.util.find_spec("jsonschema") is not None)'
 
-/** `permits`: its client signs a permit where Permit2 is not approved. */
+/** `permits`: its client signs a permit if Permit2 is not approved. */
 const programs: { language: string; command: string[]; lacks: string | undefined; permits: boolean }[] = [
   { language: 'TypeScript', command: [process.execPath, `${buyer}dist/purchase.js`], lacks: undefined, permits: true },
   {
@@ -77,9 +77,9 @@ for (const { language, command, lacks, permits } of programs) {
     expect(bought).toMatchObject({ status: 'success', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect((await stand.usdcOf(accounts.seller.address)) - before).toBe(BigInt(bought.amount))
   }
-  test(`the purchase of examples/paying-buyer in ${language}`, () => purchase(stand.devnet.accounts.buyer))
+  test(`examples/paying-buyer buys an answer in ${language}`, () => purchase(stand.devnet.accounts.buyer))
   if (permits) {
-    test(`the same in ${language} by an account without ETH that has approved nothing`, async () => {
+    test(`examples/paying-buyer buys in ${language} from an account without ETH and without an approval`, async () => {
       const privateKey = `0x${randomBytes(32).toString('hex')}` as const
       const { address } = privateKeyToAccount(privateKey)
       await mint(address)
@@ -89,7 +89,7 @@ for (const { language, command, lacks, permits } of programs) {
   }
 }
 
-/** A dollar of test USDC. */
+/** Mints a dollar of test USDC. */
 async function mint(to: `0x${string}`): Promise<void> {
   const { accounts, contracts, rpcUrl } = stand.devnet
   const account = privateKeyToAccount(accounts.seller.privateKey)

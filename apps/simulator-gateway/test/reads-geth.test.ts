@@ -27,13 +27,13 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-// Reads of blocks that the gateway holds, compared field by field with geth's own answers, both asked at the same block.
+// Compares reads of blocks that the gateway holds field by field with geth's answers at the same block.
 // `npm run test:reads` asks thousands of random questions.
 const QUESTIONS = Number(process.env.READ_QUESTIONS ?? 300)
 const INTERVAL_MS = 250
 const path = findGeth()
 const suite = path === undefined ? describe.skip : describe
-const title = 'reads of held blocks agree with geth'
+const title = "reads of held blocks equal geth's"
 
 interface Question {
   method: string
@@ -51,20 +51,20 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   let going = true
   let nonce = 0
   let fill = async (): Promise<unknown> => undefined
-  /** Blocks that are made between reorganisations; none while that is 0. */
+  /** Number of blocks between reorganisations; 0 for none. */
   let reorganisesEvery = 0
   let reorganised = 0
-  /** Of transactions in blocks that have not been taken back, as nobody tells of that before the next block. */
+  /** Transactions of blocks that were not reverted: a revert is not announced before the next block. */
   let hashes: Hex[] = []
   let last: Promise<unknown> = Promise.resolve()
-  /** Questions and reorganisations take turns: both sides answer at the same block, which is there until they have. */
+  /** Questions and reorganisations take turns: both sides answer at the same block, which exists until they have. */
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
     const done = last.then(work)
     last = done.catch(() => undefined)
     return done
   }
 
-  /** Takes the last blocks back: what is made next has other transactions on an older block. */
+  /** Reverts the last blocks: the next ones have other transactions on an older block. */
   async function reorganise(): Promise<void> {
     const head = Number(await geth.rpc<Hex>('eth_blockNumber', []))
     await geth.rpc('debug_setHead', [numberToHex(head - 1 - random(4))])
@@ -79,7 +79,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       for (let made = 1; going; made += 1) {
         const due = sleep(INTERVAL_MS)
         if (reorganisesEvery > 0 && made % reorganisesEvery === 0) await exclusively(reorganise)
-        // The pool may still have what was taken back.
+        // The pool may still have the reverted transactions.
         await fill().catch(() => undefined)
         await geth.build({ feeRecipient: '0x00000000000000000000000000000000000000fe', withdrawals: [] })
         await due
@@ -106,7 +106,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       FOLLOW_HEAD: 'always',
       DIALECT: 'ethereum',
     })
-    // Nothing is carried before something is known, nor after a block that came too late to be known.
+    // Nothing is carried before any state is known, nor after a block that came too late.
     while (!(await held()) || (await carried()) < 24) {
       await gateway.call('eth_simulateV1', [{ blockStateCalls: [{}] }, 'latest'])
       await sleep(INTERVAL_MS)
@@ -128,7 +128,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     return following.trusted ? following.recent : undefined
   }
 
-  /** Nobody tells the gateway of a block that was taken back before the next one is made: its answers may stand on it until then. */
+  /** The gateway does not learn of a reverted block before the next one is made: until then its answers may use it. */
   async function knowsTheChain(): Promise<void> {
     for (;;) {
       await last
@@ -170,7 +170,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     return mixed.sort(() => random(3) - 1)
   }
 
-  /** Any call: also ones that revert, halt, lack funds, or override what they stand on. */
+  /** Any call: some revert, halt, lack funds or override state. */
   function anyCall(): unknown[] {
     const program = one([
       'NUMBER 0 MSTORE TIMESTAMP 32 MSTORE BASEFEE 64 MSTORE COINBASE 96 MSTORE GASLIMIT 128 MSTORE PREVRANDAO 160 MSTORE CHAINID 192 MSTORE 224 0 RETURN',
@@ -285,7 +285,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     return error === undefined ? { result } : { error }
   }
 
-  /** One question at a block that both have; undefined where there is none just now, or the node can't answer it. */
+  /** Asks one question at a block that both have. @returns undefined if there is none now, or the node can't answer it */
   async function ask(): Promise<{ drawn: Question; ours: object; theirs: object } | undefined> {
     const recent = await held()
     if (recent === undefined) return undefined
@@ -300,7 +300,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   }
 
   it(
-    `in ${QUESTIONS} random questions, while the chain reorganises`,
+    `in ${QUESTIONS} random questions while the chain reorganises`,
     async () => {
       const differences: unknown[] = []
       node.reset()
@@ -320,13 +320,13 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     60_000 + 50 * QUESTIONS,
   )
 
-  it('where a parameter is left out or is none: the same answer, or refused with the same code', async () => {
+  it('if a parameter is missing or invalid: the same answer or the same error code', async () => {
     await knowsTheChain()
     let recent = await held()
     while (recent === undefined) recent = await held()
     const { hash, block: number } = recent.at(-2)!
     const block = numberToHex(BigInt(number))
-    // Of these nothing changes from block to block.
+    // These do not change from block to block.
     const account = uniswap.token0
     const call = { from: developer.address, to: account, data: '0x18160ddd' }
     const questions: [string, ...unknown[]][] = [
@@ -376,7 +376,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(both.map(([ours]) => ours)).toEqual(both.map(([, theirs]) => theirs))
   })
 
-  it("access lists at the node's pending block, by its base fee", async () => {
+  it("in access lists at the node's pending block, with its base fee", async () => {
     const call = { from: developer.address, to: uniswap.token0, data: '0x18160ddd' }
     const prices = [
       {},
@@ -401,7 +401,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     return answers.map(({ result, error }) => result ?? error)
   }
 
-  it('in a batch all on one head, while blocks come', async () => {
+  it('in a batch, which is answered on one head while blocks are mined', async () => {
     const coded = { [code]: { code: assemble('NUMBER 0 MSTORE 32 0 RETURN') } }
     const heads = new Set<unknown>()
     for (let n = 0; n < 60; n += 1) {
@@ -421,7 +421,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(heads.size).toBeGreaterThan(3)
   })
 
-  it('in a batch with one trip to the node for all that is not here, and none where it is', async () => {
+  it('in a batch, with one round trip for all missing values and none for held ones', async () => {
     const balances = (block: string, from: number) =>
       Array.from({ length: 10 }, (_, n) => ({
         method: 'eth_getBalance',
@@ -441,7 +441,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(again).toEqual([])
   })
 
-  it('prices, on the same head', async () => {
+  it('in gas prices on the same head', async () => {
     const methods = ['eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_blobBaseFee']
     for (let rounds = 0; rounds < 5; ) {
       const before = await geth.rpc('eth_blockNumber', [])
@@ -453,19 +453,19 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     }
   })
 
-  it('and nearly all without the node: it is asked only while the head may be another', () => {
+  it('with few requests to the node: less than one in 20 questions', () => {
     const asked = ['eth_call', 'eth_estimateGas', 'eth_getTransactionByHash', 'eth_getBlockTransactionCountByNumber']
     const count = asked.reduce((sum, method) => sum + (node.stats.byMethod[method] ?? 0), 0)
     expect(count).toBeLessThan(QUESTIONS / 20)
   })
 })
 
-/** geth's index of logs may lack what was taken back for ever, and a busy machine's geth gives up after its own time-out. */
+/** geth's log index may lack reverted blocks for ever, and geth on a busy machine runs into its own time-out. */
 function isNoAnswer({ error }: { error?: unknown }): boolean {
   return /log index|timed out|execution aborted/.test((error as { message?: string } | undefined)?.message ?? '')
 }
 
-/** geth names the hash of a transaction that it makes of the call with fees of its own. */
+/** geth names the hash of the transaction that it makes of the call with its own fees. */
 function withoutHash(error: object): object {
   const { message } = error as { message: string }
   return {
@@ -474,7 +474,7 @@ function withoutHash(error: object): object {
   }
 }
 
-/** The order of an object's fields is of no matter. */
+/** The order of an object's fields does not matter. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

@@ -55,7 +55,7 @@ describe('receipts', () => {
 
   const call = (id: number, gas = '0x186a0') => ({
     ...{ jsonrpc: '2.0', id, method: 'eth_simulateV1' },
-    // The gateway reads overrides of a lone call in a way of its own: the receipt is of the JSON that was sent.
+    // The gateway has a separate path for the overrides of a single call: the receipt must cover the JSON as sent.
     params: [
       {
         blockStateCalls: [{ stateOverrides: { [ALICE]: { balance: '0x64' } }, calls: [{ from: ALICE, to: BOB, gas }] }],
@@ -63,7 +63,7 @@ describe('receipts', () => {
       'latest',
     ],
   })
-  it('come with the receipt of delivery that x402 specifies, by the same key', async () => {
+  it("come with x402's own receipt of delivery, signed by the same key", async () => {
     const url = `${stand.gateway.url}/v1/preview?from=${ALICE}&to=${BOB}`
     const response = await stand.pay(url)
     const delivered = extractReceiptFromResponse(response)
@@ -74,7 +74,7 @@ describe('receipts', () => {
     expect(payload).toMatchObject({ resourceUrl: url, network, payer, transaction })
   })
 
-  it('follow offers that are signed by it too, each of what the 402 accepts', async () => {
+  it('follow offers signed by the same key, one for each payment that the 402 accepts', async () => {
     const url = `${stand.gateway.url}/v1/preview?to=${BOB}`
     const required = decodePaymentRequiredHeader((await fetch(url)).headers.get('payment-required') ?? '')
     const offers = extractOffersFromPaymentRequired(required)
@@ -114,7 +114,7 @@ describe('receipts', () => {
     expect(Math.abs(receipt.issuedAt - Date.now() / 1_000)).toBeLessThan(600)
   }
 
-  it('the key that signs, and the price list with the hash of the offer, are published', async () => {
+  it('are signed by a published key, and the published price list has the hash of the offer', async () => {
     const response = await fetch(`${stand.gateway.url}/.well-known/upfront.json`)
     const document = (await response.json()) as { priceList: object; priceListHash: string }
     expect(document).toMatchObject({ receiptKeys: [{ address: signer }], receipt: { primaryType: 'Receipt' } })
@@ -134,7 +134,7 @@ describe('receipts', () => {
     }
   })
 
-  it('a simulation has one beside its charge', async () => {
+  it('come with the charge of a simulation', async () => {
     const { result, ...paid } = (await simulate(call(1))) as Paid & { result: { parentHash: string }[] }
     await expectSigned(paid)
     expect(paid.receipt).toMatchObject({
@@ -149,7 +149,7 @@ describe('receipts', () => {
     })
   })
 
-  it('each call of a batch has its own, with what those before it cost', async () => {
+  it('come with each call of a batch and state the charges before it', async () => {
     const answers = (await simulate([call(1), call(2, '0x0'), call(3)])) as (Paid & { error?: unknown })[]
     expect(answers.map(({ error }) => error !== undefined)).toEqual([false, true, false])
     const [first, , third] = answers
@@ -157,7 +157,7 @@ describe('receipts', () => {
     expect([first?.receipt.chargedBefore, third?.receipt.chargedBefore]).toEqual(['0', first?.charge.amount])
   })
 
-  it('a preview has one of its query and its fields', async () => {
+  it('cover the query and the fields of a preview', async () => {
     const query = { from: ALICE, to: BOB, data: '0x00' }
     const response = await stand.pay(`${stand.gateway.url}/v1/preview?${new URLSearchParams(query)}`)
     const { charge, receipt, ...preview } = (await response.json()) as Paid & Preview
@@ -195,7 +195,7 @@ describe('receipts', () => {
         name,
         outcome === 'right' ? outcome : `${outcome}: ${detail}`,
       ])
-    /** Of the buyer's own node: the chain is not known by its id. */
+    /** From the buyer's own node, because the chain's id is not a known one. */
     const ethConfig = async () => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_config', params: [] })
       const headers = { 'content-type': 'application/json' }
@@ -217,7 +217,7 @@ describe('receipts', () => {
       return { from: stand.devnet.accounts.buyer.address, to: usdc, data }
     }
 
-    it('a simulation is executed again offline, on proven state', async () => {
+    it('verify a simulation offline, on proven state', async () => {
       const { data, ...call } = usdcCall()
       const params = [{ blockStateCalls: [{ calls: [{ ...call, input: data }] }], traceTransfers: true }, 'latest']
       const body = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }
@@ -225,14 +225,14 @@ describe('receipts', () => {
       expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...PAID))
       const { usage } = exchange.answer.charge
       expect(usage.witnessBytes).toBe(JSON.stringify(exchange.answer.witness).length)
-      // As a buyer would check it; what else the command says is in scripts/test/receipt-package.test.mjs.
+      // As a buyer would check it; scripts/test/receipt-package.test.mjs tests the rest of the command's output.
       const file = join(await mkdtemp(join(tmpdir(), 'receipt-')), 'receipt.json')
       await writeFile(file, JSON.stringify(exchange))
       const { status, stdout } = spawnSync(process.execPath, [receiptCommand, 'verify', file], { encoding: 'utf8' })
       expect([status, stdout]).toEqual([0, expect.stringContaining('The bill is right.')])
     }, 120_000)
 
-    it('so is a simulation in the shape of another service, which stands beside it', async () => {
+    it("verify a simulation in another service's shape by the plain one beside it", async () => {
       const body = { jsonrpc: '2.0', id: 1, method: 'tenderly_simulateTransaction', params: [usdcCall(), 'latest'] }
       const exchange = await bought('/v1/simulate?witness=1', body)
       const { result, charge, simulation } = exchange.answer
@@ -244,7 +244,7 @@ describe('receipts', () => {
       expect(said).toContainEqual(['shape', expect.stringMatching(/^unchecked: tenderly_simulateTransaction shows/)])
     }, 120_000)
 
-    it('so are the frames, state and asset changes of a simulation, paid by the gas of all its runs and its length', async () => {
+    it('verify frames, state and asset changes, charged by the gas of all runs and by length', async () => {
       const { data, ...call } = usdcCall()
       const shown = { trace: true, stateDiff: true, accessLists: true, assetChanges: true, gasLimits: true }
       const erc20 = { [call.to]: { balances: { [call.from]: '0x1e8480' } } }
@@ -260,7 +260,7 @@ describe('receipts', () => {
       expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...PAID))
       const [ofCall, ofRuns, ofBytes, ...others] = receipt.usage.gas.map(Number)
       expect([others, ofBytes]).toEqual([[], 100 * Buffer.byteLength(JSON.stringify(result))])
-      // Once more with questions to the token, and at least once with other limits.
+      // Runs again with questions to the token, and at least once with other gas limits.
       expect(ofRuns).toBeGreaterThan(2 * ofCall)
       expect(charge.usage.gas).toBe(String(ofCall + ofRuns + ofBytes))
       const free = (await stand.gateway.call('upfront_simulate', params)).result as typeof result
@@ -269,7 +269,7 @@ describe('receipts', () => {
       expect(result[0].calls[0].assetChanges.balances[0]).toMatchObject({ symbol: 'USDC', confirmation: 'agrees' })
     }, 120_000)
 
-    it('so is what decides an outcome, and what has the chain hold it: it comes to the same flags', async () => {
+    it('verify depends, outcome and guard by the same flags', async () => {
       const { data, ...call } = usdcCall()
       const token = call.to.toLowerCase()
       const waiting = [{ ...call, input: data }]
@@ -292,7 +292,7 @@ describe('receipts', () => {
       expect(ofRuns).toBeGreaterThan(ofCall / 2)
     }, 120_000)
 
-    it('so is each call of a batch, block hashes included', async () => {
+    it('verify each call of a batch, including block hashes', async () => {
       const blockHashes = assemble('2 NUMBER SUB BLOCKHASH 4 NUMBER SUB BLOCKHASH STOP')
       const hashes = call(2)
       hashes.params = [
@@ -304,7 +304,7 @@ describe('receipts', () => {
       expect(Object.keys(exchange.answer[1].witness.blockHashes)).toHaveLength(2)
     })
 
-    it.each(['/v1/preview', '/v1/preview/plain'])('and a preview by %s', async (path) => {
+    it.each(['/v1/preview', '/v1/preview/plain'])('verify a preview by %s', async (path) => {
       const exchange = await bought(`${path}?witness=1&${new URLSearchParams(usdcCall())}`)
       const result = await verify(exchange)
       // The node's own block under construction: no header commits to its state.
@@ -314,7 +314,7 @@ describe('receipts', () => {
       )
     })
 
-    it('another value is refused, for nothing', async () => {
+    it('are refused for another value of witness, and nothing is charged', async () => {
       const response = await stand.pay(`${stand.gateway.url}/v1/preview?witness=yes&to=${BOB}`)
       expect([response.status, await response.text()]).toEqual([
         400,
@@ -345,12 +345,12 @@ describe('receipts', () => {
     const native = loadRevm().reason === undefined ? test : it.skip
 
     native(
-      'they name the flashblock and its transactions, and the portable engine finds what the native one did',
+      'name the flashblock and its transactions, and the portable engine reproduces the native result',
       async () => {
         const url = `${gateway.url}/v1/preview?witness=1&from=${ALICE}&to=${BOB}`
         const buy = async () => (await (await stand.pay(url)).json()) as Paid & Preview
         let answer = await buy()
-        // The stream is followed a moment after the gateway listens.
+        // The gateway follows the stream a moment after it listens.
         for (let tries = 0; tries < 50 && answer.receipt.block.state !== 'preconfirmed'; tries++) answer = await buy()
         const { block } = answer.receipt
         expect(block.state).toBe('preconfirmed')
@@ -371,7 +371,7 @@ describe('receipts', () => {
       },
     )
 
-    native('what decides an outcome there is sold as it is found without its earlier places', async () => {
+    native('verify an outcome that was analysed without earlier positions', async () => {
       const calls = [{ from: ALICE, to: BOB, value: '0x0' }]
       const params = [{ blockStateCalls: [{ calls }], depends: true, outcome: true }, 'pending']
       const request = {
@@ -394,11 +394,11 @@ describe('receipts', () => {
     })
   })
 
-  it('a wrong token for billing is said at start, loudly, and the gateway serves what is free', async () => {
+  it('a wrong BILLING_TOKEN is logged at start, and free requests are still served', async () => {
     const gateway = await stand.startGateway({ BILLING_TOKEN: 'another-service-token' })
     try {
       const warning = /the facilitator takes no payments.*401|401.*the facilitator takes no payments/
-      // Its log and its greeting reach us by themselves, in either order.
+      // The log and the greeting arrive in either order.
       while (!warning.test(gateway.output())) await sleep(20)
       expect((await gateway.call('eth_chainId')).result).toBe('0x7a69')
     } finally {
@@ -406,7 +406,7 @@ describe('receipts', () => {
     }
   })
 
-  it('without a key there is none', async () => {
+  it('are absent without RECEIPT_KEYS_FILE', async () => {
     const gateway = await stand.startGateway({})
     try {
       const response = await stand.pay(`${gateway.url}/v1/preview?to=${BOB}`)

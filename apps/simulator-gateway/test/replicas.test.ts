@@ -17,7 +17,7 @@ const withRedis = SERVER === undefined ? describe.skip : describe
 
 let devnet: Devnet
 let stream: Server
-/** Of gateways, to the Flashblocks stream. */
+/** Gateways' connections to the Flashblocks stream. */
 const connections = new Set<Socket>()
 const listeners = () => connections.size
 let gateways: GatewayProcess[] = []
@@ -74,7 +74,7 @@ async function followNext(): Promise<number> {
   return before + 1
 }
 
-/** Waits until each replica shows flashblocks of a block that is still to come. */
+/** Waits until each replica shows flashblocks of a block that is not sealed yet. */
 async function untilPendingMoves(): Promise<void> {
   const head = Number(await rpc<string>(devnet.rpcUrl, 'eth_blockNumber', []))
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBlockByNumber', params: ['pending', false] })
@@ -85,7 +85,7 @@ async function untilPendingMoves(): Promise<void> {
   for (const gateway of gateways) while (!((await blockOf(gateway)) > head + 1)) await sleep(50)
 }
 
-/** Stands before the stream, for tests to count who listens to it. */
+/** A proxy in front of the stream that counts listeners. */
 async function countConnections(port: number): Promise<Server> {
   const server = createServer((socket) => {
     connections.add(socket)
@@ -116,7 +116,7 @@ withRedis(
       const environment = {
         UPSTREAM_RPC_URL: devnet.rpcUrl,
         REDIS_URL: `redis://127.0.0.1:${port}`,
-        // Three transfers.
+        // Gas for three transfers.
         LIMITS: { callsPerSecond: 1_000, gasPerMinute: 63_000 },
         UPSTREAM_WS_URL: devnet.wsUrl,
         FOLLOW_HEAD: 'always',
@@ -132,7 +132,7 @@ withRedis(
       await stopRedis()
     })
 
-    it('has one replica listen to the node and the stream, and the other take both from it', async () => {
+    it('one replica listens to the node and the stream, and passes both on to the other', async () => {
       await untilRoles('leads', 'follows')
       const before = await Promise.all(gateways.map((gateway) => gateway.metric('upfront_head_subscriptions')))
       expect(before.sort()).toEqual([0, 1])
@@ -142,7 +142,7 @@ withRedis(
       expect(listeners()).toBe(1)
     }, 120_000)
 
-    it('upfront-min-state: waits for the state that a client has seen, or is 503', async () => {
+    it('upfront-min-state: waits for the state that a client has seen, otherwise 503', async () => {
       const head = await followNext()
       for (const gateway of gateways) {
         const answer = await askNumber(gateway, `latest; block=${head}; age=3`)
@@ -163,7 +163,7 @@ withRedis(
       }
     }, 120_000)
 
-    it('has replicas count limits together', async () => {
+    it('replicas count limits together', async () => {
       await untilLimitsAre('shared')
       let served = 0
       const isSpent = new Set<GatewayProcess>()
@@ -171,12 +171,12 @@ withRedis(
         for (const gateway of gateways)
           if ((await gateway.post(TRANSFER)).status === 200) served += 1
           else isSpent.add(gateway)
-      // A replica learns that a budget is spent from its own next call.
+      // A replica learns from its own next call that a budget is used up.
       expect(served).toBeGreaterThanOrEqual(3)
       expect(served).toBeLessThanOrEqual(5)
     }, 120_000)
 
-    it('goes on without Redis, each replica counting alone, and counts together once it is back', async () => {
+    it('replicas serve without Redis, each with its own limits, and share them once it is back', async () => {
       await stopRedis()
       await untilLimitsAre('local')
       for (const gateway of gateways) {
@@ -196,9 +196,9 @@ withRedis(
       for (const gateway of gateways) expect([200, 429]).toContain((await gateway.post(TRANSFER)).status)
     }, 120_000)
 
-    it('has another replica listen where the one that did is killed', async () => {
+    it('another replica listens after the one that did is killed', async () => {
       const health = await untilRoles('leads', 'follows')
-      // The roles are two leases: one gateway may have both, or each has one.
+      // There are two leases, for heads and flashblocks: one gateway may hold both, or each holds one.
       const leader = gateways[health.findIndex(({ replica }) => replica?.flashblocks === 'leads')]!
       leader.process.kill('SIGKILL')
       gateways = gateways.filter((gateway) => gateway !== leader)

@@ -3,7 +3,7 @@ import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
-// What calls pay to an OP-stack chain beside gas: `fees: true` of upfront_simulate.
+// Fees that calls pay to an OP-stack chain on top of gas: `fees: true` of upfront_simulate.
 
 const L1_BLOCK = `0x42${'0'.repeat(36)}15`
 const L1_FEE_VAULT = `0x42${'0'.repeat(36)}1a`
@@ -13,7 +13,7 @@ const slot = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
 const account = privateKeyToAccount(`0x${'51'.repeat(32)}`)
 const sender = account.address.toLowerCase()
 
-describe('on an OP-stack chain', () => {
+describe('rollupFees on an OP-stack chain', () => {
   let devnet: Devnet
   let gateway: GatewayProcess
 
@@ -54,7 +54,7 @@ describe('on an OP-stack chain', () => {
     return BigInt(to) - BigInt(from)
   }
 
-  it('stand beside an estimate of gas that suffices', async () => {
+  it('come with upfront_estimateGas, whose gas suffices', async () => {
     const call = { from: sender, to: TO, input: `0x${'12'.repeat(300)}` }
     const { result } = await gateway.call<{ gas: Hex; gasUsed: Hex; rollupFees: object }>('upfront_estimateGas', [
       ...[call, 'latest', stateOverrides],
@@ -70,7 +70,7 @@ describe('on an OP-stack chain', () => {
     })
   })
 
-  it('they are what the call pays, signed or not', async () => {
+  it('are what the call pays, signed or not', async () => {
     const priced = { from: sender, to: TO, input: `0x${'12'.repeat(300)}`, gas: '0x30000', gasPrice: '0x3b9aca00' }
     const raw = await account.signTransaction({
       chainId: 31337,
@@ -93,20 +93,20 @@ describe('on an OP-stack chain', () => {
     }
   })
 
-  it('are told of a call that names no price, which pays none', async () => {
+  it('are reported for a call without a gas price, which pays none', async () => {
     const [call] = await simulate([{ from: sender, to: TO }])
     expect(paidTo(call, L1_FEE_VAULT)).toBe(0n)
     expect(BigInt(call.rollupFees.l1Fee)).toBeGreaterThan(0n)
     expect(BigInt(call.rollupFees.operatorFee)).toBeGreaterThan(0n)
   })
 
-  it('are not there unless they are asked for', async () => {
+  it('are absent unless requested', async () => {
     const [call] = await simulate([{ from: sender, to: TO }], {})
     expect(call.rollupFees).toBeUndefined()
   })
 })
 
-it('elsewhere there are none', async () => {
+it('rollupFees are absent on other chains', async () => {
   const devnet = await startDevnet({ payments: false })
   const gateway = await startGateway({ UPSTREAM_RPC_URL: devnet.rpcUrl })
   try {

@@ -35,9 +35,9 @@ const factoryAbi = parseAbi([
   'function getPair(address tokenA, address tokenB) view returns (address pair)',
   'function mint(address to) returns (uint256 liquidity)',
 ])
-/** The node's distance: far enough that what could be asked together is seen apart where it is not. */
+/** The node's latency: long enough to tell requests in one batch from requests in turn. */
 const LATENCY_MS = 20
-/** Requests that only find out which block is the head. */
+/** Methods that only find the head. */
 const HEAD_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_blockNumber'])
 
 const trader = DEVNET_ROLES.deployer.address
@@ -78,7 +78,7 @@ function token(to: Address, functionName: 'transfer' | 'approve'): Call {
   return { from: trader, to, input: data }
 }
 
-/** Sends a transaction by an account of anvil's. */
+/** Sends a transaction from an account of anvil. */
 async function send(call: { from: Address; to?: Address; input: Hex }): Promise<Address | null> {
   const hash = await rpc<Hex>(anvil.rpcUrl, 'eth_sendTransaction', [{ ...call, gas: '0x989680' }])
   const client = createPublicClient({ transport: http(anvil.rpcUrl) })
@@ -87,7 +87,7 @@ async function send(call: { from: Address; to?: Address; input: Hex }): Promise<
   return receipt.contractAddress ?? null
 }
 
-/** Has the account hold the token and the router take it. */
+/** Gives the account tokens and approves the router. */
 async function fund(account: Address, token: Address): Promise<void> {
   const mint = encodeFunctionData({ abi: testTokenAbi, functionName: 'mint', args: [account, 10n ** 24n] })
   const approve = encodeFunctionData({ abi: testTokenAbi, functionName: 'approve', args: [uniswap.router, 2n ** 255n] })
@@ -95,7 +95,7 @@ async function fund(account: Address, token: Address): Promise<void> {
   await send({ from: account, to: token, input: approve })
 }
 
-/** Another pair of the same factory, of two tokens of its own. */
+/** Deploys another pair of the same factory, with two tokens of its own. */
 async function anotherPair(): Promise<{ pair: Address; tokenIn: Address }> {
   const { abi, bytecode } = readArtifact('TestToken')
   const make = (name: string) => send({ from: trader, input: encodeDeployData({ abi, bytecode, args: [name, name] }) })
@@ -122,7 +122,7 @@ async function anotherPair(): Promise<{ pair: Address; tokenIn: Address }> {
   return { pair, tokenIn: tokens[1] }
 }
 
-/** A sender that nobody has seen, with tokens and an allowance. */
+/** A swap by a new sender with tokens and an allowance. */
 function swapByStranger(sender: Address) {
   const mapped = (key: Address, slot: Hex) =>
     keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'bytes32' }], [key, slot]))
@@ -148,7 +148,7 @@ function mixed(count: number): Call[] {
   return Array.from({ length: count }, (_, index) => kinds[index % kinds.length]!(index))
 }
 
-/** 1,000 accounts that no chain has seen. */
+/** Overrides of 1,000 accounts that do not exist on the chain. */
 function unseenOverrides() {
   const accounts = Array.from({ length: 1_000 }, (_, n) => [
     pad(numberToHex((0xabcn << 100n) + BigInt(n)), { size: 20 }),
@@ -157,13 +157,13 @@ function unseenOverrides() {
   return [{ stateOverrides, calls: [{ from: trader, to: other, value: '0x1' }] }]
 }
 
-/** Most round trips. Each worker remembers what it read itself, so the portable build takes two more for many calls. */
+/** Maximum round trips. Each worker has its own cache, so the portable build takes two more for many calls. */
 const ENGINES = [
   { engine: 'auto', firstSwap: 2, newSender: 1, newPair: 2, calls: 100, mixedCalls: 6 },
   { engine: 'portable', firstSwap: 2, newSender: 1, newPair: 3, calls: 100, mixedCalls: 8 },
 ]
 
-describe.each(ENGINES)('round trips to the node, head followed, on engine $engine', (most) => {
+describe.each(ENGINES)('round trips to the node with a followed head, on engine $engine', (most) => {
   const { engine } = most
   let node: FaultProxy
   let gateway: GatewayProcess
@@ -185,7 +185,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
       ...following,
       ...environment,
     })
-    // What the gateway asks as it starts is over, and the head is followed, once this needs nothing more.
+    // Once this needs no more requests, the gateway's start-up is over and the head is followed.
     do {
       node.reset()
       await gateway.call('eth_simulateV1', callOf('0x00'))
@@ -193,7 +193,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     } while (node.stats.requests > 0)
   }
 
-  /** The HTTP requests that reading state for the simulation took. */
+  /** Number of HTTP requests that read state for the simulation. */
   async function tripsOf(blockStateCalls: readonly object[]): Promise<number> {
     node.reset()
     const { result, error } = await gateway.call<BlockResult[]>('eth_simulateV1', [{ blockStateCalls }, 'latest'])
@@ -202,19 +202,19 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     return node.stats.methods.filter((methods) => methods.some((method) => !HEAD_METHODS.has(method))).length
   }
 
-  /** Questions to the node of what a call touches: those of the last simulation, and all that `/metrics` counts. */
+  /** Hints asked of the node: those of the last simulation, and all that `/metrics` counts. */
   const hints = () => node.stats.byMethod.debug_traceCall ?? 0
   const countedHints = () =>
     gateway.metric(`upfront_upstream_calls_total{upstream="${node.host}",method="debug_traceCall",outcome="ok"}`)
 
-  /** Mines a block and waits until the gateway stands on it. */
+  /** Mines a block and waits until it is the gateway's head. */
   async function nextHead(): Promise<void> {
     await rpc(anvil.rpcUrl, 'evm_mine', [])
     const head = Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', []))
     while ((await gateway.metric('upfront_head_block')) < head) await sleep(20)
   }
 
-  it('are few for a first swap, one or two for a new sender in the same pool, none where all is known', async () => {
+  it('are few for a first swap, one or two for a new sender in the pool, none for known state', async () => {
     await start()
     expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBeLessThanOrEqual(most.firstSwap)
     expect([hints(), await countedHints()]).toEqual([1, 1])
@@ -224,12 +224,12 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     expect(await countedHints()).toBe(1)
   }, 120_000)
 
-  it(`are as many as reads that depend on each other for ${most.calls} mixed calls`, async () => {
+  it(`are at most the number of dependent reads for ${most.calls} mixed calls`, async () => {
     await start()
     expect(await tripsOf([{ calls: mixed(most.calls) }])).toBeLessThanOrEqual(most.mixedCalls)
   }, 120_000)
 
-  it('are none on a new head to which state was carried', async () => {
+  it('are none on a new head with carried state', async () => {
     await start()
     await tripsOf([{ calls: mixed(20) }])
     await nextHead()
@@ -237,7 +237,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     expect(await tripsOf([{ calls: mixed(20) }])).toBe(0)
   }, 120_000)
 
-  it('are at most two on a new head to which no state was carried, though a swap has changed it, and without a hint (HINTS=off)', async () => {
+  it('are at most two on a new head after a swap, without carried state and hints (HINTS=off)', async () => {
     await start({ CARRY_STATE: 'off', HINTS: 'off' })
     await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])
     expect([hints(), await countedHints()]).toEqual([0, Number.NaN])
@@ -248,7 +248,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     expect(health.following).toMatchObject({ carrying: { not: 'CARRY_STATE=off' } })
   }, 120_000)
 
-  it('are few for a loop that reads slot after slot until it is refused', async () => {
+  it('are fewer than 40 for a loop over slots until it is refused', async () => {
     await start()
     // PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP
     const stateOverrides = { [another!]: { code: '0x5f5b8054506001016001560000' } }
@@ -259,7 +259,7 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     expect(node.stats.requests).toBeLessThan(40)
   }, 120_000)
 
-  it('are few where another sender swaps, and on another pair of the same factory, without a hint or a carried block', async () => {
+  it('are few for another sender and another pair of the factory, without hints and carried state', async () => {
     const { pair, tokenIn } = await anotherPair()
     await fund(another!, uniswap.token1)
     await start({ CARRY_STATE: 'off', HINTS: 'off' })

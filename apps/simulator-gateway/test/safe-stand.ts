@@ -4,7 +4,7 @@ import { type Abi, encodeFunctionData, type Hex, parseAbi, parseEther, toHex, ze
 import { privateKeyToAccount } from 'viem/accounts'
 import type { ChainStand } from './user-operation-stand.js'
 
-/** Compiled contracts of Safe by version, as its packages have them: the Safe, and the factory of its proxies. */
+/** Compiled contracts by Safe version, from its packages: the Safe and its proxy factory. */
 const PACKAGES = {
   '1.0.0': ['safe-1.0/build/contracts', 'GnosisSafe', 'ProxyFactory'],
   '1.1.1': ['safe-1.1/build/contracts', 'GnosisSafe', 'ProxyFactory'],
@@ -28,7 +28,7 @@ export const EXECUTE_ABI = parseAbi([
   'function execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures) payable returns (bool)',
 ])
 
-/** By address. */
+/** Sorted by address. */
 export const safeOwners = [1n, 2n, 3n]
   .map((key) => privateKeyToAccount(toHex(key, { size: 32 })))
   .sort((one, other) => (one.address.toLowerCase() < other.address.toLowerCase() ? -1 : 1))
@@ -37,7 +37,7 @@ const require = createRequire(import.meta.url)
 const artifact = (path: string): { abi: Abi; bytecode: Hex } =>
   JSON.parse(readFileSync(require.resolve(`${path}.json`), 'utf8'))
 
-/** A Safe of two of the three owners, behind a proxy, with 2 ether. */
+/** Deploys a Safe with a threshold of two of the three owners, behind a proxy, with 2 ether. */
 export async function deploySafe(chain: ChainStand, version: SafeVersion): Promise<Hex> {
   const [folder, safePath, factoryPath] = PACKAGES[version]
   const safe = artifact(`${folder}/${safePath}`)
@@ -45,7 +45,7 @@ export async function deploySafe(chain: ChainStand, version: SafeVersion): Promi
   const factoryAddress = await chain.deploy(factory)
   const owners = safeOwners.map(({ address }) => address)
   const payment = [zeroAddress, 0n, zeroAddress]
-  // Without the fallback handler that 1.0.0 does not have yet.
+  // 1.0.0 has no fallback handler yet.
   const handled = version === '1.0.0' ? [] : [zeroAddress]
   const initializer = encodeFunctionData({
     abi: safe.abi,

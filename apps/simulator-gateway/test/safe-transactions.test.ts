@@ -4,7 +4,7 @@ import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { deploySafe, EXECUTE_ABI, SAFE_VERSIONS, safeOwners } from './safe-stand.js'
 import { type ChainStand, startChain } from './user-operation-stand.js'
 
-// Transactions of Safes as their packages build them, held against what the chain makes of the same once its owners have signed.
+// Transactions of Safes from their own packages, compared with their execution on chain once the owners have signed.
 
 const FRIEND = `0xf0${'0'.repeat(37)}1` as const
 const LIBRARY = `0x11${'0'.repeat(37)}1` as const
@@ -18,7 +18,7 @@ let safe: Hex
 
 beforeAll(async () => {
   chain = await startChain()
-  // A block is asked about as soon as it is mined: no guess at the next one's time will do.
+  // Blocks are asked for as soon as they are mined: the gateway must not guess when the next one is due.
   gateway = await startGateway({ UPSTREAM_RPC_URL: chain.anvil.rpcUrl, DIALECT: 'ethereum', FOLLOW_HEAD: 'off' })
 })
 
@@ -41,7 +41,7 @@ async function refusal(safeTransaction: object) {
   return (await gateway.call('upfront_simulate', params)).error
 }
 
-/** Sends what was looked at, signed by those who were assumed to have approved it. */
+/** Sends the simulated transaction, signed by the owners who were assumed to have approved it. */
 async function carryOut(hash: Hex, call: { to?: Address; value?: bigint; data?: Hex }): Promise<TransactionReceipt> {
   const { to = FRIEND, value = 0n, data = '0x' } = call
   const signatures = await Promise.all(safeOwners.slice(1).map((owner) => owner.sign({ hash })))
@@ -58,7 +58,7 @@ describe.each(SAFE_VERSIONS)('Safe %s', (version) => {
     safe = await deploySafe(chain, version)
   })
 
-  it('does what the chain does once the threshold is met', async () => {
+  it('simulates what the chain executes once the threshold is met', async () => {
     const before = await chain.node.getBalance({ address: FRIEND })
     const { safeTransaction, status, assetChanges } = await simulate({ value: '5' }, { assetChanges: true })
     expect({ status, safeTransaction }).toMatchObject({
@@ -84,7 +84,7 @@ describe.each(SAFE_VERSIONS)('Safe %s', (version) => {
     )
   })
 
-  it('looks at one that waits behind others, and refuses a used nonce', async () => {
+  it('simulates a transaction with a later nonce and rejects a used nonce', async () => {
     const { safeTransaction } = await simulate({ nonce: '9' })
     expect(safeTransaction).toMatchObject({ status: '0x1', nonce: '0x9', nextNonce: '0x1' })
     expect(await refusal({ nonce: 0 })).toMatchObject({
@@ -93,7 +93,7 @@ describe.each(SAFE_VERSIONS)('Safe %s', (version) => {
     })
   })
 
-  it('says what of its own call failed, whether its Safe goes on or not', async () => {
+  it('reports the failure of its inner call, whether the Safe reverts or not', async () => {
     const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [FRIEND, 1n] })
     const says = `0x${'08c379a0'}${'20'.padStart(64, '0')}${'5'.padStart(64, '0')}${'6e6f206f6b'.padEnd(64, '0')}`
     const reverts = `0x6064600c60003960646000fd${says.slice(2)}` as const
@@ -102,7 +102,7 @@ describe.each(SAFE_VERSIONS)('Safe %s', (version) => {
     const own = { status: '0x0', error: 'execution reverted: no ok' }
     const failed = await simulate({ to: REVERTING, data }, {}, overrides)
     const carriedOut = await carryOut(failed.safeTransaction.safeTxHash, { to: REVERTING, data })
-    // Before 1.3.0 a Safe goes on in any case.
+    // Before 1.3.0 a Safe does not revert.
     expect(failed).toMatchObject({
       status: carriedOut.status === 'success' ? '0x1' : '0x0',
       safeTransaction: own,
@@ -111,16 +111,16 @@ describe.each(SAFE_VERSIONS)('Safe %s', (version) => {
     expect(goesOn).toMatchObject({ status: '0x1', safeTransaction: own })
   })
 
-  it('runs a delegate call as the Safe', async () => {
+  it('runs a delegate call in the context of the Safe', async () => {
     const overrides = { [LIBRARY]: { code: assemble('7 1000 SSTORE STOP') } }
     const { stateDiff, safeTransaction } = await simulate({ to: LIBRARY, operation: 1 }, { stateDiff: true }, overrides)
     expect(safeTransaction.status).toBe('0x1')
     expect(stateDiff[safe].storage[toHex(1000n, { size: 32 })].to).toBe(toHex(7n, { size: 32 }))
   })
 
-  // Guards came with 1.3.0.
+  // Guards exist since 1.3.0.
   if (version >= '1.3')
-    it('asks its guard, or looks as if there were none', async () => {
+    it('runs its guard, unless guard: false leaves it out', async () => {
       const overrides = {
         [safe]: { stateDiff: { [GUARD_SLOT]: `0x${GUARD.slice(2).padStart(64, '0')}` } },
         [GUARD]: { code: assemble('0 0 REVERT') },
@@ -142,6 +142,6 @@ it.each([
   [{ value: '9'.repeat(78) }, 'safeTransaction.value: expected a number of at most 256 bits'],
   [{ guards: false }, 'safeTransaction: unknown field "guards"; did you mean `guard`?'],
   [{ to: undefined }, 'safeTransaction.to: expected an address'],
-])('%j is refused by name', async (fields, problem) => {
+])('rejects safeTransaction with %j and names the field', async (fields, problem) => {
   expect(await refusal(fields)).toMatchObject({ code: -32602, message: expect.stringContaining(problem) })
 })

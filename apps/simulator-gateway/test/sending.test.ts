@@ -13,7 +13,7 @@ function sign(nonce: number): Promise<Hex> {
   return privateKeyToAccount(ALICE.privateKey).signTransaction(transaction)
 }
 
-describe('with SENDING=on', () => {
+describe('SENDING=on', () => {
   let anvil: Anvil
   let node: FaultProxy
   let gateway: GatewayProcess
@@ -35,7 +35,7 @@ describe('with SENDING=on', () => {
   const nonceAt = async (block: string) =>
     (await gateway.call('eth_getTransactionCount', [ALICE.address, block])).result
 
-  it('sends what is signed, and counts it at pending', async () => {
+  it('eth_sendRawTransaction sends a signed transaction, which counts in the nonce at pending', async () => {
     const raw = await sign(0)
     expect(await gateway.call('eth_sendRawTransaction', [raw])).toMatchObject({ result: keccak256(raw) })
     expect(await nonceAt('pending')).toBe('0x1')
@@ -45,7 +45,7 @@ describe('with SENDING=on', () => {
     expect(receipt.result).toMatchObject({ status: '0x1' })
   })
 
-  it('answers the same when the same is sent twice', async () => {
+  it('returns the same hash if the same transaction is sent twice', async () => {
     const raw = await sign(1)
     const sent = await gateway.call('eth_sendRawTransaction', [raw])
     expect(sent).toMatchObject({ result: keccak256(raw) })
@@ -53,7 +53,7 @@ describe('with SENDING=on', () => {
     await rpc(anvil.rpcUrl, 'evm_mine', [])
   })
 
-  it('says where to look when the answer is lost, and never sends a second time by itself', async () => {
+  it('returns the hash with the error if the answer is lost, and does not send again', async () => {
     let attempts = 0
     node.faultOf = (method) => {
       if (!method.startsWith('eth_sendRaw')) return undefined
@@ -70,7 +70,7 @@ describe('with SENDING=on', () => {
     await rpc(anvil.rpcUrl, 'evm_mine', [])
   })
 
-  it("passes the node's refusal on", async () => {
+  it("returns the node's own error", async () => {
     const { error } = await gateway.call('eth_sendRawTransaction', [await sign(0)])
     expect(error?.message).toMatch(/nonce too low/)
     expect((await gateway.call('eth_sendRawTransaction', ['0x12'])).error).toBeDefined()
@@ -78,7 +78,7 @@ describe('with SENDING=on', () => {
     expect((await gateway.call('eth_sendRawTransaction', {})).error).toMatchObject({ code: -32602 })
   })
 
-  it('waits for the receipt where that is asked for', async () => {
+  it('eth_sendRawTransactionSync waits for the receipt', async () => {
     const raw = await sign(3)
     const answer = gateway.call('eth_sendRawTransactionSync', [raw])
     await until(async () => (await nonceAt('pending')) === '0x4')
@@ -86,7 +86,7 @@ describe('with SENDING=on', () => {
     expect((await answer).result).toMatchObject({ transactionHash: keccak256(raw), status: '0x1' })
   })
 
-  it('says in rpc.discover that it sends', async () => {
+  it('lists both methods in rpc.discover', async () => {
     const { result } = await gateway.call<{ methods: { name: string }[] }>('rpc.discover')
     expect(result?.methods.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['eth_sendRawTransaction', 'eth_sendRawTransactionSync']),
@@ -94,8 +94,8 @@ describe('with SENDING=on', () => {
   })
 })
 
-describe('with SENDING=on and a stream', () => {
-  it('counts at pending what was sent before any flashblock shows it', async () => {
+describe('SENDING=on with a Flashblocks stream', () => {
+  it('counts a sent transaction in the nonce at pending before a flashblock shows it', async () => {
     const stand = await startStand({ blockTimeSeconds: 4 }, { SENDING: 'on' })
     try {
       const nonceAtPending = async () =>
@@ -114,7 +114,7 @@ describe('with SENDING=on and a stream', () => {
   })
 })
 
-it('does not send without it', async () => {
+it('rejects sending with -32601 and names SENDING if it is off', async () => {
   const anvil = await startAnvil(['--port', '0'])
   const gateway = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl })
   try {

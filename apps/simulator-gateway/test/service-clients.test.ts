@@ -12,8 +12,8 @@ import { freePort } from './free-port.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { ACCOUNT_ABI, type ChainStand, deployEntryPoint, startChain } from './user-operation-stand.js'
 
-// `pnpm --filter @upfront/simulator-gateway test:service-clients`: Alchemy's SDK and Pimlico's bundler, as npm has them, with our URL. They bring
-// 500 packages, so they are installed into a folder of their own, and `npm test` leaves this out.
+// `pnpm --filter @upfront/simulator-gateway test:service-clients` runs Alchemy's SDK and Pimlico's bundler from npm with our URL. They have
+// 500 packages, so they are installed into a folder of their own, and `npm test` skips this file.
 const isWanted = process.env.SERVICE_CLIENTS === 'on'
 const suite = isWanted ? describe : describe.skip
 if (!isWanted) console.log("Alchemy's SDK and a bundler are not tried: test:service-clients tries them")
@@ -37,7 +37,7 @@ suite(isWanted ? 'clients of other services' : 'clients of other services (skipp
   beforeAll(async () => {
     install()
     chain = await startChain()
-    // A block is asked about as soon as it is mined: no guess at the next one's time will do.
+    // Blocks are asked for as soon as they are mined: the gateway must not guess when the next one is due.
     gateway = await startGateway({
       UPSTREAM_RPC_URL: chain.anvil.rpcUrl,
       DIALECT: 'ethereum',
@@ -50,7 +50,7 @@ suite(isWanted ? 'clients of other services' : 'clients of other services (skipp
     await chain?.anvil.stop()
   })
 
-  it("Alchemy's SDK reads what a transfer changes, and runs", async () => {
+  it("Alchemy's SDK reads asset changes and executions", async () => {
     const require = createRequire(join(folder, 'package.json'))
     const { Alchemy, Network } = require('alchemy-sdk')
     const { transact } = new Alchemy({ url: gateway.url, network: Network.ETH_MAINNET })
@@ -73,7 +73,7 @@ suite(isWanted ? 'clients of other services' : 'clients of other services (skipp
     expect(await transact.simulateExecutionBundle([ether, call])).toHaveLength(2)
   })
 
-  it('a bundler takes a user operation, and the chain carries it out', async () => {
+  it("Pimlico's bundler accepts a user operation, and the chain executes it", async () => {
     const stand = await deployEntryPoint(chain, '0.7')
     const sender = await stand.create(0n)
     const bundler = await startBundler(gateway.url, stand.entryPoint, await fundedKey(chain))
@@ -118,7 +118,7 @@ async function fundedKey(chain: ChainStand): Promise<Hex> {
   return key
 }
 
-/** Alto, without the rules that it checks by a tracer in JavaScript. */
+/** Alto, without the rules that it checks with a JavaScript tracer. */
 async function startBundler(rpcUrl: string, entryPoint: Hex, key: Hex) {
   const port = await freePort()
   const program = join(folder, 'node_modules/@pimlico/alto/esm/cli/alto.js')

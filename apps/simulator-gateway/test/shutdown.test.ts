@@ -25,8 +25,8 @@ const CALL = [
 ]
 const ended = () => once(gateway.process, 'close') as Promise<[number | null, NodeJS.Signals | null]>
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('on %s', (signal) => {
-  it('finishes what is in flight, takes nothing new and ends with 0', async () => {
+describe.each(['SIGTERM', 'SIGINT'] as const)('shutdown on %s', (signal) => {
+  it('finishes requests in flight, accepts no new ones and exits with 0', async () => {
     gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
     await gateway.call('eth_simulateV1', CALL)
     upstream.fault = 'slow'
@@ -45,7 +45,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('on %s', (signal) => {
     expect(await end).toEqual([0, null])
   })
 
-  it('cuts off what does not end in time', async () => {
+  it('cuts off requests that exceed SHUTDOWN_TIMEOUT_MS', async () => {
     gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, SHUTDOWN_TIMEOUT_MS: '300' })
     await gateway.call('eth_simulateV1', CALL)
     upstream.fault = 'silent'
@@ -61,14 +61,14 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('on %s', (signal) => {
   })
 })
 
-it('ends at once where nothing is in flight, kept-alive connections or not', async () => {
+it('shutdown is immediate without requests in flight, despite kept-alive connections', async () => {
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
   await gateway.call('eth_simulateV1', CALL)
   await gateway.stop()
   expect(gateway.output()).not.toContain('cut off')
 })
 
-it('does not wait for a connection on which nothing was asked', async () => {
+it('shutdown does not wait for a connection without a request', async () => {
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
   const { hostname, port } = new URL(gateway.url)
   const silent = connect(Number(port), hostname)

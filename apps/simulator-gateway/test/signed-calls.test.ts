@@ -4,7 +4,7 @@ import { assemble } from './assemble.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 
-// Signed transactions in place of calls, and authorizations that nobody has signed yet.
+// Signed transactions instead of calls, and authorizations without a signature.
 
 const account = privateKeyToAccount(`0x${'51'.repeat(32)}`)
 const sender = account.address.toLowerCase() as Hex
@@ -30,7 +30,7 @@ afterAll(async () => {
 // biome-ignore lint/suspicious/noExplicitAny: what comes is what is tested.
 type Answer = { result?: any; error?: { code: number; message: string } }
 
-/** What both builds of the engine answer, which is the same. */
+/** The answer of both builds of the engine, which must be equal. */
 async function simulate(calls: unknown[], payload: object = {}, stateOverrides: object = {}): Promise<Answer> {
   const params = [{ blockStateCalls: [{ stateOverrides, calls }], ...payload }, 'latest']
   const answers: Answer[] = []
@@ -44,7 +44,7 @@ const fees = { maxFeePerGas: 2_000_000_000n, maxPriorityFeePerGas: 1n }
 const rich = { [sender]: { balance: '0xde0b6b3a7640000', nonce: '0x3' } }
 const shown = { returnFullTransactions: true, traceTransfers: true, stateDiff: true }
 
-describe('a signed transaction in place of a call', () => {
+describe('a signed transaction instead of a call', () => {
   it.each([
     ['legacy', { ...base, type: 'legacy', gasPrice: 2_000_000_000n }],
     [
@@ -58,7 +58,7 @@ describe('a signed transaction in place of a call', () => {
     ],
     ['eip1559', { ...base, type: 'eip1559', ...fees, data: '0x1234' }],
     ['eip7702', { ...base, type: 'eip7702', ...fees }],
-  ] as const)('%s counts with all that was signed', async (type, fields) => {
+  ] as const)('of type %s is run with all signed fields', async (type, fields) => {
     const authorizationList = [await account.signAuthorization({ chainId, contractAddress: DELEGATE, nonce: 4 })]
     const unsigned = type === 'eip7702' ? { ...fields, authorizationList } : fields
     const raw = await account.signTransaction(unsigned as never)
@@ -71,7 +71,7 @@ describe('a signed transaction in place of a call', () => {
     if (type === 'eip7702') expect(calls[0].stateDiff[sender].code.to).toBe(`0xef0100${DELEGATE.slice(2)}`)
   })
 
-  it('stands beside calls, and its nonce counts', async () => {
+  it('may stand among calls, and its nonce counts', async () => {
     const raw = await account.signTransaction({ ...base, ...fees, type: 'eip1559' })
     const { error } = await simulate([{ to: TO }, raw, raw], { validation: false }, rich)
     expect(error).toBeUndefined()
@@ -79,7 +79,7 @@ describe('a signed transaction in place of a call', () => {
     expect(late.error).toMatchObject({ code: -38010, message: expect.stringContaining('calls[1]: ') })
   })
 
-  it('of another chain, unsigned or no transaction is refused by name', async () => {
+  it('is rejected by name if it is of another chain, unsigned or malformed', async () => {
     const elsewhere = await account.signTransaction({ ...base, ...fees, type: 'eip1559', chainId: 1 })
     const unsigned = serializeTransaction({ ...base, ...fees, type: 'eip1559' })
     const raw = await account.signTransaction({ ...base, ...fees, type: 'eip1559' })
@@ -103,8 +103,8 @@ describe('a signed transaction in place of a call', () => {
   })
 })
 
-describe('an authorization that nobody has signed', () => {
-  // Sends what it has to the caller.
+describe('an authorization without a signature', () => {
+  // Sends its balance to the caller.
   const code = assemble('0 0 0 0 ADDRESS BALANCE CALLER GAS CALL STOP')
   const state = { [DELEGATE]: { code }, [AUTHORITY]: { balance: '0x64' } }
   const authorization = { chainId: '0x1cbd', address: DELEGATE, nonce: '0x0', authority: AUTHORITY }
@@ -124,7 +124,7 @@ describe('an authorization that nobody has signed', () => {
     expect(assetChanges.transfers).toMatchObject([{ type: 'native', from: AUTHORITY, to: sender, amount: '0x64' }])
   })
 
-  it('takes as much gas as a signed one, and like it counts for its chain and nonce alone', async () => {
+  it('takes as much gas as a signed one, and like it needs the right chain and nonce', async () => {
     const own = { ...state, [sender]: { balance: '0x64' } }
     const signed = await account.signAuthorization({ chainId, contractAddress: DELEGATE, nonce: 0 })
     const hex = (value: number | bigint) => `0x${value.toString(16)}`
@@ -153,7 +153,7 @@ describe('an authorization that nobody has signed', () => {
     }
   })
 
-  it('is refused beside a signature, and without either', async () => {
+  it('is rejected with both a signature and an authority, or neither', async () => {
     for (const [fields, problem] of [
       [{ ...authorization, r: '0x1' }, '`authority` stands in for a signature, and can not stand beside `r`'],
       [{ ...authorization, authority: '0x1' }, 'authority: expected an address'],

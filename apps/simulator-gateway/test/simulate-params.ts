@@ -1,4 +1,4 @@
-/** Where the code under test stands. */
+/** Address of the code under test. */
 export const TARGET = '0x00000000000000000000000000000000000c0de5'
 
 /** The params of a request that calls `code`, put at `TARGET` by an override. */

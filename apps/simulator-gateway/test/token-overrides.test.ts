@@ -48,9 +48,9 @@ const asked = {
 interface Layout {
   name: string
   mode: number
-  /** Slots of the token beside its mode; by the key of what is asked about. */
+  /** Slots of the token besides its mode, by the key of the account or the allowance. */
   state?: (key: Hex) => Record<Hex, Hex>
-  /** 1,000,003 unless said. */
+  /** Default: 1,000,003. */
   amount?: bigint
   /** The most that the token's own words can be: what else stands in the slot stays. */
   code?: Hex
@@ -176,15 +176,15 @@ const REFUSED: (Layout & { why: RegExp })[] = [
   { name: 'between two shares', mode: 35, amount: 10n ** 12n + 1n, why: /the nearest is/ },
 ]
 
-it('there are forty of them', () => {
+it('tests at least forty token layouts', () => {
   expect(FOUND.length + REFUSED.length).toBeGreaterThanOrEqual(40)
 })
 
-describe('a request', () => {
+describe('stateOverrides.erc20', () => {
   const balances = { [OWNER]: '0x5', [OTHER]: '0x7' }
   const token = { [TOKEN]: { code: CODE } }
 
-  it('sets several of a token, in a later block too, and spends them', async () => {
+  it('sets several balances and allowances, in later blocks too, and calls can spend them', async () => {
     const erc20 = { [TOKEN]: { balances, allowances: { [OWNER]: { [SPENDER]: '0x9' } } } }
     const calls = [asked.balance, asked.other, asked.allowance].map((input) => ({ to: TOKEN, input }))
     const later = { [TOKEN]: { balances: { [OTHER]: '0x8' } } }
@@ -220,19 +220,19 @@ describe('a request', () => {
       },
       'at most 32 balances and allowances',
     ],
-  ])('that is malformed is refused by name: %j', async (overrides, problem) => {
+  ])('rejects malformed overrides by name: %j', async (overrides, problem) => {
     const { error } = await simulate({ ...token, ...overrides }, [asked.balance])
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(problem) })
   })
 
-  it('of eth_simulateV1 has none of it, as in geth', async () => {
+  it('is rejected in eth_simulateV1, as in geth', async () => {
     const payload = { blockStateCalls: [{ stateOverrides: { erc20: { [TOKEN]: { balances } } } }] }
     const { error } = await gateway.call('eth_simulateV1', [payload, 'latest'])
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('erc20: expected an address') })
   })
 })
 
-describe.each(['balances', 'allowances'] as const)('%s', (kind) => {
+describe.each(['balances', 'allowances'] as const)('stateOverrides.erc20, %s', (kind) => {
   const erc20 = (amount: bigint) => ({
     [TOKEN]:
       kind === 'balances'
@@ -241,7 +241,7 @@ describe.each(['balances', 'allowances'] as const)('%s', (kind) => {
   })
   const view = kind === 'balances' ? asked.balance : asked.allowance
 
-  it.each(FOUND)('set: $name', async (layout) => {
+  it.each(FOUND)('are set: $name', async (layout) => {
     const { amount = 1_000_003n } = layout
     const before = await simulate(overridesOf(layout), [asked.other])
     const { error, answers } = await simulate({ ...overridesOf(layout), erc20: erc20(amount) }, [view, asked.other])
@@ -249,7 +249,7 @@ describe.each(['balances', 'allowances'] as const)('%s', (kind) => {
     expect(answers).toEqual([amount, before.answers[0]])
   })
 
-  it.each(REFUSED)('refused, with the reason: $name', async (layout) => {
+  it.each(REFUSED)('are rejected with the reason: $name', async (layout) => {
     const { amount = 1_000_003n, why } = layout
     const { error } = await simulate({ ...overridesOf(layout), erc20: erc20(amount) }, [view])
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(why) })

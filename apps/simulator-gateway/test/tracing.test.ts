@@ -14,7 +14,7 @@ interface Span {
   attributes: { key: string; value: Record<string, unknown> }[]
 }
 
-/** Answers an OTLP exporter (JSON over HTTP), and keeps what it sends. */
+/** Answers an OTLP exporter (JSON over HTTP) and keeps what it sends. */
 class Collector {
   readonly spans: Span[] = []
   readonly text: string[] = []
@@ -44,7 +44,7 @@ class Collector {
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const CALLER = 'b7ad6b7169203331'
-/** Says at the end how much of OpenTelemetry was loaded: its packages are CommonJS. prom-client loads its API package itself. */
+/** Prints at exit how much of OpenTelemetry was loaded: its packages are CommonJS. prom-client loads its API package itself. */
 const PROBE = `process.once('exit', () => {
   const ours = Object.keys(require.cache).filter((path) => /@opentelemetry\\/(?!api\\/)/.test(path))
   console.log('LOADED ' + ours.length)
@@ -67,9 +67,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-it("makes one trace of a paid simulation, from its caller's span through both services to the chain", async () => {
+it("traces a paid simulation as one trace, from the caller's span through both services to the chain", async () => {
   const { usdc } = stand.devnet.contracts
-  // Never asked for before: read from the node.
+  // Not read before, so it is read from the node.
   const to = `0x${'5a'.repeat(20)}`
   const response = await stand.pay(`${stand.gateway.url}/v1/simulate`, {
     method: 'POST',
@@ -115,7 +115,7 @@ it("makes one trace of a paid simulation, from its caller's span through both se
   expect(JSON.parse(payment ?? '{}')).toMatchObject({ trace_id: TRACE, span_id: expect.any(String) })
 }, 120_000)
 
-it("continues a caller's trace alone: its baggage is not passed on, and its flag does not decide what is sampled", async () => {
+it("continues the caller's trace without its baggage, and ignores its sampling flag", async () => {
   const seen: IncomingHttpHeaders[] = []
   const node = createServer(async (request, response) => {
     seen.push(request.headers)
@@ -152,7 +152,7 @@ it("continues a caller's trace alone: its baggage is not passed on, and its flag
   }
 })
 
-it("loads OpenTelemetry only where spans are sent, and shows nothing of a node's URL but its origin", async () => {
+it("loads OpenTelemetry only if spans are exported, and exports only the origin of a node's URL", async () => {
   const NODE_OPTIONS = `--require ${join(folder, 'probe.cjs')}`
   const loaded = async (environment: Record<string, string>) => {
     const gateway = await stand.startGateway({ NODE_OPTIONS, ...environment })

@@ -1,12 +1,12 @@
 import { assemble } from './assemble.js'
 
-/** A call that behaves as long as it notices a simulation. */
+/** A call that behaves while it detects a simulation. */
 export interface Trap {
   name: string
   code: `0x${string}`
-  /** Of other contracts that it needs. */
+  /** Other contracts that it needs, by address. */
   others: Record<string, { code: string; stateDiff?: Record<string, string> }>
-  /** Its sender is left out. */
+  /** The call has no sender. */
   byNobody?: boolean
 }
 
@@ -29,7 +29,7 @@ const word = (value: bigint | number | string) => `0x${BigInt(value).toString(16
 
 type Conditions = Record<string, { program: string; byNobody?: boolean }>
 
-/** Each leaves 1 in a simulation, and 0 in a block that is like most; `gas` of the call: none is named. */
+/** Each leaves 1 in a simulation without a gas limit, and 0 in a typical block. */
 const CONDITIONS: Conditions = {
   'zero prevRandao': { program: 'PREVRANDAO ISZERO' },
   'an even prevRandao': { program: '1 PREVRANDAO AND ISZERO' },
@@ -53,7 +53,7 @@ const CONDITIONS: Conditions = {
   'the block gas limit': { program: '1000000 GASLIMIT GT' },
 }
 
-/** Each hands on what is on the stack by another way. */
+/** Each passes on the value on the stack in another way. */
 const WAYS: Record<string, string> = {
   'as it is': '',
   'by memory': '128 MSTORE 128 MLOAD',
@@ -83,7 +83,7 @@ const WAYS: Record<string, string> = {
 const PAY = (to: string, amount: number) => `0 0 0 0 ${amount} ${BigInt(to)} GAS CALL POP`
 const TELL = (event: string) => `0 MSTORE ${BigInt(OWNER)} ${BigInt(event)} 32 0 LOG3`
 
-/** Each does something else with 1 on the stack than with 0. */
+/** Each acts differently on 1 than on 0. */
 const USES: Record<string, string> = {
   'pays by a branch': `>honest JUMPI ${PAY(THIEF, 9)} STOP @honest ${PAY(FRIEND, 5)} STOP`,
   'tells of a transfer by a branch': `>honest JUMPI ${BigInt(THIEF)} 9 ${TELL(TRANSFER)} STOP @honest ${BigInt(FRIEND)} 5 ${TELL(TRANSFER)} STOP`,
@@ -115,7 +115,7 @@ const OTHERS = {
 }
 export const SLOTS = { [word(1)]: word(1), [word(9000)]: word(THIEF), [word(9001)]: word(FRIEND) }
 
-/** Every condition by every way to every use. */
+/** Every condition with every way and every use. */
 export function traps(conditions = CONDITIONS): Trap[] {
   return Object.entries(conditions).flatMap(([noticed, { program, byNobody }]) =>
     Object.entries(WAYS).flatMap(([way, carry]) =>

@@ -3,13 +3,13 @@ import { encodeFunctionData, parseEther, toHex } from 'viem'
 import { type Miss, startTruthStand, type TruthStand } from './truth-stand.js'
 
 /**
- * `TRUTH_BLOCKS=300`: the long form, on geth, whose blocks come every 200 ms, whatever was predicted by then; it says what the score takes. While
- * anvil mines, it answers reads of the block before with the new one's state: the short form asks nothing then.
+ * `TRUTH_BLOCKS=300` runs the long form on geth with a block every 200 ms, whatever was predicted by then, and prints the cost of scoring.
+ * While anvil mines, it answers reads of the block before with the new one's state, so the short form asks nothing then.
  */
 const LONG = process.env.TRUTH_BLOCKS !== undefined
 const BLOCKS = Number(process.env.TRUTH_BLOCKS ?? 3)
 const BLOCK_MS = 200
-/** In each block: half of them trade with one pool, the others with nobody. */
+/** Per block: half of them trade with one pool, the others with none. */
 const TRANSACTIONS = 4
 
 let stand: TruthStand
@@ -39,7 +39,7 @@ async function sendBlock(block: number): Promise<void> {
 }
 
 it(
-  `explains every miss of ${BLOCKS} blocks by a dependency that was named, half of the transactions contended`,
+  `explains every miss of ${BLOCKS} blocks by a named dependency, with half of the transactions contended`,
   async () => {
     const { gateway, mine, until, summary } = stand
     const startedAt = performance.now()
@@ -64,11 +64,11 @@ it(
     const contended = LONG ? 1 : BLOCKS * (TRANSACTIONS / 2 - 1)
     expect(misses.length).toBeGreaterThanOrEqual(contended)
     expect(hits).toBeGreaterThanOrEqual(LONG ? 1 : BLOCKS * (TRANSACTIONS / 2))
-    // By what others traded, or where that is the same by the time: the pool keeps a price for each second.
+    // Changed by other trades, or by the time if these agree: the pool stores a price for each second.
     const named = ({ why, because: [first] }: Miss) =>
       (why === 'dependency' && first?.fact.address !== undefined) || (why === 'block' && first?.fact.kind === 'time')
     expect(misses.filter((miss) => !named(miss))).toEqual([])
-    // What was named is the cause, not only another one.
+    // The named fact is the proven cause, not just a difference.
     expect(misses.filter(({ proof }) => proof !== 'alone' && proof !== 'together')).toEqual([])
     expect(judged).toBe(hits + explained)
   },

@@ -21,7 +21,7 @@ afterAll(async () => {
   await devnet?.stop()
 })
 
-it('scores what was predicted of transactions in the block under construction; without a key it signs nothing', async () => {
+it('scores predictions for the block under construction, and signs nothing without a key', async () => {
   const account = privateKeyToAccount(devnet.accounts.deployer.privateKey)
   const wallet = createWalletClient({ account, chain: foundry, transport: http(devnet.rpcUrl) })
   let found: Summary

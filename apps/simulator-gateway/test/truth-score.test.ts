@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => stand?.stop())
 
-/** How many of the waiting transactions change what decides one more swap, and what comes of it. */
+/** How many waiting transactions change what decides another swap, and its outcome. */
 async function ask({ address }: PrivateKeyAccount) {
   const calls = [{ from: address, to: stand.uniswap.router, input: stand.swap({ address } as PrivateKeyAccount) }]
   const payload = { blockStateCalls: [{ calls }], depends: true, outcome: true }
@@ -31,15 +31,15 @@ async function ask({ address }: PrivateKeyAccount) {
   return { waiting, outcome }
 }
 
-it('scores what was predicted of waiting transactions, and names the dependency that made a prediction wrong', async () => {
+it('scores predictions for waiting transactions, and names the dependency that made one wrong', async () => {
   const [first, second, third] = stand.traders as [PrivateKeyAccount, PrivateKeyAccount, PrivateKeyAccount]
   const { router, pairV2 } = stand.uniswap
-  // All stand on the same reserves: only the first finds them.
+  // All use the same reserves, but only the first finds them.
   const hit = await stand.send(first, router, stand.swap(first), 30n)
   const less = await stand.send(second, router, stand.swap(second), 20n)
   const fails = await stand.send(third, router, stand.swap(third, await stand.quote(third)), 10n)
   await stand.until('predicted', 3)
-  // The third fails after the first, and then changes nothing.
+  // The third fails after the first and then changes nothing.
   const asked = await ask(first)
   expect(asked.waiting).toBeGreaterThanOrEqual(2)
   expect(asked.outcome.verdict).toBe('changes')
@@ -63,13 +63,13 @@ it('scores what was predicted of waiting transactions, and names the dependency 
   expect(await ask(first)).toMatchObject({ waiting: 0 })
 })
 
-describe('on the page', () => {
+describe('/console/live', () => {
   const pages = consolePages(
     async () => stand.gateway.url,
     async () => undefined,
   )
 
-  inBrowser('shows how many predictions came true, and why the others did not', async () => {
+  inBrowser('shows how many predictions were right, and why the others were wrong', async () => {
     const page = await pages.open('live', { ...LOOKS[0]![1], bypassCSP: true })
     await page.getByText('1 of 3 predictions came true today; of 2 of the other 2 it is known why.').waitFor()
     expect(await page.getByText(/^what it depends on changed: slot of 0x\w+…, by a transaction before$/).count()).toBe(
@@ -80,7 +80,7 @@ describe('on the page', () => {
   })
 })
 
-it('signs the summary with the receipt key', async () => {
+it('GET /v1/truth signs the summary with the receipt key', async () => {
   const found = await stand.summary(`?day=${new Date().toISOString().slice(0, 10)}`)
   const address = privateKeyToAccount(KEY).address.toLowerCase()
   expect(found.signer).toBe(address)
@@ -90,7 +90,7 @@ it('signs the summary with the receipt key', async () => {
   expect(await truthSignerOf({ ...found, hits: found.hits + 1 })).not.toBe(address)
 })
 
-it('refuses what is no day, and one of which nothing is kept', async () => {
+it('GET /v1/truth rejects a malformed day and one without data', async () => {
   for (const [query, status, words] of [
     ['?day=yesterday', 400, 'day: expected a day such as 2026-11-24'],
     ['?day=a&day=b', 400, 'day: expected a day such as 2026-11-24'],

@@ -35,20 +35,20 @@ export interface Miss {
 
 export type Summary = Omit<SignedTruthSummary, 'misses'> & { misses: Miss[] }
 
-/** A chain whose blocks are mined when a test says so, traders on it, and a gateway that scores what it predicts. */
+/** A chain whose blocks a test mines, traders on it, and a gateway that scores its predictions. */
 export interface TruthStand {
   uniswap: UniswapContracts
   gateway: GatewayProcess
   traders: PrivateKeyAccount[]
   mine(): Promise<unknown>
-  /** @param priority gwei: who pays more comes before; @param nonce the next one where absent */
+  /** @param priority in gwei, higher ones come first; @param nonce the next one by default */
   send(account: PrivateKeyAccount, to: Hex, data: Hex, priority?: bigint, nonce?: number, gas?: bigint): Promise<Hex>
   /** Calldata of a swap with the pool that all traders share. */
   swap(account: PrivateKeyAccount, least?: bigint): Hex
-  /** What a swap would bring now. */
+  /** Output of a swap now. */
   quote(account: PrivateKeyAccount): Promise<bigint>
   summary(query?: string): Promise<Summary>
-  /** Once so many were predicted, or judged. */
+  /** Resolves once this many were predicted or judged. */
   until(what: 'predicted' | 'judged', count: number): Promise<Summary>
   stop(): Promise<void>
 }
@@ -58,7 +58,7 @@ interface MinedNode {
   rpcUrl: string
   wsUrl: string
   uniswap: UniswapContracts
-  /** Who has ether, and may mint tokens. */
+  /** An account with ether that may mint tokens. */
   rich: PrivateKeyAccount
   mine(): Promise<unknown>
   stop(): Promise<void>
@@ -80,7 +80,7 @@ async function minedGeth(path: string): Promise<MinedNode> {
   return { ...{ rpcUrl, wsUrl, uniswap, mine, stop }, rich: privateKeyToAccount(GETH_DEVELOPER.privateKey) }
 }
 
-/** What `work` comes to, while blocks are mined. */
+/** Mines blocks until `work` is done. @returns its result */
 async function mining<T>(mine: () => Promise<unknown>, work: Promise<T>): Promise<T> {
   let isDone = false
   const done = work.finally(() => {
@@ -91,7 +91,7 @@ async function mining<T>(mine: () => Promise<unknown>, work: Promise<T>): Promis
   return done
 }
 
-/** @param variables further ones of the gateway @param geth where it is; anvil without */
+/** @param variables more variables of the gateway @param geth its path; anvil is used if absent */
 export async function startTruthStand(count: number, variables: Variables, geth?: string): Promise<TruthStand> {
   const node = geth === undefined ? await minedAnvil() : await minedGeth(geth)
   const { rpcUrl, wsUrl, uniswap, rich, mine } = node

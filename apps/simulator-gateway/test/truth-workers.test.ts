@@ -3,7 +3,7 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { type Summary, startTruthStand, type TruthStand } from './truth-stand.js'
 
 const WORKERS = 2
-/** More than is spared of a request's 50,000,000 for strangers. */
+/** More than a request spares of its 50,000,000 gas for transactions of strangers. */
 const MUCH_GAS = 15_000_000n
 
 let stand: TruthStand
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => stand?.stop())
 
-/** Connections go to the workers in turn. */
+/** A new connection: connections go to the workers in turn. */
 const NEW = { connection: 'close' }
 
 async function ask({ address }: PrivateKeyAccount): Promise<{ depends: ShownDependencies; outcome: Outcome }> {
@@ -32,7 +32,7 @@ async function summary(): Promise<Summary> {
   return (await fetch(`${stand.gateway.url}/v1/truth`, { headers: NEW })).json() as Promise<Summary>
 }
 
-/** What each worker says, once all say so. */
+/** The value of each worker, once `holds` for all. */
 async function ofEach<T>(said: () => Promise<T>, holds: (one: T) => boolean): Promise<T[]> {
   for (;;) {
     const all: T[] = []
@@ -42,7 +42,7 @@ async function ofEach<T>(said: () => Promise<T>, holds: (one: T) => boolean): Pr
   }
 }
 
-it('scores in one process, and each tells the same and tries what waits', async () => {
+it('scores in one worker, and all workers report the same and try waiting transactions', async () => {
   const [first, second, third] = stand.traders as [PrivateKeyAccount, PrivateKeyAccount, PrivateKeyAccount]
   await stand.send(first, stand.uniswap.router, stand.swap(first), 30n)
   await stand.send(second, stand.uniswap.router, stand.swap(second), 20n, undefined, MUCH_GAS)
@@ -54,7 +54,7 @@ it('scores in one process, and each tells the same and tries what waits', async 
   for (const { depends, outcome } of asked) {
     expect(Math.max(...depends.facts.map(({ waiting = 0 }) => waiting))).toBe(1)
     expect(outcome.because.map(({ under }) => under)).toContain('a place after a waiting transaction')
-    // A stranger's, which would take what the request has for itself.
+    // A stranger's transaction, which would use up the request's own limits.
     expect(outcome.leftOut).toEqual(["a waiting transaction: it takes more than is spared of the request's limits"])
   }
   await stand.mine()

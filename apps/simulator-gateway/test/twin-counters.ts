@@ -1,7 +1,7 @@
 import { createTestClient, type Hex, http } from 'viem'
 import { assemble } from './assemble.js'
 
-/** Counts every transaction in two slots at once; answers both, and the block's number, when called with data. */
+/** Counts every transaction in two slots; called with data, returns both and the block's number. */
 export const TWIN_COUNTERS: Hex = '0x00000000000000000000000000000000000c0de5'
 
 const CODE = assemble(`

@@ -16,12 +16,12 @@ const WORD = `0x${'ab'.repeat(32)}` as const
 /** Returns slot 5. */
 const READER = assemble('5 SLOAD 0 MSTORE 32 0 RETURN')
 
-/** Returns slot 5. Where that is zero, which a run that lacks it takes it for, it reads another slot. */
+/** Returns slot 5. If it is zero, as in a run that has not read it yet, it reads another slot. */
 const GUESSED = '0x00000000000000000000000000000000000c0de1'
 const UNNEEDED = `0x${'0'.repeat(63)}9`
 const GUESSER = assemble('5 SLOAD >set JUMPI 9 SLOAD 0 MSTORE STOP @set 5 SLOAD 0 MSTORE 32 0 RETURN')
 
-/** Each with a proxy of its own; most of a scenario's time is waiting. */
+/** Gateways with a proxy each; a scenario mostly waits. */
 const LANES = 6
 
 interface Lane {
@@ -66,7 +66,7 @@ async function start(): Promise<Lane> {
   return { upstream, gateway: await startGateway({ UPSTREAM_RPC_URL: upstream.url }) }
 }
 
-/** Simulates while the node has a fault, and once it has none any more. */
+/** Simulates while the node has a fault, and after that. */
 async function scenario(fault: NodeFault, { gateway, upstream }: Lane): Promise<'right' | 'named'> {
   expect(await outcome(gateway, upstream)).toBe('right')
   upstream.fault = fault
@@ -77,7 +77,7 @@ async function scenario(fault: NodeFault, { gateway, upstream }: Lane): Promise<
 
 let senders = 0
 
-/** How one simulation ended: the right value, or an error that names the upstream. Anything else throws. */
+/** Result of one simulation: the right value, or an error that names the upstream. Throws on anything else. */
 async function outcome(gateway: GatewayProcess, upstream: FaultProxy, to = CONTRACT): Promise<'right' | 'named'> {
   const from = `0x${(0x7777_0000 + ++senders).toString(16).padStart(40, '0')}`
   const body = { blockStateCalls: [{ calls: [{ from, to }] }] }
@@ -100,7 +100,7 @@ async function outcome(gateway: GatewayProcess, upstream: FaultProxy, to = CONTR
 
 describe('a faulty upstream', () => {
   it.each(NODE_FAULTS)(
-    '%s: right or an error that names it, and right again',
+    '%s: answers are right or name the upstream, and are right afterwards',
     async (fault) => {
       expect(await scenarios.get(fault)).toBe('right')
     },
@@ -108,7 +108,7 @@ describe('a faulty upstream', () => {
   )
 
   it.each(['http-500', 'reset', 'truncated', 'null-blocks', 'missing-state'] as const)(
-    'one request in five fails with %s: at least 95%% are right',
+    'one request in five fails with %s: at least 95%% of the answers are right',
     async (fault) => {
       await Promise.allSettled(scenarios.values())
       const { gateway, upstream } = lanes[0]!
@@ -121,7 +121,7 @@ describe('a faulty upstream', () => {
   )
 })
 
-describe('a provider some of whose nodes lack state', () => {
+describe('a provider with nodes that lack state', () => {
   let lane: Lane
 
   beforeAll(async () => {
@@ -133,7 +133,7 @@ describe('a provider some of whose nodes lack state', () => {
     await lane?.upstream.stop()
   })
 
-  it('42 of 42 answers are right where one read of state in five fails', async () => {
+  it('42 of 42 answers are right if one read of state in five fails', async () => {
     const { gateway, upstream } = lane
     let reads = 0
     upstream.lacksState = ({ params }) => typeof params?.at(-1) === 'object' && ++reads % 5 === 0
@@ -142,7 +142,7 @@ describe('a provider some of whose nodes lack state', () => {
     expect(reads).toBeGreaterThan(42)
   })
 
-  it('an answer is right though a value that it only seemed to need can never be read', async () => {
+  it('answers are right if the node lacks a value that only a wrong guess reads', async () => {
     const { gateway, upstream } = lane
     let failed = 0
     upstream.lacksState = ({ method, params }) => {
@@ -159,7 +159,7 @@ describe('a provider some of whose nodes lack state', () => {
   })
 })
 
-it('one of two URLs fails: answers are right, and /health/ready and /metrics say which is left out, without its key', async () => {
+it('if one of two URLs fails, answers are right, and health and metrics show it without its key', async () => {
   const broken = await startFaultProxy(devnet.rpcUrl)
   broken.fault = 'reset'
   const urls = `http://user:secret-key@${broken.host}/v1/secret-key,${devnet.rpcUrl}`

@@ -38,7 +38,7 @@ interface Artifact {
   bytecode: Hex
 }
 
-/** What the packages of account-abstraction hold, as they were built. */
+/** A compiled contract of the account-abstraction package. */
 export function accountArtifact(version: Version, name: string): Artifact {
   return JSON.parse(readFileSync(require.resolve(`entry-point-${version}/artifacts/${name}.json`), 'utf8'))
 }
@@ -61,13 +61,13 @@ export interface ChainStand {
   deploy(artifact: Artifact, args?: unknown[]): Promise<Hex>
 }
 
-/** anvil, and what it takes to deploy on it. */
+/** anvil, and helpers to deploy on it. */
 export async function startChain(): Promise<ChainStand> {
   const anvil: Anvil = await startAnvil(['--port', '0', '--hardfork', 'prague'])
   const transport = http(anvil.rpcUrl)
   const node = createPublicClient({ chain: foundry, transport, pollingInterval: 20 }) as PublicClient
   const wallet = createWalletClient({ account: deployer, chain: foundry, transport })
-  // viem asks for a receipt once for each block: where that is too soon, and no other block comes, never again.
+  // viem polls for a receipt once per block: if that is too early and no other block comes, it never polls again.
   const mined = async (hash: Hex) => {
     for (;;) {
       const receipt = await node.getTransactionReceipt({ hash }).catch((error) => {
@@ -89,7 +89,7 @@ export async function startChain(): Promise<ChainStand> {
   }
 }
 
-/** An EntryPoint of a version with the account factory of its package, and an account of the owner's. */
+/** An EntryPoint with the account factory of its package, and an account of the owner. */
 export async function deployEntryPoint(chain: ChainStand, version: Version) {
   const { deploy, node, wallet, mined } = chain
   const entryPoint = await deploy(accountArtifact(version, 'EntryPoint'))
@@ -106,7 +106,7 @@ export async function deployEntryPoint(chain: ChainStand, version: Version) {
     ).toLowerCase() as Hex
   const createCall = (salt: bigint) =>
     encodeFunctionData({ abi: FACTORY_ABI, functionName: 'createAccount', args: [owner.address, salt] })
-  // The factory of later versions is called by the EntryPoint's SenderCreator alone.
+  // In later versions, only the EntryPoint's SenderCreator may call the factory.
   const senderCreator =
     version === '0.7'
       ? undefined
@@ -141,7 +141,7 @@ export async function deployEntryPoint(chain: ChainStand, version: Version) {
     create,
     accountOf,
     createCall,
-    /** As the contract takes it. */
+    /** In the contract's packed format. */
     packedOf,
     /** Signed by the owner, by this version's rules. */
     async signed<T extends object>(operation: T): Promise<T & { signature: Hex }> {

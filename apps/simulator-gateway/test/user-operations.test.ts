@@ -12,7 +12,7 @@ import {
   VERSIONS,
 } from './user-operation-stand.js'
 
-// User operations on EntryPoints as their package builds them, held against what the chain makes of the same operation.
+// User operations on EntryPoints from their own package, compared with their execution on chain.
 
 const FRIEND = `0xf0${'0'.repeat(37)}1` as const
 
@@ -21,7 +21,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   chain = await startChain()
-  // A block is asked about as soon as it is mined: no guess at the next one's time will do.
+  // Blocks are asked for as soon as they are mined: the gateway must not guess when the next one is due.
   gateway = await startGateway({ UPSTREAM_RPC_URL: chain.anvil.rpcUrl, DIALECT: 'ethereum', FOLLOW_HEAD: 'off' })
 })
 
@@ -49,7 +49,7 @@ const send = (value: bigint) =>
 const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
 const gas = { verificationGasLimit: 300_000n, callGasLimit: 200_000n, preVerificationGas: 60_000n }
 
-describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
+describe.each(VERSIONS)('user operations on EntryPoint v%s', (version) => {
   let stand: Awaited<ReturnType<typeof deployEntryPoint>>
   let sender: Hex
   const operation = async (fields: object = {}) => {
@@ -67,7 +67,7 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
     sender = await stand.create(0n)
   })
 
-  it('shows validation and execution apart, as the chain then carries it out', async () => {
+  it('are validated and executed separately, as the chain then does', async () => {
     const signed = await stand.signed(await operation())
     const shown = await simulate(signed, stand.entryPoint, { assetChanges: true })
     expect(shown).toMatchObject({
@@ -90,7 +90,7 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
     ])
   })
 
-  it('assumes a signature that is missing or wrong, and says so', async () => {
+  it('are simulated with an assumed signature if theirs is missing or wrong, and say so', async () => {
     const unsigned = await simulate(await operation(), stand.entryPoint)
     expect(unsigned).toMatchObject({
       status: '0x1',
@@ -101,13 +101,13 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
     const other = await stand.signed(await operation({ callData: send(6n) }))
     const wrong = await simulate({ ...other, callData: send(7n) }, stand.entryPoint)
     expect(wrong).toMatchObject({ status: '0x1', validation: { signature: 'invalid', assumed: 'signature' } })
-    // Some accounts revert on a signature that is none.
+    // Some accounts revert on a malformed signature.
     const short = await simulate(await operation({ signature: '0x1234' }), stand.entryPoint)
     if (version === '0.7') expect(short).toMatchObject({ status: '0x0', validation: { status: '0x0' } })
     expect(short.validation.signature).not.toBe('missing')
   })
 
-  it('makes an account that is not there yet, in both forms', async () => {
+  it('create an account that does not exist yet, packed or unpacked', async () => {
     const sender = await stand.accountOf(9n)
     const factory = { factory: stand.factory, factoryData: stand.createCall(9n) }
     const fresh = { ...(await operation()), sender, nonce: 0n, callData: send(1n), ...factory }
@@ -117,11 +117,11 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
     expect(shown.transaction.stateDiff[sender].code.from).toBe('0x')
     const { signature: _, ...packed } = stand.packedOf(fresh as never)
     expect(await simulate(packed, stand.entryPoint, rich)).toEqual(shown)
-    // The factory writes what is not the account's; SimpleAccountFactory has no stake.
+    // The factory writes outside the account; SimpleAccountFactory has no stake.
     expect(new Set(shown.brokenRules.map(({ entity }: { entity: string }) => entity))).not.toContain('paymaster')
   })
 
-  it('finds gas limits that suffice, and little less does not', async () => {
+  it('get gasLimits that suffice, while slightly lower ones do not', async () => {
     const { callGasLimit: _, verificationGasLimit: __, ...open } = await operation({ callData: send(11n) })
     const { gasLimits } = await simulate({ ...open, preVerificationGas: 0n }, stand.entryPoint, { gasLimits: true })
     const found = {
@@ -130,7 +130,7 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
       preVerificationGas: BigInt(gasLimits.preVerificationGas),
     }
     const tight = { ...open, ...found }
-    // What stands in for the signature takes some gas of its own; a validation is given what bundlers reckon with.
+    // The signature's stand-in takes gas too, and validation gets the margin that bundlers expect.
     const [call, verification] = [tight.callGasLimit - 4_000n, tight.verificationGasLimit / 3n]
     for (const less of [{ callGasLimit: call }, { verificationGasLimit: verification }])
       expect(await simulate(await stand.signed({ ...tight, ...less }), stand.entryPoint)).toMatchObject({
@@ -140,11 +140,11 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
     const { logs, status, gasUsed } = await stand.bundle(await stand.signed(tight))
     const [event] = parseEventLogs({ abi: entryPoint07Abi, logs, eventName: 'UserOperationEvent' })
     expect({ status, success: event!.args.success }).toEqual({ status: 'success', success: true })
-    // What the EntryPoint charges covers the bundle.
+    // The EntryPoint's charge covers the bundle.
     expect(event!.args.actualGasUsed).toBeGreaterThanOrEqual(gasUsed - 3_000n)
   })
 
-  it('says why an execution fails, and why the EntryPoint refuses', async () => {
+  it('report why the execution fails and why the EntryPoint refuses them', async () => {
     const failing = await simulate(await operation({ callData: send(parseEther('5')) }), stand.entryPoint)
     expect(failing).toMatchObject({ status: '0x0', execution: { status: '0x0' }, transaction: { status: '0x1' } })
     expect(failing.refusal).toBeUndefined()
@@ -153,12 +153,12 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
     const poor = { stateOverrides: { [sender]: { balance: '0x0' } } }
     expect((await simulate(await operation(), stand.entryPoint, poor)).refusal).toMatch(/^AA2[13] /)
     const absent = { ...(await operation()), sender: FRIEND, nonce: 0n }
-    // v0.7 reverts without a word.
+    // v0.7 reverts without a reason.
     const words = version === '0.7' ? 'execution reverted' : 'AA20 account not deployed'
     expect((await simulate(absent, stand.entryPoint)).refusal).toBe(words)
   })
 
-  it('names the rules of ERC-7562 that a validation breaks', async () => {
+  it('report the ERC-7562 rules that their validation breaks', async () => {
     const STORE = `0x57${'0'.repeat(37)}1` as const
     // TIMESTAMP and GAS, a foreign slot, an address without code; then it pays nothing and answers 0.
     const code = assemble(
@@ -188,7 +188,7 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
   })
 })
 
-it('shows a paymaster apart, and assumes its signature', async () => {
+it('reports a paymaster separately and assumes its signature', async () => {
   const stand = await deployEntryPoint(chain, '0.7')
   const sender = await stand.create(1n)
   const verifying = accountArtifact('0.7', 'VerifyingPaymaster')
@@ -214,7 +214,7 @@ it('shows a paymaster apart, and assumes its signature', async () => {
   expect(shown.gasLimits.paymasterPostOpGasLimit).toBe('0x0')
 })
 
-it('is refused by name', async () => {
+it('rejects a malformed user operation and names the field', async () => {
   const refusal = async (payload: unknown) => (await gateway.call('upfront_simulateUserOperation', [payload])).error
   const whole = { sender: FRIEND, nonce: '0x0' }
   const at = { entryPoint: FRIEND }
@@ -235,7 +235,7 @@ it('is refused by name', async () => {
   expect(result.validation).toBeUndefined()
 })
 
-it('is a call among others in upfront_simulate', async () => {
+it('upfront_simulate accepts user operations among its calls', async () => {
   const stand = await deployEntryPoint(chain, '0.7')
   const sender = await stand.create(2n)
   const operation = { userOperation: wire({ sender, nonce: 0n, callData: send(3n) }), entryPoint: stand.entryPoint }

@@ -20,8 +20,8 @@ afterAll(async () => {
 const clientOf = (url: string) => createPublicClient({ chain: foundry, transport: http(url) })
 const NOBODY = '0x00000000000000000000000000000000000d0b0d'
 
-describe.each(['', '/ethereum'])('a viem client at /%s', (query) => {
-  it('simulates blocks: state and time pass from one to the next', async () => {
+describe.each(['', '/ethereum'])("viem's client at /%s", (query) => {
+  it('simulateBlocks passes state and time from block to block', async () => {
     const to = devnet.accounts.deployer.address
     const pay = (ether: string) => ({ account: NOBODY, to, value: parseEther(ether) }) as const
     const [first, second] = await clientOf(gateway.url + query).simulateBlocks({
@@ -37,7 +37,7 @@ describe.each(['', '/ethereum'])('a viem client at /%s', (query) => {
     expect(results.map(({ status, gasUsed }) => [status, gasUsed])).toEqual(Array(3).fill(['success', 21_000n]))
   })
 
-  it('simulates calls with the assets that they move', async () => {
+  it('simulateCalls returns results and asset changes', async () => {
     const { address } = devnet.accounts.deployer
     const amount = parseEther('10')
     const swap = {
@@ -63,7 +63,7 @@ describe.each(['', '/ethereum'])('a viem client at /%s', (query) => {
     expect(changes.get(uniswap.token1.toLowerCase())?.[1]).toBe(sent.result)
   })
 
-  it('reads why a call failed', async () => {
+  it('simulateCalls returns why a call failed', async () => {
     const { results } = await clientOf(gateway.url + query).simulateCalls({
       account: NOBODY,
       calls: [{ to: uniswap.token0, abi: testTokenAbi, functionName: 'transfer', args: [uniswap.token1, 1n] }],

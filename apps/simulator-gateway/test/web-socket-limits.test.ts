@@ -5,7 +5,7 @@ import { type GatewayProcess, startGateway, startGatewayProcess, type Variables 
 import { TARGET } from './simulate-params.js'
 import { connect } from './web-socket-client.js'
 
-describe('what a WebSocket client may hold', () => {
+describe('limits of a WebSocket client', () => {
   let anvil: Anvil
   let gateway: GatewayProcess
   let environment: Variables
@@ -25,7 +25,7 @@ describe('what a WebSocket client may hold', () => {
     await anvil?.stop()
   })
 
-  it('ends the connection of a client that does not read, and no other', async () => {
+  it('closes the connection of a client that does not read, and no other', async () => {
     const idle = await connect(gateway.url)
     const { result: id } = await idle.call('eth_subscribe', ['newHeads'])
     const deaf = await connect(gateway.url)
@@ -46,7 +46,7 @@ describe('what a WebSocket client may hold', () => {
     idle.socket.close()
   })
 
-  it('works on no next message of a client that does not read its answers, and on those of others', async () => {
+  it('serves no further message of a client that does not read its answers, but those of others', async () => {
     const deaf = await connect(gateway.url)
     const calls = async () => {
       const text = await (await fetch(`${gateway.url}/metrics`)).text()
@@ -73,7 +73,7 @@ describe('what a WebSocket client may hold', () => {
     deaf.socket.close()
   })
 
-  it('ends the connection of a client that does not read an answer in time', async () => {
+  it('closes the connection of a client that does not read an answer in time', async () => {
     const hasty = await startGatewayProcess(environment, { answerMs: 300 })
     try {
       const deaf = await connect(hasty.url)
@@ -92,7 +92,7 @@ describe('what a WebSocket client may hold', () => {
     }
   })
 
-  it('sends a long answer in slices that are one message', async () => {
+  it('sends a long answer in slices of one message', async () => {
     const client = await connect(gateway.url)
     const code = assemble('0x100000 0 RETURN')
     const request = { blockStateCalls: [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET }] }] }
@@ -102,7 +102,7 @@ describe('what a WebSocket client may hold', () => {
     client.socket.close()
   })
 
-  it('takes a message in 64 fragments, and ends the connection at one more', async () => {
+  it('accepts a message in 64 fragments and closes the connection at one more', async () => {
     const client = await connect(gateway.url)
     const text = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'net_listening', params: [] })
     const cut = (pieces: number) =>
@@ -115,7 +115,7 @@ describe('what a WebSocket client may hold', () => {
     expect((await closed)[0]).toBe(1008)
   })
 
-  it('counts a message from its first byte, and gives it back', async () => {
+  it('counts a message as memory from its first byte until it ends', async () => {
     const opened = await Promise.all(Array.from({ length: 8 }, () => connect(gateway.url)))
     const before = await gateway.metric('upfront_held_bytes')
     // Frames that never end a message.
@@ -127,7 +127,7 @@ describe('what a WebSocket client may hold', () => {
       await new Promise((resolve) => setTimeout(resolve, 20))
   })
 
-  it('a client has 1,024 subscriptions at most, over all of its connections', async () => {
+  it('allows a client 1,024 subscriptions over all its connections', async () => {
     const opened = await Promise.all(Array.from({ length: 17 }, () => connect(gateway.url)))
     const last = opened.pop()!
     await Promise.all(
@@ -150,7 +150,7 @@ describe('what a WebSocket client may hold', () => {
     for (const { socket } of [...opened, last]) socket.close()
   })
 
-  it('does not watch a simulation with an answer of more than 1 MiB', async () => {
+  it('ends a watched simulation with an answer of more than 1 MiB', async () => {
     const client = await connect(gateway.url)
     const code = assemble('0x100000 0 RETURN')
     const request = { blockStateCalls: [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET }] }] }
@@ -161,7 +161,7 @@ describe('what a WebSocket client may hold', () => {
     client.socket.close()
   })
 
-  it('ends the connection of a client whose notifications use up its budget', async () => {
+  it('closes the connection of a client whose notifications use up its budget', async () => {
     const poor = await startGateway({
       ...environment,
       LIMITS: { callsPerSecond: 100, bytesPerMinute: 20_000 },
@@ -184,7 +184,7 @@ describe('what a WebSocket client may hold', () => {
     }
   })
 
-  it('closes with a reason for what is too long or no text', async () => {
+  it('closes the connection with 1009 if a message is too long and 1003 if it is binary', async () => {
     for (const [message, code] of [
       ['x'.repeat(1_100_000), 1009],
       [Buffer.from('{}'), 1003],

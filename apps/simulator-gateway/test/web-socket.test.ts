@@ -39,7 +39,7 @@ describe('JSON-RPC over WebSocket', () => {
     await anvil?.stop()
   })
 
-  it('answers what POST answers, in the shapes of its address', async () => {
+  it('answers like POST, in the shapes of its path', async () => {
     const revert = [{ blockStateCalls: [{ calls: [{ to: TARGET, input: '0x' }] }] }, 'latest']
     const plain = await connect(gateway.url)
     expect(await plain.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
@@ -56,7 +56,7 @@ describe('JSON-RPC over WebSocket', () => {
     typed.socket.close()
   })
 
-  it('announces every head as the node does, and none twice', async () => {
+  it('newHeads sends every head as the node has it, once', async () => {
     const client = await connect(gateway.url)
     const { result: id } = await client.call('eth_subscribe', ['newHeads'])
     expect(id).toMatch(/^0x[0-9a-f]{32}$/)
@@ -75,7 +75,7 @@ describe('JSON-RPC over WebSocket', () => {
     client.socket.close()
   })
 
-  it('leaves none of many heads out that come at once', async () => {
+  it('newHeads sends all of 90 heads that are mined at once', async () => {
     const client = await connect(gateway.url)
     const { result: id } = await client.call('eth_subscribe', ['newHeads'])
     const numbers = async (count: number) =>
@@ -86,7 +86,7 @@ describe('JSON-RPC over WebSocket', () => {
     client.socket.close()
   })
 
-  it('sends all logs of a long block to every client, in order, and drops none who reads', async () => {
+  it('logs sends all 2,000 logs of a block to 8 clients, in order', async () => {
     const emitter = '0x0000000000000000000000000000000000011095'
     await ask('anvil_setCode', [emitter, assemble('2000 @next DUP1 0 0 LOG1 1 SWAP1 SUB DUP1 >next JUMPI')])
     const clients = await Promise.all(Array.from({ length: 8 }, () => connect(gateway.url)))
@@ -102,7 +102,7 @@ describe('JSON-RPC over WebSocket', () => {
     }
   })
 
-  it('ends the connection where more heads come at once than can be told', async () => {
+  it('closes the connection if more heads come at once than it can send', async () => {
     const heads = await startSocketProxy(anvil.wsUrl)
     const own = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: heads.url })
     try {
@@ -115,7 +115,7 @@ describe('JSON-RPC over WebSocket', () => {
       while ((await next()) < 3) await sleep(20)
       heads.muted = true
       const closed = once(client.socket, 'close')
-      // Where the gateway asks for the head while they are mined, it can tell them in two parts.
+      // If the gateway asks for the head while they are mined, it can send them in two parts.
       while (client.socket.readyState === client.socket.OPEN) {
         await ask('anvil_mine', ['0x190'])
         await sleep(500)
@@ -136,7 +136,7 @@ describe('JSON-RPC over WebSocket', () => {
     }
   })
 
-  it('sends the logs that a filter lets through, and takes back those of a reorganisation', async () => {
+  it('logs sends those that a filter matches, and marks those of a reorganisation as removed', async () => {
     await ask('anvil_setCode', [TARGET, EMITTER])
     const client = await connect(gateway.url)
     const topic = `0x${'2a'.padStart(64, '0')}`
@@ -163,7 +163,7 @@ describe('JSON-RPC over WebSocket', () => {
     client.socket.close()
   })
 
-  it('goes on after the last head or log that a client knows, as if it had never left', async () => {
+  it('resumes after the last head or log that a client names, without a gap', async () => {
     await ask('anvil_setCode', [TARGET, EMITTER])
     const wallet = createWalletClient({
       account: privateKeyToAccount(DEVNET_ROLES.deployer.privateKey),
@@ -200,7 +200,7 @@ describe('JSON-RPC over WebSocket', () => {
       client.socket.close()
     }
 
-    // A gateway that never followed those blocks reads them from the node; of a branch that is gone it says so.
+    // A gateway that never followed those blocks reads them from the node, and rejects a resume from a branch that is gone.
     const other = await startGateway({ UPSTREAM_RPC_URL: anvil.rpcUrl })
     const client = await connect(other.url)
     const resumed = (await client.call('eth_subscribe', ['logs', { address: TARGET }, { resume: log[0] }])).result
@@ -223,7 +223,7 @@ describe('JSON-RPC over WebSocket', () => {
     await other.stop()
   })
 
-  it("passes the node's waiting transactions on", async () => {
+  it("newPendingTransactions forwards the node's pending transactions", async () => {
     const client = await connect(gateway.url)
     const { result: hashes } = await client.call('eth_subscribe', ['newPendingTransactions'])
     const wallet = createWalletClient({
@@ -236,7 +236,7 @@ describe('JSON-RPC over WebSocket', () => {
     client.socket.close()
   })
 
-  it('tells when the outcome of a simulation changes, and not when it stays', async () => {
+  it('simulation sends an outcome when it changes, and nothing while it stays the same', async () => {
     const someone = '0x00000000000000000000000000000000000d0b0d'
     const client = await connect(gateway.url)
     const calls = [{ from: someone, to: TARGET, value: '0x1', gas: '0x186a0' }]
@@ -261,10 +261,10 @@ describe('JSON-RPC over WebSocket', () => {
     client.socket.close()
   })
 
-  it('tells when a verdict changes with a new head, and not when it stays', async () => {
+  it('simulation sends a verdict when a new head changes it, and nothing while it stays the same', async () => {
     const someone = '0x00000000000000000000000000000000000d0b0e'
     const client = await connect(gateway.url)
-    // Pays who has nothing, and whoever else by the time.
+    // Pays nothing while the account is empty, otherwise an amount that depends on the time.
     const code = assemble(
       `${BigInt(someone)} BALANCE ISZERO >pay JUMPI TIMESTAMP ISZERO >pay JUMPI 0 0 0 0 TIMESTAMP ${BigInt(someone)} GAS CALL POP STOP @pay STOP`,
     )
@@ -289,14 +289,14 @@ describe('JSON-RPC over WebSocket', () => {
     client.socket.close()
   })
 
-  it('serves the filtered logs and waiting transactions that viem and ethers subscribe to', async () => {
+  it('serves the filtered logs and pending transactions that viem and ethers subscribe to', async () => {
     const event = parseAbiItem('event Ping(uint256 indexed size)')
     const pinger = '0x0000000000000000000000000000000000000b1e'
     await ask('anvil_setCode', [pinger, assemble(`CALLDATASIZE ${BigInt(toEventSelector(event))} 0 0 LOG2 STOP`)])
     const url = `${gateway.url.replace('http', 'ws')}/ethereum`
     const viem = createPublicClient({ chain: foundry, transport: webSocket(url) })
     const ethers = new WebSocketProvider(url)
-    // It can't take an event before it knows the network.
+    // ethers can't take an event before it knows the network.
     await ethers.getNetwork()
     const heard = { viem: new Set<string>(), ethers: new Set<string>() }
     const waiting = { viem: new Set<string>(), ethers: new Set<string>() }
@@ -328,7 +328,7 @@ describe('JSON-RPC over WebSocket', () => {
       chain: foundry,
       transport: http(anvil.rpcUrl),
     })
-    // Both subscribe in their own time: what was sent before that they do not hear.
+    // Both subscribe in their own time and miss earlier events.
     const all = [heard.viem, heard.ethers, waiting.viem, waiting.ethers]
     for (const sent: string[] = []; !sent.some((hash) => all.every((known) => known.has(hash))); ) {
       await wallet.sendTransaction({ to: pinger, data: '0x01', gas: 100_000n })
@@ -340,7 +340,7 @@ describe('JSON-RPC over WebSocket', () => {
     await ethers.destroy()
   })
 
-  it('serves viem and ethers, which find out by themselves what is there', async () => {
+  it('serves viem and ethers, which detect subscriptions themselves', async () => {
     const viem = createPublicClient({
       chain: foundry,
       transport: webSocket(`${gateway.url.replace('http', 'ws')}/ethereum`),
@@ -392,7 +392,7 @@ describe('JSON-RPC over WebSocket', () => {
     [['logs', { blockHash: `0x${'12'.repeat(32)}` }], -32602, 'params[1].blockHash: a subscription is to new blocks'],
     [['logs', { fromBlock: 'pending' }], -32602, 'params[1].fromBlock: expected a number'],
     [['logs', { fromBlock: '0x2', toBlock: '0x1' }], -32602, 'params[1].toBlock: is before'],
-  ])('refuses eth_subscribe %j', async (params, code, message) => {
+  ])('rejects eth_subscribe %j', async (params, code, message) => {
     const client = await connect(gateway.url)
     expect(await client.call('eth_subscribe', params)).toMatchObject({
       error: { code, message: expect.stringContaining(message) },
@@ -400,7 +400,7 @@ describe('JSON-RPC over WebSocket', () => {
     client.socket.close()
   })
 
-  it('says over HTTP where subscriptions are to be had', async () => {
+  it('answers eth_subscribe over HTTP with a pointer to WebSocket', async () => {
     expect((await gateway.call('eth_subscribe', ['newHeads'])).error).toMatchObject({
       code: -32601,
       message: 'notifications not supported: subscribe over WebSocket',
@@ -410,7 +410,7 @@ describe('JSON-RPC over WebSocket', () => {
   it.each([
     ['https://evil.example', 403],
     ['https://wallet.example', 101],
-  ])('answers a page of %s with %i', async (origin, status) => {
+  ])('answers an upgrade from the origin %s with %i', async (origin, status) => {
     const socket = new WebSocket(gateway.url.replace('http', 'ws'), { origin })
     const answered = new Promise((resolve) => {
       socket.on('open', () => resolve(101))
@@ -421,7 +421,7 @@ describe('JSON-RPC over WebSocket', () => {
     socket.close()
   })
 
-  it('tells its clients when it stops', async () => {
+  it('closes connections with 1001 when the gateway stops', async () => {
     const { socket } = await connect(gateway.url)
     const closed = once(socket, 'close')
     await gateway.stop()

@@ -19,7 +19,7 @@ beforeAll(async () => {
     UPSTREAM_RPC_URL: anvil.rpcUrl,
     GATEWAY_WORKERS: '2',
     LIMITS: { callsPerSecond: 1_000, gasPerMinute: 63_000 },
-    // Three transfers.
+    // Gas for three transfers.
   })
 }, 120_000)
 afterAll(async () => {
@@ -27,7 +27,7 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-/** On a connection of its own: connections go to the workers in turn. */
+/** On a new connection: connections go to the workers in turn. */
 const ask = (body: string) => gateway.post(body, { connection: 'close' })
 
 function workers(): number[] {
@@ -38,18 +38,18 @@ function workers(): number[] {
 
 const onLinux = process.platform === 'linux' ? describe : describe.skip
 
-onLinux('GATEWAY_WORKERS (skipped where there is no /proc)', () => {
-  it('share one port and one free budget, and show the metrics of all', async () => {
+onLinux('GATEWAY_WORKERS (skipped without /proc)', () => {
+  it('share one port and one free budget, and export the metrics of all', async () => {
     expect(workers()).toHaveLength(2)
     let served = 0
     while ((await ask(TRANSFER)).status === 200) served += 1
-    // A worker learns that a budget is spent from its own next call.
+    // A worker learns from its own next call that a budget is used up.
     expect(served).toBeGreaterThanOrEqual(3)
     expect(served).toBeLessThanOrEqual(5)
     expect(await gateway.metric('upfront_rpc_calls_total{method="eth_simulateV1",outcome="ok"}')).toBe(served)
   })
 
-  it('start again where one is killed', async () => {
+  it('are restarted if killed', async () => {
     const [first, second] = workers()
     process.kill(first!, 'SIGKILL')
     while (workers().length !== 2 || workers().includes(first!)) await sleep(50)
@@ -61,7 +61,7 @@ onLinux('GATEWAY_WORKERS (skipped where there is no /proc)', () => {
     }
   })
 
-  it('end with the first process', async () => {
+  it('end with the main process', async () => {
     const pids = workers()
     gateway.process.kill('SIGTERM')
     const [code] = await once(gateway.process, 'exit')

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Answers every request of requests.json by a real geth on genesis.json and writes cases.json and head.json.
+// Sends every request of requests.json to a real geth on genesis.json and writes cases.json and head.json.
 //   node record.mjs path/to/geth
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,12 +1,12 @@
 import { ask, data, FRIEND, OWNER, refusal, TRANSFER, word } from './stand.js'
 
 describe('alchemy_simulateAssetChanges', () => {
-  // Without overrides: what a contract would change is shown by a creation whose code is the token's.
+  // The method has no overrides, so a contract creation that runs the token's code shows the changes.
   const change = 'assetType contractAddress tokenId decimals symbol name logo changeType from to rawAmount amount'
     .split(' ')
     .sort()
 
-  it('lists what moves, as its examples do', async () => {
+  it("lists asset changes in the fields of Alchemy's examples", async () => {
     const result = await ask('alchemy_simulateAssetChanges', { from: FRIEND, to: OWNER, value: '0x0' })
     expect(result).toEqual({ changes: [], gasUsed: '0x5208', error: null })
     const emit = `0x${['7f', word(5n).slice(2), '600052', '7f', word(FRIEND).slice(2), '7f', word(OWNER).slice(2)].join('')}7f${word(TRANSFER).slice(2)}60206000a300`
@@ -19,7 +19,7 @@ describe('alchemy_simulateAssetChanges', () => {
     })
   })
 
-  it('a failed one has its error, and nothing changes', async () => {
+  it('returns an error and no changes for a failed call', async () => {
     const revert = '0x60006000fd'
     const result = await ask('alchemy_simulateAssetChanges', { from: FRIEND, data: revert })
     expect(result).toEqual({
@@ -35,7 +35,7 @@ describe('alchemy_simulateAssetChanges', () => {
     ).toMatchObject([{ error: null }, { error: { message: expect.any(String) } }])
   })
 
-  it('executions come flat or nested, decoded', async () => {
+  it('returns decoded executions, flat or nested', async () => {
     const call = { from: FRIEND, to: OWNER, data }
     for (const params of [[call], [call, 'latest'], ['FLAT', call, 'latest']]) {
       const { calls, logs } = await ask('alchemy_simulateExecution', ...params)

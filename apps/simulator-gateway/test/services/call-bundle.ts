@@ -9,7 +9,7 @@ import { chainId, FRIEND, OWNER, refusal } from './stand.js'
 describe('eth_callBundle', () => {
   const account = privateKeyToAccount(`0x${'51'.repeat(32)}`)
 
-  it('who can not pay is refused, with the place', async () => {
+  it('rejects a sender without funds and names the transaction', async () => {
     const raw = await account.signTransaction({
       chainId,
       type: 'eip1559',
@@ -32,14 +32,14 @@ describe('eth_callBundle', () => {
     [{ txs: [{}] }, 'params[0].txs[0]: expected a signed transaction in hex'],
     [{ txs: [], difficulty: 1 }, 'params[0].difficulty: is not offered'],
     [{ txs: ['0x'], blockNumber: 'x' }, 'params[0].blockNumber'],
-  ])('%j is refused by name', async (bundle, problem) => {
+  ])('rejects %j and names the field', async (bundle, problem) => {
     expect(await refusal('eth_callBundle', bundle)).toMatchObject({
       code: -32602,
       message: expect.stringContaining(problem),
     })
   })
 
-  it('shows what a bundle pays to the block', async () => {
+  it('returns what a bundle pays to the fee recipient', async () => {
     const devnet = await startDevnet({ payments: false })
     const onDevnet = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl })
     try {
@@ -62,7 +62,7 @@ describe('eth_callBundle', () => {
       const params = [{ txs, blockNumber: `0x${(head + 1n).toString(16)}`, stateBlockNumber: 'latest', coinbase }]
       const { result, error } = await onDevnet.call('eth_callBundle', params)
       expect(error).toBeUndefined()
-      // Flashbots' own client, unmodified, pointed here.
+      // Flashbots' own client, unmodified, with our URL.
       const provider = new JsonRpcProvider(onDevnet.url)
       const relay = await FlashbotsBundleProvider.create(
         provider as never,

@@ -7,7 +7,7 @@ describe('eth_callMany and debug_traceCallMany', () => {
     { transactions: [{ to: TOKEN, data: `0x70a08231${word(FRIEND).slice(2)}` }] },
   ]
 
-  it('runs bundles one after the other', async () => {
+  it('run bundles one after another', async () => {
     expect(await ask('eth_callMany', bundles, { blockNumber: 'latest', transactionIndex: -1 }, STATE)).toEqual([
       [{ value: word(1n) }, { error: 'execution reverted: ERC20InsufficientBalance: holds 0, needs 25' }],
       [{ value: word(250_000n) }],
@@ -21,7 +21,7 @@ describe('eth_callMany and debug_traceCallMany', () => {
     expect(await ask('eth_callMany', asked, null)).toEqual([[{ value: word(5n) + word(0x70000000n).slice(2) }]])
   })
 
-  it('traces them as debug_traceCall does', async () => {
+  it('trace calls like debug_traceCall', async () => {
     const config = { tracer: 'callTracer', stateOverrides: STATE }
     const traces = await ask('debug_traceCallMany', bundles, { blockNumber: 'latest' }, config)
     expect(traces.map((bundle: unknown[]) => bundle.length)).toEqual([2, 1])
@@ -44,7 +44,7 @@ describe('eth_callMany and debug_traceCallMany', () => {
       'params[0][0].blockOverride.difficulty: can not be set here',
     ],
     [[[{}]], 'params[0][0].transactions: expected an array'],
-  ])('%j is refused by name', async (params, problem) => {
+  ])('reject %j and name the field', async (params, problem) => {
     expect(await refusal('eth_callMany', ...params)).toMatchObject({
       code: -32602,
       message: expect.stringContaining(problem),

@@ -23,7 +23,7 @@ const insufficient = encodeErrorResult({
   args: [OWNER, 0n, 25n],
 })
 const failing = `0x61${((insufficient.length - 2) / 2).toString(16).padStart(4, '0')}80600c6000396000fd${insufficient.slice(2)}`
-/** Calls the identity precompile, then the friend with a wei, then the contract that fails. */
+/** Calls the identity precompile, sends the friend 1 wei, then calls the contract that fails. */
 const outer = assemble(
   `0 0 0 0 4 GAS STATICCALL POP 0 0 0 0 1 ${BigInt(FRIEND)} GAS CALL POP 0 0 0 0 0 ${BigInt(FAILS)} GAS CALL POP STOP`,
 )

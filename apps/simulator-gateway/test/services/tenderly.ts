@@ -4,7 +4,7 @@ describe('tenderly_simulateTransaction', () => {
   const FIELDS =
     'status gasUsed cumulativeGasUsed blockNumber type logsBloom logs trace assetChanges balanceChanges stateChanges'
 
-  it('shows decoded logs and calls, assets, balances and state', async () => {
+  it('returns decoded logs and calls, and changes of assets, balances and state', async () => {
     const result = await ask(
       'tenderly_simulateTransaction',
       { ...transfer, gas: '0x0', gasPrice: '0x0' },
@@ -62,7 +62,7 @@ describe('tenderly_simulateTransaction', () => {
     ])
   })
 
-  it('says why one fails, in words, and which frame failed', async () => {
+  it('returns the reason of a failure in words, and the failing frame', async () => {
     const result = await ask('tenderly_simulateTransaction', { from: OWNER, to: OUTER, gas: 500_000 }, 'latest', STATE)
     expect(result.status).toBe(true)
     expect(result.trace.map(({ traceAddress }: { traceAddress: number[] }) => traceAddress)).toEqual([
@@ -81,7 +81,7 @@ describe('tenderly_simulateTransaction', () => {
     expect(failed.assetChanges).toBeUndefined()
   })
 
-  it('a bundle runs one after the other, block overrides count', async () => {
+  it('runs a bundle in order, with block overrides', async () => {
     const results = await ask('tenderly_simulateBundle', [transfer, transfer], 'latest', STATE, {
       number: '0x1',
       coinbase: FRIEND,
@@ -92,7 +92,7 @@ describe('tenderly_simulateTransaction', () => {
     expect(slot.previousValue).toBe(word(750_000n))
   })
 
-  it('estimates of gas suffice', async () => {
+  it('estimates gas that suffices', async () => {
     const estimate = await ask('tenderly_estimateGas', { ...transfer, gas: undefined }, 'latest', STATE)
     expect(Object.keys(estimate)).toEqual(['gas', 'gasUsed'])
     const run = await ask('tenderly_simulateTransaction', { ...transfer, gas: estimate.gas }, 'latest', STATE)
@@ -110,7 +110,7 @@ describe('tenderly_simulateTransaction', () => {
     [[transfer, 'latest', { x: {} }], 'params[2]'],
     [[transfer, 'latest', {}, { time: 'x' }], 'params[3].time'],
     [[transfer, 'latest', {}, {}, 1], 'params: expected at most 4, got 5'],
-  ])('%j is refused by name', async (params, problem) => {
+  ])('rejects %j and names the field', async (params, problem) => {
     expect(await refusal('tenderly_simulateTransaction', ...params)).toMatchObject({
       code: -32602,
       message: expect.stringContaining(problem),

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { ask, FRIEND, OWNER, refusal } from './stand.js'
 
 describe('trace_call and trace_callMany', () => {
-  it('shows actions as OpenEthereum wrote them', async () => {
+  it("return actions in OpenEthereum's format", async () => {
     // PUSH1 0 ×5, PUSH2 0x0404, GAS, CALL: a call of an account without code, from init code.
     const init = '0x60006000600060006000610404 5af100'.replace(' ', '') as Hex
     const result = await ask('trace_call', { from: FRIEND, data: init, gas: '0x186a0' }, ['trace', 'stateDiff'])
@@ -14,7 +14,7 @@ describe('trace_call and trace_callMany', () => {
       result: { code: '0x', address: expect.stringMatching(/^0x[0-9a-f]{40}$/) },
       ...{ subtraces: 1, traceAddress: [], type: 'create' },
     })
-    // Without what the transaction costs before it runs.
+    // Without the intrinsic gas of the transaction.
     expect(BigInt(made.action.gas)).toBeLessThan(100_000n - 53_000n)
     expect(called).toEqual({
       action: {
@@ -32,7 +32,7 @@ describe('trace_call and trace_callMany', () => {
     expect(result.stateDiff[made.result.address]).toMatchObject({ nonce: { '+': '0x1' }, balance: { '+': '0x0' } })
   })
 
-  it('calls follow one another, each with the traces it asks for', async () => {
+  it('run calls one after another, each with its own trace types', async () => {
     const pairs = [
       [{ from: FRIEND, data: '0x60006000fd' }, ['trace']],
       [{ from: FRIEND, to: OWNER }, ['stateDiff']],
@@ -48,12 +48,12 @@ describe('trace_call and trace_callMany', () => {
     ['0x5f56', 'Bad jump destination'],
     ['0x50', 'Stack underflow'],
     ['0x5b600056', 'Out of gas'],
-  ])('%s ends as %s', async (code, error) => {
+  ])('return the failure of %s as %s', async (code, error) => {
     const { trace } = await ask('trace_call', { from: FRIEND, data: code, gas: '0x186a0' }, ['trace'])
     expect(trace).toMatchObject([{ error, result: null }])
   })
 
-  it('vmTrace is refused by name', async () => {
+  it('reject vmTrace and name the field', async () => {
     expect(await refusal('trace_call', { to: OWNER }, ['trace', 'vmTrace'])).toMatchObject({
       code: -32602,
       message: expect.stringContaining('params[1][1]: vmTrace is not offered'),
