@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { Connections } from './connections.js'
 
-it('are closed as soon as nothing is under way on them, so that the server can close', async () => {
+it('Connections.end closes each connection without a running request, so that the server can close', async () => {
   let answer: (() => void) | undefined
   const server = createServer((_request, response: ServerResponse) => {
     answer = () => response.end('done')

@@ -5,11 +5,11 @@ import { type Stand, startStand, stores } from './stand.js'
 
 const { pay, sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 
-describe.each(stores())('a billing that can not be reached or dies, on $name', (store) => {
+describe.each(stores())('billing is unreachable or killed, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let stand: Stand
   let url: string
-  /** Paths whose answers are lost on the way back, each so many times. */
+  /** How many answers to drop, by path. */
   const lost = new Map<string, number>()
   const proxy = createServer((request, response) => {
     const { port } = new URL(stand?.billing.url ?? billingUrl)
@@ -61,7 +61,7 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 100))
   }
 
-  test('a charge whose acknowledgement is lost is repeated under the same key, and moves once', async () => {
+  test('a charge whose acknowledgement is lost is repeated with the same key, and transferred once', async () => {
     const had = await sellerHas()
     lost.set('/charge', 2)
     const response = await pay(`${url}?charge=$0.03`)
@@ -75,7 +75,7 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     expect(response.status).toBe(200)
   })
 
-  test('a billing that is down before the handler gets 503 with Retry-After, and runs nothing', async () => {
+  test('while billing is down, a request gets 503 with Retry-After, and the handler does not run', async () => {
     const [payment, before] = [await sign(url), await stand.runs()]
     await stand.billing.kill()
     const response = await fetch(`${url}?charge=$0.03`, payment)
@@ -85,7 +85,7 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     await stand.billing.restart()
   })
 
-  test('a billing that dies while the handler runs costs nobody anything: the charge follows, and the answer with it', async () => {
+  test('billing killed while the handler runs: the charge settles after the restart, and the answer follows', async () => {
     const [had, before] = [await sellerHas(), await stand.runs()]
     await until(async () => (await fetch(url, await sign(url))).status === 200)
     const base = (await sellerHas()) - had
@@ -105,14 +105,14 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     expect(await stand.runs()).toBe(before + 2)
   })
 
-  test('a crash between broadcast and receipt forgets nothing and sends nothing twice', async () => {
+  test('billing killed between broadcast and receipt: the charge settles once, in one transaction', async () => {
     const chain = createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).extend(publicActions)
     const { address } = stand.devnet.accounts.facilitators[0]
     const had = await sellerHas()
     const sentBefore = await chain.getTransactionCount({ address })
     await chain.setAutomine(false)
     try {
-      // One that does not wait long for what can't come.
+      // The seller with short waits: the receipt can't come.
       const answer = pay(`${stand.sellers[1]?.url}/metered?charge=$0.04`)
       await until(async () => (await chain.getTransactionCount({ address, blockTag: 'pending' })) > sentBefore)
       await stand.billing.kill()

@@ -22,7 +22,7 @@ export function buyer(privateKey: Hex) {
     .setSpendControls({ allowedAssets: true })
   return {
     pay: wrapFetchWithPayment(fetch, client),
-    /** A signed payment for what `url` offers, to be sent once or more often; valid for less than asked where said. */
+    /** A signed payment for the offer of `url`, valid for `validSeconds` if given. It can be sent repeatedly. */
     async sign(url: string, { validSeconds }: { validSeconds?: number } = {}): Promise<SignedRequest> {
       const offer = await fetch(url)
       const required = decodePaymentRequiredHeader(offer.headers.get('payment-required') ?? '')

@@ -35,14 +35,14 @@ describe.each(stores())('the metered seller, with billing on $name', (store) => 
     ['charge=$0.20', 100_000n],
     ['charge=-1', 100_000n],
     ['charge=lots', 100_000n],
-  ])('?%s moves %s', async (query, amount) => {
+  ])('?%s charges %s', async (query, amount) => {
     const response = await pay(`${url}?${query}`)
     expect(response.status).toBe(200)
     expect(receiptOf(response)).toMatchObject({ success: true, amount: String(amount) })
     expect([await ran(), await earned()]).toEqual([1, amount])
   })
 
-  test.each([404, 500])('a handler that fails with %s costs nothing, and its authorization is used', async (status) => {
+  test.each([404, 500])('a handler that fails with %s costs nothing, and uses its authorization up', async (status) => {
     const payment = await sign(url)
     expect((await fetch(`${url}?charge=$0.03&fail=${status}`, payment)).status).toBe(status)
     expect((await fetch(`${url}?charge=$0.03`, payment)).status).toBe(402)
@@ -58,7 +58,7 @@ describe.each(stores())('the metered seller, with billing on $name', (store) => 
     expect([await ran(), await earned()]).toEqual([1, 0n])
   })
 
-  test('100 parallel uses of one authorization run the handler once and move one charge', async () => {
+  test('100 parallel uses of one authorization run the handler once and transfer one charge', async () => {
     const payment = await sign(url)
     const answers = await Promise.all(Array.from({ length: 100 }, () => fetch(`${url}?charge=$0.01`, payment)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -88,7 +88,7 @@ describe.each(stores())('the metered seller, with billing on $name', (store) => 
     expect([await ran(), await earned()]).toEqual([0, 0n])
   })
 
-  test('what is not signed by its payer runs nothing, and no library text reaches the buyer', async () => {
+  test('a forged payment does not run the handler, and the answer contains no library text', async () => {
     const payload = JSON.parse(Buffer.from((await sign(url)).headers['PAYMENT-SIGNATURE'], 'base64').toString())
     payload.payload.permit2Authorization.nonce = '7'
     const response = await fetch(`${url}?charge=$0.03`, signedRequest(payload))
@@ -99,7 +99,7 @@ describe.each(stores())('the metered seller, with billing on $name', (store) => 
     expect([await ran(), await earned()]).toEqual([0, 0n])
   })
 
-  test('a client that goes away pays the maximum, by the policy', async () => {
+  test('a client that disconnects pays the maximum, as charge.partial says', async () => {
     const control = new AbortController()
     const request = fetch(`${url}?charge=$0.03&slowMs=500`, { ...(await sign(url)), signal: control.signal })
     while ((await ran()) === 0) await new Promise((resolve) => setTimeout(resolve, 20))

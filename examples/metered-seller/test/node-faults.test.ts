@@ -4,7 +4,7 @@ import { type Stand, startStand, stores } from './stand.js'
 
 const { pay, sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 
-describe.each(stores())('a node that fails, with billing on $name', (store) => {
+describe.each(stores())('a faulty node, with billing on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let node: FaultProxy
   let stand: Stand
@@ -29,7 +29,7 @@ describe.each(stores())('a node that fails, with billing on $name', (store) => {
   })
 
   test.each(['eth_getCode', 'eth_call', 'eth_blockNumber'])(
-    'with 429 at %s ends no process, runs nothing, and shows the buyer none of its words',
+    '429 at %s crashes no process, runs no handler unpaid, and leaks no text to the buyer',
     async (failing) => {
       const [signed, wrong, before] = [await sign(url), await signForAnotherSpender(), await stand.runs()]
       node.faultOf = (method) => (method === failing ? 'http-429' : undefined)
@@ -47,7 +47,7 @@ describe.each(stores())('a node that fails, with billing on $name', (store) => {
     },
   )
 
-  test('that takes a transaction and cuts the connection has it sent once, and moved once', async () => {
+  test('a node that accepts a transaction and drops the connection causes one transaction and one transfer', async () => {
     const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
     await untilServed()
     const [had, sent] = [await sellerHas(), new Set(node.sent).size]
@@ -58,12 +58,12 @@ describe.each(stores())('a node that fails, with billing on $name', (store) => {
     expect(new Set(node.sent).size).toBe(sent + 1)
   })
 
-  /** After some failures the adapter asks billing again only every now and then. */
+  /** After some failures the adapter's circuit is open, and it calls billing only now and then. */
   async function untilServed() {
     while ((await pay(`${url}?charge=1000`)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 200))
   }
 
-  /** @x402/evm returns early for it, and leaves the question that the node refuses without anybody who waits for it. */
+  /** @x402/evm returns early for it, while a request that the node refuses is still pending and awaited by no one. */
   async function signForAnotherSpender() {
     const { headers } = await sign(url)
     const payload = JSON.parse(Buffer.from(headers['PAYMENT-SIGNATURE'], 'base64').toString())

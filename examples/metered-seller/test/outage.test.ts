@@ -6,7 +6,7 @@ const { sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f460
 let stand: Stand
 let url: string
 let billingUrl = ''
-/** While true, billing does its work and its answers are lost. */
+/** While true, billing works but its answers are dropped. */
 let losing = false
 const proxy = createServer((request, response) => {
   const { method, url: path, headers } = request
@@ -42,7 +42,7 @@ const until = async (condition: () => Promise<boolean>) => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
-it('a seller that is told to end while billing is down has all that it metered charged at its next start', async () => {
+it('a seller stopped by SIGTERM while billing is down charges what it metered after its next start', async () => {
   const [had, before] = [await sellerHas(), await stand.runs()]
   const payments = await Promise.all(Array.from({ length: 4 }, () => sign(url)))
   const answers = payments.map((payment) => fetch(`${url}?charge=$0.02&slowMs=1500`, payment))
@@ -59,7 +59,7 @@ it('a seller that is told to end while billing is down has all that it metered c
   expect(await sellerHas()).toBe(had + 80_000n)
 }, 90_000)
 
-it('a 503 that says that nothing was run or charged leaves its authorization usable, though billing had reserved it', async () => {
+it('a 503 "Nothing was run or charged" leaves the authorization usable, even if billing reserved it', async () => {
   const [payment, before] = [await sign(url), await stand.runs()]
   losing = true
   const refused = await fetch(`${url}?charge=$0.02`, payment)

@@ -17,11 +17,11 @@ import { type Stand, startStand, stores } from './stand.js'
 type Blocks = number | 'at once' | 'never'
 interface Case {
   confirmations: number
-  /** Milliseconds from one to the next. */
+  /** Milliseconds between blocks. */
   blocks: readonly Blocks[]
 }
 
-/** `npm run test:paid`: every pace of blocks with every depth; `PAID_BLOCKS=12000` or `PAID_CONFIRMATIONS=6` runs a part of it. */
+/** `npm run test:paid`: every block time with every depth; `PAID_BLOCKS=12000` or `PAID_CONFIRMATIONS=6` runs a part of it. */
 const isLong = process.env.PAID_LONG === 'yes'
 const SHORT: Case[] = [
   { confirmations: 1, blocks: ['at once', 1_000] },
@@ -36,7 +36,7 @@ const LONG: Case[] = [1, 6, 12]
     const all: Blocks[] = ['at once', 200, 1_000, 2_000, 5_000, 12_000, 'never']
     return { confirmations, blocks: all.filter((when) => isAsked(when, process.env.PAID_BLOCKS)) }
   })
-/** In the short form longer than some of the blocks, shorter than others; in the long one what a buyer waits for in production. */
+/** In the short run longer than some block times, shorter than others; in the long run what a buyer waits for in production. */
 const RECEIPT_WAIT = isLong ? 10_000 : 1_500
 const CHARGE = 30_000n
 const burnAbi = parseAbi(['function invalidateUnorderedNonces(uint256 wordPos, uint256 mask)'])
@@ -44,7 +44,7 @@ const burnAbi = parseAbi(['function invalidateUnorderedNonces(uint256 wordPos, u
 type Attack = 'burns the nonce' | 'empties the wallet'
 const ATTACKS: readonly Attack[] = ['burns the nonce', 'empties the wallet']
 
-/** Of the long form. */
+/** Results of the long run. */
 const table: {
   confirmations: number
   blocks: Blocks
@@ -58,7 +58,7 @@ afterAll(() => {
 })
 
 describe.each(isLong ? LONG : SHORT)(
-  'nothing is served unpaid with $confirmations confirmations',
+  'no answer is served unpaid with $confirmations confirmations',
   ({ confirmations, blocks }) => {
     const [store] = stores() as [ReturnType<typeof stores>[number]]
     let stand: Stand
@@ -95,7 +95,7 @@ describe.each(isLong ? LONG : SHORT)(
       return { address, privateKey }
     }
 
-    /** Before every other transaction of its block. */
+    /** Sends a transaction that is mined before all others of its block. */
     async function attack(kind: Attack, { address, privateKey }: DevnetAccount, signed: SignedRequest): Promise<Hash> {
       const wallet = createWalletClient({
         account: privateKeyToAccount(privateKey),
@@ -125,7 +125,7 @@ describe.each(isLong ? LONG : SHORT)(
       return wallet.writeContract({ ...fees, address: PERMIT2_ADDRESS, abi: burnAbi, functionName, args })
     }
 
-    /** Asks with one payment until it is decided, as long as it is told to come back. */
+    /** Repeats the request with the same payment while it is pending or doubtful. */
     async function ask(signed: SignedRequest, path = ''): Promise<Response> {
       for (;;) {
         const response = await fetch(url + path, signed)
@@ -136,10 +136,10 @@ describe.each(isLong ? LONG : SHORT)(
       }
     }
 
-    describe.each(blocks.map((when) => ({ when })))('where blocks come each $when ms', ({ when }) => {
+    describe.each(blocks.map((when) => ({ when })))('and blocks every $when ms', ({ when }) => {
       const standing = when === 'never'
       const row: (typeof table)[number] = { confirmations, blocks: when, unpaid: 0, paid: 0 }
-      /** An attacked payment has bought nothing. */
+      /** An attacked payment must buy nothing. */
       const expectUnserved = async (response: Response) => {
         if (response.status === 200) row.unpaid += 1
         expect(response.status).toBe(402)
@@ -148,7 +148,7 @@ describe.each(isLong ? LONG : SHORT)(
       beforeAll(() => table.push(row))
 
       it.each(ATTACKS)(
-        'by a buyer who %s while the handler runs, nor by its next payment',
+        'to a buyer who %s while the handler runs, nor for its next payment',
         async (kind) => {
           const [account, had, ran] = [await newBuyer(), await sellerHas(), await stand.runs()]
           const { sign } = buyer(account.privateKey)
@@ -170,7 +170,7 @@ describe.each(isLong ? LONG : SHORT)(
         120_000,
       )
 
-      it('by a buyer whose transaction goes before the settlement in its block', async () => {
+      it('to a buyer whose transaction is mined before the settlement in the same block', async () => {
         const [account, had] = [await newBuyer(), await sellerHas()]
         const signed = await buyer(account.privateKey).sign(url)
         // The settlement waits in the pool until the block below.
@@ -189,7 +189,7 @@ describe.each(isLong ? LONG : SHORT)(
         expect((await sellerHas()) - had).toBe(0n)
       })
 
-      it('and who is honest gets its answer with the block that mines its payment', async () => {
+      it('and an honest buyer gets the answer with the block that mines its payment', async () => {
         const [account, had, ran] = [await newBuyer(), await sellerHas(), await stand.runs()]
         const signed = await buyer(account.privateKey).sign(url)
         await blocksCome(when)

@@ -5,11 +5,11 @@ import { type Stand, startStand, stores } from './stand.js'
 
 const { sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 
-/** PGlite is for one billing process: there the replicas are the sellers, and the one process has both signers. */
+/** PGlite allows one billing process: there only the sellers are replicated, and the process has both signers. */
 const layouts = stores().map((store) => ({ store, signers: store.name === 'PGlite' ? [[0, 1]] : [[0], [1]] }))
 
 describe.each(layouts)(
-  'two sellers, with the signers $signers in billing processes on $store.name',
+  'two sellers, with billing processes of the signers $signers on $store.name',
   ({ store, signers }) => {
     const test = store.missing === null ? it : it.skip
     let stand: Stand
@@ -23,7 +23,7 @@ describe.each(layouts)(
     const urls = () => stand.sellers.map(({ url }) => `${url}/metered`) as [string, string]
     const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
 
-    test('serve each other’s offers', async () => {
+    test('accept payments for each other’s offers', async () => {
       const [first, second] = urls()
       for (const [asked, paid] of [
         [first, second],
@@ -37,7 +37,7 @@ describe.each(layouts)(
       }
     })
 
-    test('spread their offers over the signers, and each settles what names it', async () => {
+    test('spread their offers over the signers, and each signer settles the payments that name it', async () => {
       const requests = Array.from({ length: 24 }, (_, index) => urls()[index % 2] as string)
       const signed = await Promise.all(requests.map(async (url) => [url, await sign(url)] as const))
       const answers = await Promise.all(signed.map(([url, payment]) => buy(`${url}?charge=$0.001`, payment)))
@@ -55,7 +55,7 @@ describe.each(layouts)(
       expect(new Set(senders)).toEqual(new Set(expected))
     })
 
-    test('serve an authorization once between them, also at once and for nothing', async () => {
+    test('serve an authorization once between them, even for concurrent requests at no charge', async () => {
       const [first, second] = urls()
       const [before, payment] = [await stand.runs(), await sign(first)]
       const answers = await Promise.all(
@@ -68,7 +68,7 @@ describe.each(layouts)(
   },
 )
 
-/** Comes again after a 503, with the same payment: on a busy machine the node may take longer than billing waits. */
+/** Retries after a 503, with the same payment: on a busy machine the node may take longer than billing waits. */
 async function buy(url: string, payment: SignedRequest): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(url, payment)

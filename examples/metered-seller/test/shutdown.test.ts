@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => stand?.stop(), 30_000)
 
-it('a seller that is told to end finishes what is paid for, whoever else holds a connection open', async () => {
+it('a seller stopped by SIGTERM finishes paid requests, even if an idle client keeps a connection open', async () => {
   const { url } = stand.seller
   const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
   const [had, before] = [await sellerHas(), await stand.runs()]
@@ -27,6 +27,6 @@ it('a seller that is told to end finishes what is paid for, whoever else holds a
   await once(silent, 'close')
   expect(receiptOf(await answer)).toMatchObject({ success: true, amount: '20000' })
   await ended
-  // The one who went away pays the maximum, by the policy.
+  // The buyer that disconnected pays the maximum, as charge.partial says.
   expect((await sellerHas()) - had).toBe(120_000n)
 })

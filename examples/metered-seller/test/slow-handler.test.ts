@@ -3,7 +3,7 @@ import { stores as chosenStores, type Stand, startStand } from './stand.js'
 
 const { pay } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 const stores = chosenStores()
-/** The ten seconds of the seller's time-out pass on both stores at once. */
+/** Both stores wait for the seller's timeout of ten seconds at the same time. */
 const slow = new Map<string, Promise<{ stand: Stand; response: Response; earned: bigint }>>()
 
 beforeAll(() => {
@@ -24,7 +24,7 @@ async function askSlowly(store: (typeof stores)[number]) {
 describe.each(stores)('a handler that takes longer than its 10 s, with billing on $name', (store) => {
   const test = store.missing === null ? it : it.skip
 
-  test('is answered 504, costs nothing, and reserves nothing any more', async () => {
+  test('is answered 504, costs nothing, and releases its reservation', async () => {
     const { stand, response, earned } = await (slow.get(store.name) as NonNullable<ReturnType<typeof slow.get>>)
     expect(response.status).toBe(504)
     expect(receiptOf(response)).toMatchObject({ success: true, amount: '0' })

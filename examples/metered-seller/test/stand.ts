@@ -10,8 +10,8 @@ export const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
 
 /**
- * Where billing keeps its ledger in these tests: Postgres, where there is one. With `ALL_STORES` set, every store in turn: what
- * differs between them is tested in apps/billing.
+ * Stores for billing's ledger in these tests: Postgres if installed. With `ALL_STORES` set, every store: their differences are
+ * tested in apps/billing.
  */
 export function stores(): LedgerStore[] {
   const all = ledgerStores()
@@ -19,13 +19,13 @@ export function stores(): LedgerStore[] {
   return [all.findLast(({ missing }) => missing === null) as LedgerStore]
 }
 
-/** A service in a process of its own, as a deployment runs it. */
+/** A service in its own process, as in a deployment. */
 export interface Service {
   url: string
   isRunning(): boolean
   output(): string
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Again, with the same environment and on the same port. */
+  /** Starts it again with the same environment and port. */
   restart(): Promise<void>
 }
 
@@ -80,35 +80,35 @@ async function freePort(): Promise<number> {
 }
 
 export interface StandOptions {
-  /** What stands in the first billing's place for the first seller. */
+  /** Returns the URL that the first seller uses for the first billing, such as that of a proxy. */
   billingUrl?: (url: string) => string | Promise<string>
-  /** What stands in the chain's place for billing. */
+  /** Returns the URL that billing uses for the node, such as that of a proxy. */
   nodeUrl?: (url: string) => string | Promise<string>
-  /** Blocks until billing's books count a payment as settled; 1 unless given. */
+  /** Confirmations until billing counts a payment as settled; 1 by default. */
   confirmations?: number
-  /** Signers of each billing process, by their place among the local chain's facilitators; one process with one unless given. */
+  /** Signers of each billing process, as indexes of the local chain's facilitators; by default one process with one signer. */
   signers?: number[][]
-  /** Sellers, each behind a billing of its own where there are as many. */
+  /** Number of sellers; each has its own billing process if there are enough. */
   sellers?: number
-  /** Settings of the last seller, beside those that all have. */
+  /** Additional settings of the last seller. */
   lastSeller?: Record<string, string>
 }
 
 export interface Stand {
   devnet: Devnet
-  /** The first, mostly the only one. */
+  /** The first, usually the only one. */
   billing: Service
   seller: Service
   billings: Service[]
   sellers: Service[]
-  /** How often the sellers' handlers ran. */
+  /** Handler runs of all sellers. */
   runs(): Promise<number>
-  /** What billing's ledger holds, newest first. */
+  /** The payments in billing's ledger, newest first. */
   payments(): Promise<{ state: string; charge: string | null; maximum: string; transaction: string | null }[]>
   stop(): Promise<void>
 }
 
-/** The local chain, billing on the store, and the metered seller, each a process of its own. */
+/** Starts the local chain, billing on the store, and the metered seller, each in its own process. */
 export async function startStand(
   store: LedgerStore,
   {

@@ -20,21 +20,21 @@ export const here = (path: string) => fileURLToPath(new URL(`../${path}`, import
 export const freeUrl = async () => `http://127.0.0.1:${await freePort()}`
 export const portOf = (url: string) => new URL(url).port
 
-/** A local chain, billing on it, and an account of a seller there. */
+/** A local chain, billing on it, and a seller account. */
 export interface Stand {
   devnet: Devnet
-  /** As the settings of our own sellers name it. */
+  /** Settings for our own sellers. */
   billing: { BILLING_URL: string; BILLING_TOKEN: string }
   /** Billing, with the token of the account in its path. */
   facilitatorUrl: string
-  /** Starts a program, with what it starts itself, and resolves when `isUp` answers. Ends it. */
+  /** Starts a program and resolves when the URL `isUp` answers. Returns a function that kills it and its children. */
   start(command: readonly string[], env: Record<string, string>, isUp: string, cwd?: string): Promise<() => void>
   stop(): Promise<void>
 }
 
 /**
- * `origins`: of the sellers, known before billing starts, for an account is made with them. `asset`: where the test USDC is to be, for
- * billing tries its tokens when it starts.
+ * @param options `origins` of the sellers, which the account is made with before billing starts; `asset`: the address of the test USDC,
+ * which must exist because billing checks its tokens at start
  */
 export async function startStand({
   origins,
@@ -56,7 +56,7 @@ export async function startStand({
     }
   }
   const start: Stand['start'] = async ([command = '', ...args], env, isUp, cwd) => {
-    // A group of its own: package managers start servers as their children.
+    // Its own process group: package managers start servers as children.
     const child = spawn(command, args, {
       cwd,
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },

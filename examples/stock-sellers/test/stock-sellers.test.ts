@@ -18,7 +18,7 @@ const succeeds = (command: string, args: string[], cwd?: string) =>
 const built = mkdtempSync(join(tmpdir(), 'stock-seller-go-'))
 const goSeller = join(built, 'seller')
 
-/** Its module is resolved anew, away from the repository: from a checkout of x402 where there is one, else from Go's proxy. */
+/** Builds the Go seller outside the repository, with x402 from `X402_CHECKOUT` if set, otherwise from Go's proxy. */
 function buildsGo(): boolean {
   cpSync(here('go'), built, { recursive: true })
   const { X402_CHECKOUT } = process.env
@@ -27,7 +27,7 @@ function buildsGo(): boolean {
   return succeeds('go', ['mod', 'tidy'], built) && succeeds('go', ['build', '-o', goSeller, '.'], built)
 }
 
-/** `missing`: what the machine lacks for it. */
+/** `missing` returns what the machine lacks to run the seller. */
 const SELLERS: { name: string; command: string[]; cwd?: string; missing?: () => string | false }[] = [
   { name: 'express', command: [process.execPath, here('dist/express.js')] },
   { name: 'hono', command: [process.execPath, here('dist/hono.js')] },
@@ -78,13 +78,13 @@ afterAll(async () => {
 const SELLER_ORIGINS = await Promise.all(SELLERS.map(freeUrl))
 
 describe.each(SELLERS.map((seller, at) => ({ ...seller, url: SELLER_ORIGINS[at]! })))(
-  'a seller by x402’s own middleware for $name',
+  'a seller with x402’s own middleware for $name',
   ({ name, command, missing, url }) => {
     const reason = missing?.() ?? false
     const test = reason === false ? it : it.skip
     if (reason !== false) console.warn(`skipped: ${name}: ${reason}`)
 
-    test('sells at a price by both methods, and by use, with billing for its facilitator', async () => {
+    test('sells by exact with both transfer methods, and by upto, with billing as its facilitator', async () => {
       const env = { NETWORK: 'eip155:31337', ASSET: USDC_ADDRESS, PAY_TO: DEVNET_ROLES.seller.address }
       await stand.start(command, { ...env, PORT: portOf(url), FACILITATOR_URL: stand.facilitatorUrl }, `${url}/none`)
       expect((await fetch(`${url}/weather`)).status).toBe(402)

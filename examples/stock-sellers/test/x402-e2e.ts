@@ -32,7 +32,7 @@ interface Part {
   transport: string
   endpoints: Endpoint[]
   transferMethods: string[]
-  /** Of x402 that it has. */
+  /** Extensions of x402 that it supports. */
   extensions: string[]
   command: string[]
 }
@@ -46,7 +46,7 @@ function parts(kind: string): Part[] {
     .map((folder) => {
       const config = JSON.parse(readFileSync(join(folder, 'test.config.json'), 'utf8'))
       const script = readFileSync(join(folder, 'run.sh'), 'utf8')
-      // The line that x402's own runner takes: `src/proxy-base.ts`.
+      // The line that x402's own runner uses: `src/proxy-base.ts`.
       const line = /^(pnpm|npm|node|python|uv run|go run) .*$/m.exec(script)?.[0] ?? ''
       return {
         name: config.name,
@@ -60,14 +60,14 @@ function parts(kind: string): Part[] {
     })
 }
 
-/** Imports a file that is not in x402's checkout: once it is asked for, Next's server answers every route with 500. */
+/** Imports a file that is not in x402's checkout: after a request for it, Next's server answers 500 on every route. */
 const BROKEN = '/api/exact/evm/eip3009/withx402'
 /** A sponsored `approve` is not served: see "Gas sponsoring" in billing's README. */
 const isServed = ({ path, extensions = [] }: Endpoint) =>
   path !== BROKEN && !extensions.includes('erc20ApprovalGasSponsoring')
 const isPaid = (endpoint: Endpoint) => endpoint.requiresPayment === true && endpoint.protocolFamily === 'evm'
 
-/** A seller by nestjs-x402, for the suite's clients: by use, where Permit2 is approved and where it is not. */
+/** A seller with nestjs-x402 for the suite's clients: `upto`, with and without an approval of Permit2. */
 const OWN: Part = {
   name: 'metered-seller, ours',
   folder: here('../metered-seller'),
@@ -88,7 +88,7 @@ const clients = parts('clients')
 /** Base Sepolia's USDC, which the suite's servers sell for. */
 const ASSET = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 const CHAIN = { chainId: 84532, network: 'eip155:84532' }
-/** For the suite's routes on other chains, which nobody asks here: anybody's address, and the key of the seed 01…01. */
+/** For the suite's routes on other chains, which are not called here: some address, and the key of the seed 01…01. */
 const SOLANA = {
   SVM_NETWORK: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
   SVM_PAYEE_ADDRESS: '11111111111111111111111111111112',
@@ -98,7 +98,7 @@ const buyer = DEVNET_ACCOUNTS[7] as (typeof DEVNET_ACCOUNTS)[number]
 
 let stand: Stand
 let front: Server
-// By the name by which the suite asks them, and its validator looks for them in the Bazaar.
+// With the host name that the suite's clients and its Bazaar validator use.
 const origins = (await Promise.all(servers.map(freeUrl))).map((url) => url.replace('127.0.0.1', 'localhost'))
 
 const chain = () =>
@@ -108,7 +108,7 @@ const chain = () =>
 const earned = () =>
   chain().readContract({ address: ASSET, abi: usdcAbi, functionName: 'balanceOf', args: [DEVNET_ROLES.seller.address] })
 
-/** As the suite does: Permit2 may move everything, or nothing, and then the buyer has no ETH either. */
+/** As the suite does: approves Permit2 for everything, or for nothing and leaves the buyer without ETH. */
 async function prepare(isApproved: boolean): Promise<void> {
   const client = chain()
   await client.setBalance({ address: buyer.address, value: parseEther('1') })
@@ -124,7 +124,7 @@ async function prepare(isApproved: boolean): Promise<void> {
   if (!isApproved) await client.setBalance({ address: buyer.address, value: 0n })
 }
 
-/** What the client prints last (`text-client-protocol.txt`). @throws Error with all that it printed where that is no success */
+/** Returns what the client prints last (`text-client-protocol.txt`). @throws Error with its whole output if that is no success */
 async function buy({ command: [program = '', ...args], folder }: Part, env: Record<string, string>): Promise<unknown> {
   const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env } })
   let output = ''
@@ -138,14 +138,14 @@ async function buy({ command: [program = '', ...args], folder }: Part, env: Reco
   return result
 }
 
-/** Some of the suite's servers say that they have the extension and declare it for some of their routes. */
+/** Some servers of the suite support the extension, but declare it for some of their routes only. */
 async function declaresBazaar(url: string): Promise<boolean> {
   const offer = (await fetch(url)).headers.get('payment-required') ?? ''
   const { extensions } = JSON.parse(Buffer.from(offer, 'base64').toString())
   return extensions?.bazaar !== undefined
 }
 
-/** Billing, which here says of itself that it serves Solana, too: the suite's servers sell there as well, and would not start. */
+/** Proxies billing and adds Solana to `/supported`: the suite's servers sell there too, and would not start without it. */
 async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = '', url } = request
   const body = method === 'POST' ? { body: await text(request) } : {}
@@ -225,7 +225,7 @@ describe('x402’s own end-to-end suite', () => {
               status_code: 200,
               payment_response: { success: true, transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
             })
-            // Every route costs $0.001. By use $0.002 at most, which is what x402's proxy for Next charges: it sees no answer of a route.
+            // Every route costs $0.001. With upto at most $0.002, which x402's proxy for Next charges because it sees no answer of a route.
             const prices = transferMethod === 'upto' ? [1_000n, 2_000n] : [1_000n]
             expect(prices).toContain((await earned()) - before)
             paid.push(endpoint)
@@ -233,20 +233,26 @@ describe('x402’s own end-to-end suite', () => {
           120_000,
         )
         const isListing = extensions.includes('bazaar') ? it : it.skip
-        isListing('finds in the Bazaar, by the suite’s own validator, every route that declares it', async () => {
-          const { handleDiscoveryValidation } = await import(join(checkout, 'e2e/extensions/bazaar.ts'))
-          const declares = await Promise.all(paid.map(({ path }) => declaresBazaar(`${url}${path}`)))
-          const config = { name, extensions, endpoints: paid.filter((_, at) => declares[at]) }
-          const facilitator = { proxy: { getUrl: () => stand.facilitatorUrl }, config: { name: 'billing', extensions } }
-          const ports = new Map([[name, Number(portOf(url))]])
-          const result = await handleDiscoveryValidation([facilitator], [{ config }], ports)
-          expect(config.endpoints).not.toEqual([])
-          expect(result).toMatchObject({
-            success: true,
-            totalExpectedEndpoints: config.endpoints.length,
-            facilitatorResults: [{ missingEndpoints: [] }],
-          })
-        })
+        isListing(
+          'lists every route that declares the Bazaar extension, according to the suite’s own validator',
+          async () => {
+            const { handleDiscoveryValidation } = await import(join(checkout, 'e2e/extensions/bazaar.ts'))
+            const declares = await Promise.all(paid.map(({ path }) => declaresBazaar(`${url}${path}`)))
+            const config = { name, extensions, endpoints: paid.filter((_, at) => declares[at]) }
+            const facilitator = {
+              proxy: { getUrl: () => stand.facilitatorUrl },
+              config: { name: 'billing', extensions },
+            }
+            const ports = new Map([[name, Number(portOf(url))]])
+            const result = await handleDiscoveryValidation([facilitator], [{ config }], ports)
+            expect(config.endpoints).not.toEqual([])
+            expect(result).toMatchObject({
+              success: true,
+              totalExpectedEndpoints: config.endpoints.length,
+              facilitatorResults: [{ missingEndpoints: [] }],
+            })
+          },
+        )
       })
     },
   )

@@ -41,13 +41,13 @@ beforeAll(async () => {
   signed = await signReceipt(receipt, account)
 })
 
-it('names its signer', async () => {
+it('a decoded receipt names its signer', async () => {
   const sent = decodeReceipt(JSON.parse(JSON.stringify(signed)))
   expect(sent.signer).toBe(account.address.toLowerCase())
   expect(await signerOf(sent)).toBe(sent.signer)
 })
 
-/** Whether it passes as a receipt that its signer signed. */
+/** Whether it decodes as a receipt with a valid signature. */
 async function holds(value: unknown): Promise<boolean> {
   try {
     const sent = decodeReceipt(value)
@@ -57,7 +57,7 @@ async function holds(value: unknown): Promise<boolean> {
   }
 }
 
-/** The paths of all values in it. */
+/** The paths of all values in `value`. */
 function pathsOf(value: unknown, path: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null) return [path]
   const below = Object.entries(value).flatMap(([name, field]) =>
@@ -74,7 +74,7 @@ function changed(at: (string | number)[], change: (value: unknown) => unknown): 
   return copy
 }
 
-it('does not hold with any field changed, left out, written otherwise, or added', async () => {
+it('a receipt is invalid if any field is changed, missing, encoded differently or added', async () => {
   const fields = pathsOf(signed)
   expect(fields).toHaveLength(34)
   for (const at of fields) {
@@ -92,7 +92,7 @@ it('does not hold with any field changed, left out, written otherwise, or added'
   expect(await holds(signed)).toBe(true)
 })
 
-/** Another text of the same form. */
+/** Another string of the same form. */
 function another(text: string): string {
   const words = ['eth_simulateV1', 'preview', 'upfront', 'ethereum', 'canonical', 'pending', 'preconfirmed']
   const index = words.indexOf(text)
@@ -109,6 +109,6 @@ it.each([
   [{ usage: { ...receipt.usage, gas: '1' } }, 'receipt.usage.gas: expected an array'],
   [{ decimals: -1 }, 'receipt.decimals: expected an integer from 0'],
   [{ signature: `0x${'00'.repeat(65)}` }, 'receipt.signature: expected'],
-])('refuses %j by name', (fields, problem) => {
+])('decodeReceipt names the field that it refuses in %j', (fields, problem) => {
   expect(() => decodeReceipt(fields === null ? null : { ...signed, ...fields })).toThrow(problem)
 })

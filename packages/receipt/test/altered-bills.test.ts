@@ -4,11 +4,11 @@ import { jsonHash, type PaidExchange, verify } from '../src/index.js'
 import { another, answerOf, changedAt, type Json, pathsOf, signedAnew } from './dishonest-seller.js'
 import { GenesisState, sell } from './sale.js'
 
-// `npm run test:receipts` alters more.
+// `npm run test:receipts` uses more.
 const FIRST_SEED = Number(process.env.RECEIPT_SEED ?? 1)
 const BILLS = Number(process.env.RECEIPT_BILLS ?? 100)
 
-/** What changes nothing that a buyer pays or learns, each with the reason. */
+/** Fields that affect neither what a buyer pays nor what it learns, each with the reason. */
 const WITHOUT_WEIGHT: [RegExp, string][] = [
   [/^request\.body\.jsonrpc/, 'the buyer’s own word, that nothing answers'],
   [/^chain\./, 'the buyer’s own document: it says by what is executed, and is no part of the bill'],
@@ -44,7 +44,7 @@ afterAll(() => engine.close())
 
 type Path = (string | number)[]
 
-/** Other values of the same form, no value, or one of another form. */
+/** Replacements: another value of the same form, none, or one of another form. */
 const CHANGES: ((value: unknown) => unknown)[] = [
   another,
   () => undefined,
@@ -54,14 +54,14 @@ const CHANGES: ((value: unknown) => unknown)[] = [
   (value) => (typeof value === 'string' && /^\d+$/.test(value) ? (BigInt(value) * 2n + 1n).toString() : { of: value }),
 ]
 
-it(`no one of ${BILLS} altered bills is right, though a dishonest seller may have signed it anew, from seed ${FIRST_SEED} on`, async () => {
+it(`none of ${BILLS} altered bills is right, even if re-signed by a dishonest seller, from seed ${FIRST_SEED}`, async () => {
   const passed: unknown[] = []
   let altered = 0
   for (let seed = FIRST_SEED; altered < BILLS; seed++) {
     const next = randomNumbers(seed)
     const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
     const bill = pick(bills)
-    // A field, or all that stands below a name on the way to it.
+    // A field, or everything below a prefix of its path.
     const whole = pick(pathsOf(bill))
     const path = next() < 0.8 ? whole : whole.slice(0, 1 + Math.floor(next() * whole.length))
     if (path.length === 1 && ['request', 'answer'].includes(path[0] as string)) continue
@@ -77,7 +77,7 @@ it(`no one of ${BILLS} altered bills is right, though a dishonest seller may hav
   expect(passed).toEqual([])
 }, 7_200_000)
 
-/** Undefined where nothing that has weight is other than it was. */
+/** Returns `undefined` if no field that matters was changed. */
 async function alter(
   bill: PaidExchange,
   path: Path,
@@ -93,10 +93,10 @@ async function alter(
   try {
     signed = JSON.parse(JSON.stringify(await signedAnew(changed, () => undefined, mode === 'fitted')))
   } catch {
-    // Nothing that can be signed.
+    // It cannot be signed.
     return changed
   }
-  // What signing makes to fit is as it was.
+  // Signing has restored the field.
   if (substance(signed) === substance(bill)) return undefined
   return signed
 }

@@ -22,13 +22,13 @@ async function checksOf(changed: unknown): Promise<Check[]> {
   return [...calls.flatMap(({ checks }) => checks), ...payment]
 }
 
-/** The names of the checks that are not right; what can't be read at all is `unreadable`. */
+/** The names of the checks that are not right; `unreadable` if the bill can't be decoded. */
 async function wrongIn(changed: unknown): Promise<string[]> {
   const checks = await checksOf(changed).catch(() => undefined)
   return checks?.filter(({ outcome }) => outcome !== 'right').map(({ name }) => name) ?? ['unreadable']
 }
 
-it('is right as it is, in every part', async () => {
+it('an unchanged bill passes every check', async () => {
   expect((await checksOf(exchange)).map(({ name, outcome }) => [name, outcome])).toEqual(
     [
       ...['signature', 'request', 'block', 'result', 'price list', 'charge', 'witness', 'rules', 'state', 'execution'],
@@ -74,7 +74,7 @@ describe('a changed field is found', () => {
   })
 })
 
-describe('a seller who has another key now', () => {
+describe('after a seller has changed its key', () => {
   const address = `0x${'5e'.repeat(20)}`
   const soldBy = (until: number) => {
     const { signer } = answerOf(exchange).receipt
@@ -82,22 +82,22 @@ describe('a seller who has another key now', () => {
     return { ...exchange, seller: { ...(exchange.seller as Json), receiptKeys } }
   }
 
-  it('is believed what the old one signed while it was in use', async () => {
+  it('a bill signed by the old key while it was valid is right', async () => {
     expect(await wrongIn(soldBy(answerOf(exchange).receipt.issuedAt + 1))).toEqual([])
   })
 
-  it('is not believed what the old one signed later', async () => {
+  it('a bill signed by the old key later is wrong', async () => {
     expect(await wrongIn(soldBy(answerOf(exchange).receipt.issuedAt - 1))).toEqual(['signature', 'delivery'])
   })
 })
 
-describe('a seller who signs what is not so is found out', () => {
+describe('a bill re-signed by a dishonest seller fails the right checks', () => {
   const counter = `0xc${'0'.repeat(39)}`
   const stranger = `0xe${'0'.repeat(38)}9`
   const slot = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
   const touchedIn = ({ witness }: SoldAnswer) =>
     witness!.touched as { accounts: string[]; slots: Record<string, string[]> }
-  /** Bills what the list says. */
+  /** Bills the counts of the witness's list. */
   const billTouched = (answer: SoldAnswer) => {
     const { accounts, slots } = touchedIn(answer)
     const counts = { accounts: accounts.length, slots: Object.values(slots).flat().length }

@@ -27,8 +27,8 @@ export const answerOf = (exchange: PaidExchange) => exchange.answer as SoldAnswe
 const account = privateKeyToAccount(RECEIPT_KEY)
 
 /**
- * The exchange with another answer that the seller signed: hashes of request, result, witness and price list are made to fit.
- * @param fitted charge, amount and settlement are made to follow from the receipt's usage too
+ * The exchange with a changed answer that the seller signed again; hashes of request, result, witness and price list match it.
+ * @param fitted also recomputes charge, amount and settlement from the receipt's usage
  */
 export async function signedAnew(
   exchange: PaidExchange,
@@ -63,7 +63,7 @@ export async function signedAnew(
   return copy
 }
 
-/** The paths of all values, lists and empty objects too. */
+/** The paths of all values, including empty lists and objects. */
 export function pathsOf(value: unknown, path: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null) return [path]
   const below = Object.entries(value).flatMap(([name, field]) =>

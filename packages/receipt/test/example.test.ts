@@ -11,8 +11,8 @@ const PAYLOAD = {
   ],
 }
 
-describe('example.json, which goes with the package', () => {
-  // `WRITE_EXAMPLE=1 npm test -- test/example` writes it anew.
+describe('example.json of the package', () => {
+  // `WRITE_EXAMPLE=1 npm test -- test/example` writes it again.
   it('is a bill that is right', async () => {
     const engine = createPortableEngine({ threads: 1 })
     try {

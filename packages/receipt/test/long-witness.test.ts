@@ -48,13 +48,13 @@ beforeAll(async () => {
   witness = await longWitness()
 })
 
-it('a long witness is proven in turns with other work, 16 values in each', async () => {
+it('prove yields to the event loop after every 16 values of a long witness', async () => {
   const proven = prove(witness)
   expect(await turnsDuring(proven)).toBeGreaterThan(SLOTS / 16)
   expect(await proven).toEqual(witness.nodes)
 })
 
-it('a witness whose buyer has gone is proven no further', async () => {
+it('prove stops if the buyer has disconnected', async () => {
   const gone = new Error('gone')
   let pauses = 0
   const pause = async () => {
@@ -64,7 +64,7 @@ it('a witness whose buyer has gone is proven no further', async () => {
   expect(pauses).toBe(3)
 })
 
-it('the JSON of a long witness is made in parts, and is what JSON.stringify gives', () => {
+it('witnessJson serializes 512 nodes per turn, and equals JSON.stringify', () => {
   const nodes = Array.from({ length: 2_000 }, (_, index) => numberToHex(index, { size: 532 }))
   for (const some of [[], nodes.slice(0, 1), nodes]) {
     const long = { accounts: {}, blockHashes: {}, nodes: some } as unknown as Witness

@@ -3,7 +3,7 @@ import { jsonHash, type Outcome, type PaidExchange, verify } from '../src/index.
 import { answerOf, changedAt, type Json, type SoldAnswer, signedAnew } from './dishonest-seller.js'
 import { GenesisState, sell, settlementOf } from './sale.js'
 
-// Each of these once passed as right.
+// Each of these bills once passed as right.
 
 const engine = createPortableEngine({ threads: 1 })
 let state: GenesisState
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => engine.close())
 
-/** The verdict, and the names of the checks that led to it. */
+/** The verdict, and the checks that caused it. */
 async function found(bill: PaidExchange): Promise<[Outcome, ...string[]]> {
   const { calls, payment, verdict } = await verify(JSON.parse(JSON.stringify(bill)), { engine })
   const checks = [...calls.flatMap((call) => call.checks), ...payment]
@@ -34,13 +34,13 @@ interface Named {
 const withRequest = (bill: PaidExchange, block: unknown): PaidExchange =>
   changedAt(bill, ['request', 'body', 'params', 1], () => block)
 
-it('an honest one is right', async () => {
+it('an honest bill is right', async () => {
   expect(await found(exchange)).toEqual(['right'])
   expect(await found(await byFittingSeller(() => undefined))).toEqual(['right'])
 })
 
-describe('is wrong, though its seller signed it and made all numbers fit:', () => {
-  it('decimals of the seller’s choice', async () => {
+describe('a bill is wrong even if its seller signed it with consistent numbers:', () => {
+  it('decimals that the seller has changed', async () => {
     const bill = await byFittingSeller(({ receipt }) => {
       receipt.decimals += 1
     })
@@ -48,14 +48,14 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
     expect(await found(bill)).toEqual(['wrong', 'price list'])
   })
 
-  it('decimals without end', async () => {
+  it('decimals of 2^50', async () => {
     const bill = await signedAnew(exchange, ({ receipt }) => {
       receipt.decimals = 2 ** 50
     })
     expect(await found(bill)).toEqual(['wrong', 'receipt'])
   })
 
-  it('a price list that the 402 does not show, its hash included', async () => {
+  it('a price list that the 402 does not contain, even if its hash matches', async () => {
     const bill = await byFittingSeller(({ charge }) => {
       charge.priceList = { ...charge.priceList, base: '$0.05' }
     })
@@ -69,7 +69,7 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
     expect(await found(offered)).toEqual(['wrong', 'price list'])
   })
 
-  it('a price list whose hash is not that of each offer', async () => {
+  it('a price list whose hash differs from priceListHash of an offer', async () => {
     const { priceListHash } = answerOf(exchange).receipt
     const naming = (hash: string) => {
       const named = structuredClone(exchange) as unknown as Named
@@ -82,14 +82,14 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
     expect(await found(naming(`0x${'11'.repeat(32)}`))).toEqual(['wrong', 'price list'])
   })
 
-  it('a list whose maximum is not what was signed', async () => {
+  it('a price list whose maximum is not the signed one', async () => {
     const bill = await byFittingSeller(({ charge }) => {
       charge.priceList = { ...charge.priceList, maximum: '$0.20' }
     })
     expect(await found(bill)).toEqual(['wrong', 'price list'])
   })
 
-  it('a witness that was asked for and left out, with invented gas', async () => {
+  it('a requested witness that is missing, with invented gas', async () => {
     const bill = await byFittingSeller((answer) => {
       delete answer.witness
       answer.receipt.usage.gas = ['990000000']
@@ -98,13 +98,13 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
     expect(await found(bill)).toEqual(['wrong', 'witness'])
   })
 
-  it('a witness that nobody asked for', async () => {
+  it('a witness that was not requested', async () => {
     const url = exchange.request.url.replace('&witness=1', '')
     const bill = JSON.parse(JSON.stringify(exchange).replaceAll(exchange.request.url, url)) as PaidExchange
     expect((await found(bill)).slice(0, 2)).toEqual(['wrong', 'witness'])
   })
 
-  it('gas that the answer does not show, without a witness', async () => {
+  it('without a witness, gas that differs from that of the answer', async () => {
     const bill = await byFittingSeller((answer) => {
       delete answer.witness
       answer.receipt.usage.gas = ['990000000']
@@ -113,7 +113,7 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
     expect(await found({ request, answer })).toEqual(['wrong', 'charge'])
   })
 
-  it('another block than the one asked for by number or hash', async () => {
+  it('a block other than the requested number or hash', async () => {
     for (const block of ['0x1', `0x${'11'.repeat(32)}`, { blockNumber: '0x1' }, { blockHash: `0x${'11'.repeat(32)}` }])
       expect(await found(await signedAnew(withRequest(exchange, block), () => undefined))).toEqual(['wrong', 'block'])
     const { hash } = answerOf(exchange).receipt.block
@@ -121,7 +121,7 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
       expect(await found(await signedAnew(withRequest(exchange, block), () => undefined))).toEqual(['right'])
   })
 
-  it('another recipient, asset or network than was signed', async () => {
+  it('a recipient, asset or network other than the signed one', async () => {
     const other = `0x${'dd'.repeat(20)}` as const
     for (const name of ['payTo', 'asset'] as const) {
       const bill = await byFittingSeller(({ receipt }) => {
@@ -135,7 +135,7 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
     expect(await found(elsewhere)).toEqual(['wrong', 'authorization', 'settlement'])
   })
 
-  it('another authorization than was accepted, or an accepted one that was not offered', async () => {
+  it('an authorization that differs from the accepted terms, or accepted terms that were not offered', async () => {
     const signed = ['payment', 'payload', 'permit2Authorization']
     const other = () => `0x${'dd'.repeat(20)}`
     for (const path of [['spender'], ['permitted', 'token'], ['witness', 'to'], ['witness', 'facilitator']])
@@ -166,7 +166,7 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
     expect(await found({ ...exchange, settlement })).toEqual(['wrong', ...names])
   })
 
-  it('a receipt of delivery for another payment, or by another key', async () => {
+  it('a delivery receipt for another payment, or by another key', async () => {
     const { receipt } = answerOf(exchange)
     const other = (await settlementOf(receipt.amount, { transaction: `0x${'99'.repeat(32)}` })) as Json
     const settlement = { ...(exchange.settlement as Json), extensions: other.extensions }
@@ -176,19 +176,19 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
   })
 })
 
-describe('is not fully checked, and says what is missing:', () => {
-  it('state that the seller says is unproven', async () => {
+describe('a bill is unchecked, naming the checks that lack data:', () => {
+  it('a witness that is marked as unproven', async () => {
     const bill = await byFittingSeller(({ witness }) => {
       Object.assign(witness!, { unproven: 'the node gives no proofs', nodes: [] })
     })
     expect(await found(bill)).toEqual(['unchecked', 'state'])
   })
 
-  it('a chain that is not known by its id, without its document', async () => {
+  it('an unknown chain ID without the chain document', async () => {
     expect(await found({ ...exchange, chain: undefined })).toEqual(['unchecked', 'rules'])
   })
 
-  it('rules of the seller’s choice are not executed by', async () => {
+  it('rules that only the seller vouches for', async () => {
     const bill = await byFittingSeller(({ witness }) => {
       const rules = witness!.rules as { schedule: Json }
       rules.schedule.blockTime = '1000000n'
@@ -219,20 +219,20 @@ describe('is not fully checked, and says what is missing:', () => {
     expect([verdict, names]).toEqual(['unchecked', ['receipt', 'payment', 'settlement']])
   })
 
-  it('an authorization without its signature, or signed by another key than the payer’s', async () => {
+  it('an authorization that is unsigned, or not signed by the payer', async () => {
     const signature = ['payment', 'payload', 'signature']
     expect(await found(changedAt(exchange, signature, () => undefined))).toEqual(['unchecked', 'authorization'])
     const { receipt } = answerOf(exchange)
     expect(await found(changedAt(exchange, signature, () => receipt.signature))).toEqual(['unchecked', 'authorization'])
   })
 
-  it('a settlement that was pending', async () => {
+  it('a pending settlement', async () => {
     const settlement = { ...(exchange.settlement as Json), success: false, errorReason: 'settlement_pending' }
     expect(await found({ ...exchange, settlement })).toEqual(['unchecked', 'settlement'])
   })
 })
 
-it('the hash of what the price list shows is that of the receipt', () => {
+it('the hash of the charged price list is that of the receipt', () => {
   const { charge, receipt } = answerOf(exchange)
   expect(jsonHash(charge.priceList)).toBe(receipt.priceListHash)
 })

@@ -5,16 +5,16 @@ import { type Engine, simulate } from '@upfront/simulation'
 import { type SignedReceipt, verify } from '../src/index.js'
 import { GenesisState, sell, simulationOf } from './sale.js'
 
-// `npm run test:receipts` runs this file on more.
+// `npm run test:receipts` uses more.
 const FIRST_SEED = Number(process.env.RECEIPT_SEED ?? 1)
 const BILLS = Number(process.env.RECEIPT_BILLS ?? 17)
 const MAX_FOUND = 5
 const PROGRESS = 500
-/** Bills under way at once: both builds work on threads of their own. */
+/** Concurrent bills: both builds run on their own threads. */
 const LANES = 3
-/** Endless loops end sooner. */
+/** Ends endless loops sooner. */
 const LIMITS = { ...DEFAULT_SIMULATION_LIMITS, gas: 2_000_000n }
-/** Views of tokens that burn their gas are asked with 500,000 each. */
+/** Token views that burn all of their gas get 500,000 each. */
 const WIDE = { ...DEFAULT_SIMULATION_LIMITS, gas: 100_000_000n }
 const DETAILS = [
   { assetChanges: true },
@@ -29,7 +29,7 @@ const { reason } = loadRevm()
 if (reason !== undefined) console.log(`the bills of the two builds are not compared: ${reason}`)
 const describeNative = reason === undefined ? describe : describe.skip
 
-describeNative('what one build sold is verified by the other', () => {
+describeNative('a bill from one build is right for the other', () => {
   let revm: Engine
   let portable: Engine
   let state: GenesisState
@@ -41,7 +41,7 @@ describeNative('what one build sold is verified by the other', () => {
   })
   afterAll(() => Promise.all([revm.close(), portable.close()]))
 
-  it('traces, state, access lists, gas limits, and what tokens are asked', async () => {
+  it('with traces, state, access lists, gas limits and token views', async () => {
     const found: unknown[] = []
     const furtherGas = new Set<bigint>()
     for (let seed = FIRST_SEED; seed < FIRST_SEED + Math.ceil(BILLS / 10); seed++) {
@@ -66,7 +66,7 @@ describeNative('what one build sold is verified by the other', () => {
     expect(furtherGas.size).toBeGreaterThan(1)
   }, 7_200_000)
 
-  it(`${BILLS} random requests, from seed ${FIRST_SEED} on`, async () => {
+  it(`for ${BILLS} random requests from seed ${FIRST_SEED}`, async () => {
     const found: unknown[] = []
     let seed = FIRST_SEED
     let verified = 0
@@ -83,7 +83,7 @@ describeNative('what one build sold is verified by the other', () => {
     expect(verified).toBe(BILLS)
   }, 7_200_000)
 
-  /** What the verifier finds in the bill of this request; undefined where nothing. */
+  /** The checks of this request's bill that are not right; `undefined` if all are. */
   async function difference(seed: number): Promise<object | undefined> {
     const payload = await servable(new RandomRequest(seed).payload() as Payload)
     const [seller, verifier] = seed % 2 === 0 ? [revm, portable] : [portable, revm]
@@ -96,7 +96,7 @@ describeNative('what one build sold is verified by the other', () => {
     }
   }
 
-  /** The request without the parts for which it is refused: what is refused costs nothing, and has no bill. */
+  /** The request without the parts for which it is refused: a refused request has no bill. */
   async function servable(payload: Payload): Promise<Payload> {
     for (;;) {
       try {

@@ -63,7 +63,7 @@ const alloc: Record<string, { balance?: Hex; nonce?: Hex; code?: Hex; storage?: 
   readFileSync(GENESIS_FILE, 'utf8'),
 ).alloc
 
-/** The development chain's state as tries, for proofs of it. */
+/** The development chain's state as tries, to prove it. */
 export class GenesisState {
   readonly #state = new MerklePatriciaTrie({ useKeyHashing: true })
   readonly #storage = new Map<string, MerklePatriciaTrie>()
@@ -117,9 +117,9 @@ export function simulationOf(payload: object, engine: Engine, limits = DEFAULT_S
 }
 
 /**
- * One simulation on the development chain, sold with receipt and witness.
- * @param details what `upfront_simulate` is asked for beside the outcome; `eth_simulateV1` is sold without
- * @throws what `simulate` does where it is refused
+ * Sells one simulation on the development chain, with receipt and witness.
+ * @param details options of `upfront_simulate`; without them `eth_simulateV1` is sold
+ * @throws what `simulate` throws if it refuses the request
  */
 export async function sell(
   payload: object,
@@ -208,7 +208,7 @@ export async function sell(
   return JSON.parse(JSON.stringify(exchange))
 }
 
-/** PAYMENT-RESPONSE with x402's receipt of delivery, signed by the seller. */
+/** A PAYMENT-RESPONSE with x402's delivery receipt, signed by the seller. */
 export async function settlementOf(
   amount: string,
   change: { payer?: Address; network?: string; transaction?: string; success?: boolean } = {},

@@ -21,7 +21,7 @@ it.each([
   expect(meter({ witnessBytes: 0, ...usage }, list, 6, 100_000n)).toBe(units)
 })
 
-it('meters in whatever unit the asset has', () => {
+it('meter uses the decimals of the asset', () => {
   const usage = { gas: 1n, accounts: 0, slots: 0, witnessBytes: 0 }
   expect(meter(usage, list, 18, 10n ** 17n)).toBe(1_000_010_000_000_000n)
   expect(meter(usage, list, 2, 10n)).toBe(0n)
@@ -32,15 +32,15 @@ it.each([
   [{ perMillionGas: '$0' }, undefined],
   [{ base: '$0.10' }, undefined],
   [{ base: '$0.0999' }, undefined],
-] as const)('pays with %j for so much gas beside its base: %s', (given, gas) => {
+] as const)('gasWithinMaximum with %j is %s', (given, gas) => {
   expect(gasWithinMaximum({ ...list, ...given })).toBe(gas)
 })
 
-it('is read from its JSON', () => {
+it('decodePriceList reads the default list from its JSON', () => {
   expect(decodePriceList(JSON.stringify(DEFAULT_PRICE_LIST))).toEqual(DEFAULT_PRICE_LIST)
 })
 
-it('prices witnesses by default where the list is older than they are', () => {
+it('decodePriceList adds the default price of witnesses to an older list', () => {
   const { perMillionWitnessBytes: price, ...older } = DEFAULT_PRICE_LIST
   expect(decodePriceList(JSON.stringify(older))).toEqual({ ...older, perMillionWitnessBytes: price })
 })
@@ -54,6 +54,6 @@ it.each([
   [JSON.stringify({ ...list, maximum: '$0' }), 'maximum: '],
   [JSON.stringify({ ...list, base: '$1' }), 'base: is above the maximum'],
   [JSON.stringify({ ...list, perKilogas: '$1' }), 'perKilogas: not known'],
-])('refuses %s', (text, problem) => {
+])('decodePriceList refuses %s', (text, problem) => {
   expect(() => decodePriceList(text)).toThrow(problem)
 })

@@ -29,14 +29,14 @@ describe('Digester', () => {
   it.each([
     ['a short answer', 1],
     ['a long one', 5_000],
-  ])('says of %s what is computed from its parts', async (_, logs) => {
+  ])('returns the hash and gas of %s', async (_, logs) => {
     const blocks = blocksWith(logs)
     const gas = gasByCall(blocks as never)
     expect(await digester.digest('result', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas })
     expect(await digester.digest('value', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas: [] })
   })
 
-  it.each([1, 5_000])('makes the preview of a call with %d logs', async (logs) => {
+  it.each([1, 5_000])('returns the preview of a call with %d logs, and its hash', async (logs) => {
     const block = { number: '0x2', parentHash: `0x${'01'.repeat(32)}`, timestamp: '0x3' }
     const blocks = blocksWith(logs).map((simulated) => ({ ...simulated, ...block }))
     const on = { state: 'canonical', flashblock: 0 } as const
@@ -46,7 +46,7 @@ describe('Digester', () => {
     expect(preview).toBe(JSON.stringify(expected))
   })
 
-  it('lets the event loop go on while a long one is digested', async () => {
+  it('does not block the event loop while it digests a long answer', async () => {
     const long = bytes(blocksWith(5_000))
     let isDone = false
     const digested = digester.digest('result', long).finally(() => {
@@ -58,7 +58,7 @@ describe('Digester', () => {
     await digested
   })
 
-  it('says what is no JSON, and digests the next one all the same', async () => {
+  it('rejects invalid JSON, and still digests the next answer', async () => {
     const broken = Buffer.from(`[${'1,'.repeat(100_000)}`)
     const [failed, digested] = await Promise.allSettled([
       digester.digest('result', broken),
@@ -71,7 +71,7 @@ describe('Digester', () => {
     expect(digested.status).toBe('fulfilled')
   })
 
-  it('takes another thread after one that has ended', async () => {
+  it('starts another thread after it was closed', async () => {
     await digester.close()
     expect((await digester.digest('value', bytes(blocksWith(5_000)))).hash).toMatch(/^0x/)
   })

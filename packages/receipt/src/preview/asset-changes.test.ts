@@ -11,7 +11,7 @@ const log = (emitter: Address, topics: Hash[], data: Hex) => ({ address: emitter
 const transfer = (emitter: Address, from: Address, to: Address, amount: bigint) =>
   log(emitter, [event('Transfer(address,address,uint256)'), word(from), word(to)], word(amount))
 
-it('sums by address and asset, in both directions', () => {
+it('sums transfers by address and asset, in both directions', () => {
   const logs = [transfer(native, alice, bob, 5n), transfer(token, bob, alice, 100n), transfer(token, alice, bob, 30n)]
   expect(assetChanges(logs)).toEqual([
     { address: alice, type: 'native', amount: '-5' },
@@ -21,12 +21,12 @@ it('sums by address and asset, in both directions', () => {
   ])
 })
 
-it('leaves out what comes to nothing, and the zero address of a mint', () => {
+it('omits changes that sum to zero, and the zero address of a mint', () => {
   const logs = [transfer(token, alice, bob, 1n), transfer(token, bob, alice, 1n), transfer(token, nobody, bob, 9n)]
   expect(assetChanges(logs)).toEqual([{ address: bob, type: 'erc20', token, amount: '9' }])
 })
 
-it('tells ERC-721 by its indexed id', () => {
+it('recognizes ERC-721 by its indexed token ID', () => {
   const moved = log(token, [event('Transfer(address,address,uint256)'), word(alice), word(bob), word(42n)], '0x')
   expect(assetChanges([moved])).toEqual([
     { address: alice, type: 'erc721', token, tokenId: '42', amount: '-1' },
@@ -60,7 +60,7 @@ it('reads both events of ERC-1155', () => {
   ])
 })
 
-it('passes over logs that are not what they seem', () => {
+it('ignores malformed transfer logs and other events', () => {
   const name = event('TransferBatch(address,address,address,uint256[],uint256[])')
   expect(
     assetChanges([
@@ -72,7 +72,7 @@ it('passes over logs that are not what they seem', () => {
   ).toEqual([])
 })
 
-it("counts a wrapped token's deposit and withdrawal, once where the token also logs a transfer", () => {
+it("counts a wrapped token's deposit and withdrawal, but only once if it also logs a transfer", () => {
   const deposit = log(token, [event('Deposit(address,uint256)'), word(alice)], word(3n))
   const withdrawal = log(token, [event('Withdrawal(address,uint256)'), word(bob)], word(2n))
   expect(assetChanges([deposit, withdrawal, transfer(token, nobody, alice, 3n)])).toEqual([

@@ -8,7 +8,7 @@ const frame = (to: string, more: Partial<CallFrame> = {}): CallFrame => ({
   ...more,
 })
 
-it('is the innermost frame whose revert data its callers passed on', () => {
+it('failingFrame is the innermost frame whose revert data its callers passed on', () => {
   const inner = frame('03', REASON)
   const top = frame('01', { ...REASON, calls: [frame('09', REASON), frame('02', { ...REASON, calls: [inner] })] })
   expect(failingFrame(top)).toEqual({
@@ -17,21 +17,21 @@ it('is the innermost frame whose revert data its callers passed on', () => {
   })
 })
 
-it('is the frame that gave a reason of its own, or failed after what it called', () => {
+it('failingFrame is the frame that reverted with its own data, or after its calls', () => {
   const own = frame('01', { ...REASON, calls: [frame('02', { error: 'out of gas' })] })
   expect(failingFrame(own)).toMatchObject({ depth: 0, to: address('01') })
   const later = frame('01', { ...REASON, calls: [frame('02', REASON), frame('03')] })
   expect(failingFrame(later)).toMatchObject({ depth: 0 })
 })
 
-it('is the frame that halted, where its callers have nothing to add', () => {
+it('failingFrame is the frame that halted if its callers revert without data', () => {
   const halted = frame('02', { error: 'invalid opcode: INVALID', input: '0x' })
   expect(failingFrame(frame('01', { error: 'execution reverted', calls: [halted] }))).toMatchObject({
     ...{ depth: 1, error: 'invalid opcode: INVALID', selector: null, revertReason: null },
   })
 })
 
-it('cuts what a contract says, and is none where nothing failed', () => {
+it('failingFrame truncates a long revert reason, and is null if the transaction succeeded', () => {
   expect(failingFrame(frame('01', { ...REASON, revertReason: 'x'.repeat(5_000) }))?.revertReason).toHaveLength(1_000)
   expect(failingFrame(frame('01', { calls: [frame('02', REASON)] }))).toBeNull()
 })

@@ -57,7 +57,7 @@ it.each<[string, StateRead]>([
   expect(needed([read])).toEqual([])
 })
 
-it('slots of system contracts are needed as far as a block can read them', () => {
+it('the first 80 slots of a system contract are needed, as many as a block can read', () => {
   const reads = Array.from({ length: 100 }, (_, number) => storage(HISTORY, number))
   expect(needed(reads)).toEqual(reads.slice(0, 80))
 })

@@ -30,19 +30,19 @@ async function record(blockStateCalls: object[]): Promise<RecordedReads> {
 
 const slotZero = [{ kind: 'storage', address: EMPTY, slot: ZERO_HASH }, ZERO_HASH]
 
-it('records a touched slot that the engine knew without reading it', async () => {
+it('records a touched slot that the engine knew without a read', async () => {
   const request = [
     { calls: [callTo(EMPTY)] },
     { stateOverrides: { [EMPTY]: { code: LOADS_SLOT_ZERO } }, calls: [callTo(EMPTY)] },
   ]
-  // What an engine reads on a guess depends on what it saw before.
+  // The engine's speculative reads depend on what it ran before.
   await record(request)
   const { values, touched } = await record(request)
   expect(touched.slots).toEqual([{ address: EMPTY, slot: ZERO_HASH }])
   expect(values).toContainEqual(slotZero)
 })
 
-it.each(['state', 'stateDiff'])('records no slot that the request sets as %s before anything runs', async (kind) => {
+it.each(['state', 'stateDiff'])('records no slot that the request overrides by %s', async (kind) => {
   const set = { [kind]: { [ZERO_HASH]: `0x${'17'.repeat(32)}` } }
   const { values, touched } = await record([
     { stateOverrides: { [EMPTY]: { code: LOADS_SLOT_ZERO, ...set } }, calls: [callTo(EMPTY)] },
