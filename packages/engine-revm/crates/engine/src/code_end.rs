@@ -1,6 +1,6 @@
 //! Where code leads, found without running it.
 
-use crate::pushed_words::PushedWords;
+use crate::pushed_words::{PushedWords, next};
 use revm::bytecode::opcode::{self, OPCODE_INFO};
 
 /// Limit of steps along a branch.
@@ -20,13 +20,18 @@ pub fn is_error(opcode: u8) -> bool {
 /// followed if their destination was pushed on the way.
 pub fn end_of(code: &[u8], from: usize) -> Option<u8> {
     let mut at = from;
-    let mut words = PushedWords::default();
+    // Words are only known up to `followed`, the rest when a jump needs them: most branches have none.
+    let (mut words, mut followed) = (PushedWords::default(), from);
     for _ in 0..MOST_STEPS {
         let opcode = *code.get(at)?;
         at = match opcode {
             opcode::JUMP => {
+                while followed < at {
+                    followed = words.step(code, followed)?;
+                }
                 let to = words.top().and_then(|word| usize::try_from(word).ok())?;
                 words.step(code, at);
+                followed = to;
                 to
             }
             opcode::STOP
@@ -41,7 +46,7 @@ pub fn end_of(code: &[u8], from: usize) -> Option<u8> {
             | opcode::CREATE..=opcode::DELEGATECALL
             | opcode::CREATE2
             | opcode::STATICCALL => return Some(opcode),
-            _ => match words.step(code, at) {
+            _ => match next(code, at) {
                 Some(next) => next,
                 None => return Some(opcode),
             },

@@ -6,6 +6,11 @@ use revm::bytecode::opcode::{self, OPCODE_INFO};
 /// Depth to which words are followed.
 const MOST_WORDS: usize = 64;
 
+/// The position of the instruction after the one at this position (not the code's end); None after an invalid one.
+pub fn next(code: &[u8], at: usize) -> Option<usize> {
+    OPCODE_INFO[usize::from(code[at])].map(|info| at + 1 + usize::from(info.immediate_size()))
+}
+
 /// Words that the code pushed itself, None for any other. The last is the top.
 #[derive(Default)]
 pub struct PushedWords(Vec<Option<U256>>);
@@ -23,13 +28,9 @@ impl PushedWords {
     /// @returns the next position; None for an invalid instruction
     pub fn step(&mut self, code: &[u8], at: usize) -> Option<usize> {
         let Self(words) = self;
-        let (opcode, mut next) = (code[at], at + 1);
+        let (opcode, next) = (code[at], next(code, at)?);
         match opcode {
-            opcode::PUSH0..=opcode::PUSH32 => {
-                let size = usize::from(opcode - opcode::PUSH0);
-                words.push(code.get(next..next + size).map(U256::from_be_slice));
-                next += size;
-            }
+            opcode::PUSH0..=opcode::PUSH32 => words.push(code.get(at + 1..next).map(U256::from_be_slice)),
             opcode::DUP1..=opcode::DUP16 => {
                 let depth = usize::from(opcode - opcode::DUP1);
                 words.push(words.iter().rev().nth(depth).copied().flatten());
