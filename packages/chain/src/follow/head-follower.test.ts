@@ -284,6 +284,17 @@ describe('HeadFollower', () => {
     await until(() => follower.status().head === 12n)
   })
 
+  it('follows a node that serves each block only after it has announced the next ones', async () => {
+    const { numbers } = await follow()
+    for (let number = 11; number <= 50; number += 1) {
+      if (number > 14) node.serve(rpcHeader(number - 4))
+      node.announce(rpcHeader(number))
+      await sleep(20)
+    }
+    expect(numbers().length).toBeGreaterThan(4)
+    expect(numbers()).toEqual(numbers().toSorted((one, other) => one - other))
+  })
+
   it('takes a head that is announced twice only once, and fetches and prepares the skipped blocks', async () => {
     const prepared: [number, number | undefined][] = []
     const told: Hash[][] = []

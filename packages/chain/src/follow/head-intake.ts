@@ -90,7 +90,7 @@ export class HeadIntake<B extends WithHeader> {
     const signal = this.#follower.signal()
     if (signal === undefined) return
     const isNewest = () => this.#announced?.header.hash === hash
-    const block = await this.#served(hash, signal, isNewest)
+    const block = await this.#served(hash, announced, signal)
     if (signal.aborted) return
     if (block === undefined) {
       this.#options.observe({ kind: 'unserved', hash })
@@ -101,7 +101,7 @@ export class HeadIntake<B extends WithHeader> {
     // Only listeners that get every block have to wait for a node that does not serve one yet.
     const parentOf = (hash: Hash) =>
       this.#follower.isTold()
-        ? this.#served(hash, signal, isNewest)
+        ? this.#served(hash, announced, signal)
         : this.#follower.block(hash, askLimits(signal)).catch(() => undefined)
     // Requests wait no longer for the blocks before the head than for its state.
     const late = setTimeout(() => isNewest() && this.#follower.adopt(announced, block), PREPARE_MS)
@@ -124,12 +124,16 @@ export class HeadIntake<B extends WithHeader> {
     this.#options.taken?.(change)
   }
 
-  async #served(hash: Hash, signal: CancelSignal, isWanted: () => boolean): Promise<B | undefined> {
+  /** Asks for `head` or a block before it until the node serves it, or serves a head that was announced since. */
+  async #served(hash: Hash, head: AnnouncedHead, signal: CancelSignal): Promise<B | undefined> {
     const until = performance.now() + SERVED_WITHIN_MS
+    const ask = (wanted: Hash) => this.#follower.block(wanted, askLimits(signal)).catch(() => undefined)
     for (let wait = 5; !signal.aborted; wait = Math.min(2 * wait, 200)) {
-      const block = await this.#follower.block(hash, askLimits(signal)).catch(() => undefined)
+      const block = await ask(hash)
       if (block !== undefined) return block
-      if (performance.now() > until || !isWanted()) return undefined
+      const newest = this.#announced
+      if (newest !== undefined && newest !== head && (await ask(newest.header.hash)) !== undefined) return undefined
+      if (performance.now() > until) return undefined
       await pause(wait, signal).catch(() => undefined)
     }
     return undefined
