@@ -4,7 +4,7 @@ import { rulesAt } from '@upfront/simulation'
 import { NodeState } from './node-state.js'
 
 const geth = findGeth()
-if (geth === undefined) console.warn('real-geth: not tried, there is no geth in PATH, ~/go/bin or $GETH')
+if (geth === undefined) console.warn('real-geth: skipped, there is no geth in PATH, ~/go/bin or $GETH')
 const withGeth = geth === undefined ? describe.skip : describe
 
 const BOB: Address = '0x00000000000000000000000000000000000b0b00'

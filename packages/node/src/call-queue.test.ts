@@ -40,7 +40,7 @@ describe('CallQueue', () => {
     ])
   })
 
-  it('sends an urgent call on its own if the others are many or slow', async () => {
+  it('sends a prompt call separately if the others are many or slow', async () => {
     const many = queue()
     await Promise.all([many.queue.sendAll(reads(64)), many.queue.send(head)])
     expect(many.sent.map(({ length }) => length)).toEqual([1, 64])
@@ -53,7 +53,7 @@ describe('CallQueue', () => {
     expect(slow.sent).toEqual([['head'], ['hint', 'read']])
   })
 
-  it('does not send calls that nobody waits for', async () => {
+  it('does not send calls that are no longer wanted', async () => {
     const { queue: calls, sent } = queue()
     const left = calls.sendAll([call('read', { isWanted: () => false })])
     const wanted = calls.send(head)

@@ -124,7 +124,7 @@ describe('AnnouncedBlocks', () => {
     expect(resumed.sort()).toEqual([3, 6])
   })
 
-  it('keeps the logs of the last blocks only, where they have much data', async () => {
+  it('keeps large logs of the newest blocks only, and rejects a resume from an older block with -32005', async () => {
     const asked: Hash[] = []
     const data = `0x${'00'.repeat(4_000_000)}`
     let tip = block(10)

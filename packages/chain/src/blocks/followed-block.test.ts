@@ -11,23 +11,23 @@ const keys = (count: number) => [
   { address: '0xaa', storageKeys: Array.from({ length: count }, (_, key) => hashOf(key)) },
 ]
 
-describe('the weight of a followed block', () => {
-  it('is its number of transactions', () => {
+describe('weightOf a followed block', () => {
+  it('is 1 plus the number of transactions, or plus a tenth of it if only hashes are kept', () => {
     expect(weightOf(block(1, Array(30).fill({ input: '0x' })))).toBe(31)
     expect(weightOf(block(1, Array(30).fill(hashOf(7)), false))).toBe(4)
   })
 
-  it('counts long inputs and access lists', () => {
+  it('includes long inputs and access lists', () => {
     expect(weightOf(block(1, [{ input: `0x${'00'.repeat(131_072)}` }]))).toBe(66)
     expect(weightOf(block(1, [{ input: '0x', accessList: keys(31) }]))).toBe(3)
   })
 
-  it('is found whatever the node gave', () => {
+  it('accepts malformed transactions', () => {
     for (const odd of [null, 7, [], { input: 5 }, { accessList: {} }, { accessList: [null, { storageKeys: '0x' }] }])
       expect(weightOf(block(1, [odd]))).toBe(2)
   })
 
-  it('bounds what is kept of blocks full of data', () => {
+  it('bounds the memory of kept blocks full of data', () => {
     const kept = new KeptBlocks<FollowedBlock>(weightOf)
     const input = `0x${'00'.repeat(131_072)}`
     for (let number = 1; number <= 60; number += 1) kept.add(block(number, Array(70).fill({ input })))

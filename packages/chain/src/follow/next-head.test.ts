@@ -74,7 +74,7 @@ describe('NextHead', () => {
     expect(next.askAt(9n)).toBeDefined()
   })
 
-  it('forgets what it has learnt if block numbers go back', () => {
+  it('forgets earlier announcements if block numbers go back', () => {
     const next = told(EVEN)
     next.noteTold(5n, 20_000)
     expect(next.askAt(6n)).toBeUndefined()

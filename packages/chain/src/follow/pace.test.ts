@@ -12,7 +12,7 @@ const paceOf = (interval: number, heads = 10) => {
 }
 
 describe('Pace', () => {
-  it.each([200, 2_000, 12_000])('learns a block interval of %i ms from blocks late or missed', (interval) => {
+  it.each([200, 2_000, 12_000])('learns a block interval of %i ms although some are late or missed', (interval) => {
     const pace = new Pace()
     let at = 0
     for (let n = 0; n < 40; n++) {

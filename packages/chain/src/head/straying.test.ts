@@ -24,7 +24,7 @@ describe('straying', () => {
     expect(judge([block(12), block(9), block(9)], none, 3n)).toEqual([undefined, undefined, undefined])
   })
 
-  it('finds the first of two nodes as ahead, unless the other one stands still', () => {
+  it('finds the higher of two nodes as ahead, or the lower one as lagging if it stands still', () => {
     expect(judge([block(5), block(9)])).toEqual([undefined, 'ahead'])
     expect(judge([block(5), block(9)], [true, false])).toEqual(['lags', undefined])
     expect(judge([block(9), block(5)], [false, true])).toEqual([undefined, 'lags'])

@@ -89,7 +89,7 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x01']])
   })
 
-  it('builds the next block on an unsealed one, and drops the latter without executing again once it is sealed', async () => {
+  it('builds the next block on an unsealed one, and does not execute it again once that one is sealed', async () => {
     const { chain, receive, head, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 12, index: 0, transactions: ['0x02'] })
@@ -184,7 +184,7 @@ describe('PreconfirmedChain', () => {
     )
   })
 
-  it('executes a mismatching block again once the head is its parent', async () => {
+  it('executes a mismatching block again once its parent is the head', async () => {
     const { chain, receive, head, settled, events } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     receive({ number: 12, index: 0, transactions: ['0x02'] })
