@@ -178,7 +178,7 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
   }, 60_000)
 
   it.each(['gateway-base', 'gateway-base-sepolia'])(
-    'starts %s without a flashblock stream, because Base has none',
+    'starts %s without a flashblock stream, because Base no longer has one',
     async (name) => {
       expect(interpolated(services[name].environment.FLASHBLOCKS_WS_URL)).toBe('')
       // The local chain replaces Base.
