@@ -29,7 +29,7 @@ for (const time of ['first', 'second']) {
     run('exec', '-T', 'gateway', 'sh', '-c', 'mkdir -p "$CHARGE_JOURNAL_DIR" && test -w "$CHARGE_JOURNAL_DIR"')
     const demo = spawnSync(process.execPath, [join(root, 'examples/paying-buyer/dist/main.js')], { encoding: 'utf8' })
     if (!demo.stdout.includes('The bill is right.')) throw new Error(`the demo failed: ${demo.stdout}${demo.stderr}`)
-    console.log(`The ${time} time: up, and the demo's bill is right.`)
+    console.log(`${time} start: the services are up, and the demo's bill is right.`)
   } finally {
     run('down')
   }

@@ -40,7 +40,8 @@ export function nodeAt(version) {
     writeFileSync(join(folder, 'package.json'), '{"private":true}')
     const install = ['install', `${name}@${version}`, '--ignore-scripts', '--no-audit', '--no-fund']
     const { status, stderr } = spawnSync('npm', install, { cwd: folder, encoding: 'utf8', timeout: 120_000 })
-    if (status !== 0) return { missing: `${name}@${version} is not to be had: ${String(stderr).trim().split('\n')[0]}` }
+    if (status !== 0)
+      return { missing: `${name}@${version} can't be installed: ${String(stderr).trim().split('\n')[0]}` }
   }
   return { program }
 }

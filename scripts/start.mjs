@@ -9,7 +9,7 @@ import { chooseServices, dataFolder, saleDetails } from './services.mjs'
 
 const HELP = `npm start runs a local chain, the gateway and billing until Ctrl-C.
 
-  UPSTREAM_RPC_URL           a node of your own in place of the local chain
+  UPSTREAM_RPC_URL           your own node instead of the local chain
   GATEWAY_PORT               8080
   BILLING_PORT               8081
   DEVNET_PORT                8545
@@ -18,7 +18,7 @@ const HELP = `npm start runs a local chain, the gateway and billing until Ctrl-C
   DEVNET_BLOCK_TIME_SECONDS  2 with a stream of flashblocks
   EVM_ENGINE                 auto, native or portable
 
-Every setting of the services counts too: npm run start:gateway -- --help, npm run start:billing -- --help.`
+All settings of the services apply too: npm run start:gateway -- --help, npm run start:billing -- --help.`
 
 /** A busy machine may take long, so start waits as long as the process lives, and reports at this interval. */
 const SAY_WAITING_EVERY = 30_000
@@ -110,9 +110,7 @@ async function startService(service, logs) {
     if (listens && Date.now() - began > READY_TIMEOUT) return console.log(`${url}, but it is not ready: ${problem}`)
     if (Date.now() - said > SAY_WAITING_EVERY) {
       said = Date.now()
-      process.stdout.write(
-        `\n  not yet after ${Math.round((said - began) / 1000)} s, its log is ${logs}/${name}.log … `,
-      )
+      process.stdout.write(`\n  not ready after ${Math.round((said - began) / 1000)} s, see ${logs}/${name}.log … `)
     }
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

@@ -36,7 +36,7 @@ onEnd(async () => {
 
 if (process.argv.includes('--help')) {
   console.log(
-    'npm test installs, builds and runs every test; npm test -- packages/protocol apps/billing those of these folders alone.',
+    'npm test installs, builds and runs all tests; npm test -- packages/protocol apps/billing only those of these folders.',
   )
   process.exit(0)
 }
@@ -130,7 +130,7 @@ function failedOf({ assertionResults, status, name }) {
 
 /** Runs a file with failed tests again, with nothing else running, and corrects the totals by the tests that fail again. */
 async function runAgain({ path, failed, said }) {
-  console.log(`\n${path} failed:\n${said}\nRunning it again, alone …`)
+  console.log(`\n${path} failed:\n${said}\nRunning it again on its own …`)
   const folder = ['scripts', ...packageFolders()].find((folder) => path.startsWith(`${folder}/`))
   const { files } = await testWithJest([folder], ['--runTestsByPath', path])
   const again = files?.flatMap((file) => file.failed) ?? failed
@@ -138,7 +138,7 @@ async function runAgain({ path, failed, said }) {
   total.passed += failed.length - twice.length
   total.failed -= failed.length - twice.length
   if (twice.length > 0) broken.push(path)
-  else console.log(`${path}: what failed passed when run alone`)
+  else console.log(`${path}: the failed tests passed when run on their own`)
 }
 
 /** Checks format, lints and tests a package's crates. Only cargo's tests are counted. */

@@ -70,7 +70,9 @@ try {
   console.log(
     `${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}, engine ${engine?.name} ${engine?.version},`,
   )
-  console.log(`state on ${stand.geth === undefined ? 'anvil (geth is not there: no column for it)' : 'geth --dev'}\n`)
+  console.log(
+    `state on ${stand.geth === undefined ? 'anvil (geth is not installed: no column for it)' : 'geth --dev'}\n`,
+  )
   await reportWarm(stand)
   await reportCold(stand)
   if (chose('outcome')) await reportOutcome(stand)
@@ -143,7 +145,7 @@ async function reportCold(on: Stand): Promise<void> {
   if (rows.length === 0) return
   const head = ['workload', 'HTTP: ours', 'anvil', 'target', '', 'ms: ours', 'anvil', '/ anvil', 'target', '']
   console.log('Cold, the node 40 ms away; HTTP requests to it beyond resolving the block\n')
-  console.log(`${formatTable(head, rows)}\n\nWhat our gateway asked:\n${asked.join('\n')}\n`)
+  console.log(`${formatTable(head, rows)}\n\nRequests of our gateway:\n${asked.join('\n')}\n`)
 }
 
 async function reportOutcome(on: Stand): Promise<void> {

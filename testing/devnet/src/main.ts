@@ -43,7 +43,7 @@ try {
   if (devnet.flashblocksUrl !== undefined) console.log(`devnet: flashblocks at ${devnet.flashblocksUrl}`)
   const { code, signal } = await devnet.exited
   if (!stopping) {
-    console.error(`devnet: anvil ended by itself (${signal ?? `exit code ${code}`})`)
+    console.error(`devnet: anvil ended unexpectedly (${signal ?? `exit code ${code}`})`)
     process.exit(1)
   }
 } catch (error) {

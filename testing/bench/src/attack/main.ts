@@ -10,7 +10,7 @@ import { ATTACKS, type Attack } from './attacks.js'
 import { type Suffering, standBy } from './bystander.js'
 
 const HELP = `npm run bench:attack -- [options]
-What a small client on another address sees of each attack, and the gateway's memory meanwhile.
+Latencies of a small client on another address during each attack, and the gateway's peak memory.
   --only a,b         of ${ATTACKS.map(({ name }) => name).join(', ')}
   --seconds 20       of each
   --memory ${2 ** 30}  MEMORY_LIMIT_BYTES of the gateway`

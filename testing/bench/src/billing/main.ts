@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
 })
 if (options.help) {
   console.log(
-    `npm run bench:billing -- [--payments 200] [--concurrency 10] [--rounds 3] [--only ${options.only}] [--profile FOLDER]\nPayments verified and settled per second, beside the reference facilitator.`,
+    `npm run bench:billing -- [--payments 200] [--concurrency 10] [--rounds 3] [--only ${options.only}] [--profile FOLDER]\nPayments verified and settled per second, compared with the reference facilitator.`,
   )
   process.exit(0)
 }
@@ -170,7 +170,7 @@ function report(): void {
     formatNumber(rounds.reduce((total, { verify, settle }) => total + verify.failed + settle.failed, 0)),
   ])
   console.log(
-    `${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}; ${payments} payments, ${concurrency} at a time, median of ${options.rounds} rounds, anvil mines at once\n`,
+    `${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}; ${payments} payments, ${concurrency} at a time, median of ${options.rounds} rounds, anvil mines each transaction immediately\n`,
   )
   const head = ['', 'verify(+reserve)/s', 'CPU ms', 'settle/s', 'CPU ms', 'gas', 'in a transaction', 'failed']
   console.log(formatTable(head, rows))

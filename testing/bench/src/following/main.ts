@@ -25,7 +25,7 @@ interface Followed {
 
 const { values: options } = parseArgs({ options: { help: { type: 'boolean', default: false } } })
 if (options.help) {
-  console.log(`npm run bench:following\nWhat a gateway that nobody asks asks of its node in a day, by method.`)
+  console.log(`npm run bench:following\nRequests that an idle gateway sends to its node in a day, by method.`)
   process.exit(0)
 }
 const columns: { title: string; aDay: Record<string, number> }[] = []

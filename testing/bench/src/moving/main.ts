@@ -191,7 +191,7 @@ function report(scenario: Scenario, ours: Measured, theirs: Measured, more: Reco
         row('median, ms', ours.median, theirs.median, scenario.median),
         row('p90, ms', ours.p90, theirs.p90, scenario.p90),
         row('p99, ms', ours.p99, theirs.p99),
-        row('99% are at most so far behind, ms', ours.staleness, Number.NaN),
+        row('99th percentile of how far answers are behind, ms', ours.staleness, Number.NaN),
         row(`part that is more than ${STALENESS_MS} ms behind`, ours.late, Number.NaN, scenario.late),
         ...Object.entries(more).map(([title, value]) =>
           row(title, value, Number.NaN, title === trips ? scenario.trips : undefined),
@@ -213,7 +213,7 @@ function reportReads(ours: readonly Read[], theirs: readonly Read[], inTurn: rea
     return [
       [`${method}, median, ms`, formatNumber(median), formatNumber(quantile(direct, 0.5)), ...target],
       [`${method}, p90, ms`, formatNumber(quantile(all, 0.9)), formatNumber(quantile(direct, 0.9)), '', ''],
-      [`${method}, one after the other, median, ms`, formatNumber(quantile(alone, 0.5)), '', '', ''],
+      [`${method}, sequential, median, ms`, formatNumber(quantile(alone, 0.5)), '', '', ''],
     ]
   })
   const onState = ours.filter(({ method }) => method !== FLOOR)
@@ -223,8 +223,8 @@ function reportReads(ours: readonly Read[], theirs: readonly Read[], inTurn: rea
       ['', 'Upfront', 'the node', 'target', ''],
       [
         ...rows,
-        ['reads that say what they stand on', formatNumber(here / onState.length), '', '', ''],
-        ['of these not what the node says there', formatNumber(wrong), '', '0', verdict(wrong === 0)],
+        ['share of reads that name their block', formatNumber(here / onState.length), '', '', ''],
+        ['of these, reads that differ from the node', formatNumber(wrong), '', '0', verdict(wrong === 0)],
       ],
     )}`,
   )

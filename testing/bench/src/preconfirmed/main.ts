@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
 })
 if (options.help) {
   console.log(
-    `npm run bench:preconfirmed -- [--rounds 30]\nHow soon a flashblock of 100 transactions shows in pending.`,
+    `npm run bench:preconfirmed -- [--rounds 30]\nHow long until pending shows a flashblock of 100 transactions.`,
   )
   process.exit(0)
 }
@@ -97,7 +97,7 @@ try {
     warm.push(await untilVisible(last.map((message) => ({ ...message, payload_id }))))
   }
   const times = (values: number[]) => [quantile(values, 0.5), quantile(values, 0.99)].map((ms) => ms.toFixed(1))
-  console.log(`A flashblock of ${TRANSACTIONS} transactions, from sent to shown by pending, milliseconds\n`)
+  console.log(`Milliseconds until pending shows a flashblock of ${TRANSACTIONS} transactions\n`)
   console.log(
     formatTable(
       ['', 'median', 'p99', 'target', ''],

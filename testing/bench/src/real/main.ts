@@ -15,8 +15,8 @@ import { busiestSwap, callsOf, type Payload, type SimulatedCall } from './payloa
 
 const HELP = `npm run bench:real -- [options]
 Recorded blocks of real chains on a fresh gateway that is far from its node: carrying the first block, and its busiest swap alone.
-Beside the requests, the longest chain of reads of which each is named by the one before: with the codes that make them,
-and by values alone: as many trips it takes who guesses nothing, or no more than codes.
+In addition to the requests, it prints the longest chain of dependent reads: with dependencies on code, and by values alone.
+A client needs as many round trips if it guesses nothing, or guesses code only.
   --only 16257471,…  numbers of the blocks
   --latency 40       milliseconds that each HTTP request to the node takes`
 
