@@ -259,7 +259,7 @@ export class BillingFacilitator implements FacilitatorClient {
     try {
       for (const charge of (await this.#journal?.list()) ?? []) this.#repeatCharge(charge, undefined)
     } catch (error) {
-      this.#log('error', 'the charges in the journal can not be taken up', { error: String(error) })
+      this.#log('error', 'could not resume the charges in the journal', { error: String(error) })
     }
   }
 
@@ -273,7 +273,7 @@ export class BillingFacilitator implements FacilitatorClient {
         const result = await this.#charge(charge, paymentId, RETRY, 0)
         if (result?.outcome === 'done') return
         const reason = result?.reason ?? 'payment_not_authorized'
-        this.#log('error', 'a charge was refused after its answer had gone out', { ...charge, refusal: reason })
+        this.#log('error', 'a charge was refused after its answer was sent', { ...charge, refusal: reason })
       },
       ...(this.#journal === undefined ? {} : { done: () => this.#forget(charge) }),
     })
@@ -283,7 +283,7 @@ export class BillingFacilitator implements FacilitatorClient {
     try {
       await this.#journal?.remove(charge)
     } catch (error) {
-      this.#log('warn', 'a charge could not be taken out of the journal', { ...charge, error: String(error) })
+      this.#log('warn', 'could not remove a charge from the journal', { ...charge, error: String(error) })
     }
   }
 

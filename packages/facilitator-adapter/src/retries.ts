@@ -56,7 +56,7 @@ export class Retries {
   }
 
   async #repeat({ what, fields, deadline, attempt, done }: UnacknowledgedCall): Promise<void> {
-    this.#log('warn', `${what} is not acknowledged; it is repeated in the background`, fields)
+    this.#log('warn', `${what} is not acknowledged; it will be retried in the background`, fields)
     for (let pause = FIRST_PAUSE; Date.now() < Number(deadline) * 1000; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       try {
         await sleep(pause, undefined, { signal: this.#stop.signal })

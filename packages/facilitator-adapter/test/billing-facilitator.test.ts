@@ -336,7 +336,7 @@ describe('a charge that billing has not acknowledged', () => {
     expect(await journal.list()).toEqual([charge])
   })
 
-  it('is charged even if the journal cannot be written, which is logged', async () => {
+  it('is charged and logged as an error if the journal cannot be written', async () => {
     await rm(directory, { recursive: true })
     await writeFile(directory, 'no directory')
     const first = start()

@@ -91,7 +91,7 @@ describe('after a seller has changed its key', () => {
   })
 })
 
-describe('a bill re-signed by a dishonest seller fails the right checks', () => {
+describe('a bill that a dishonest seller has changed and re-signed fails the named checks, with:', () => {
   const counter = `0xc${'0'.repeat(39)}`
   const stranger = `0xe${'0'.repeat(38)}9`
   const slot = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
