@@ -6,7 +6,7 @@ use super::{
     transaction::PooledTransaction,
 };
 use crate::{
-    op::{BASE_FEE_VAULT, L1_FEE_VAULT, L1Block, OPERATOR_FEE_VAULT, OpFork},
+    op::{BASE_FEE_VAULT, L1_FEE_VAULT, L1Block, OPERATOR_FEE_VAULT, OpFork, RollupReceipt},
     seal::Deposit,
     state::{ReadError, SimulationState},
 };
@@ -42,13 +42,15 @@ struct Rollup {
     deposit: Option<Deposit>,
     /// EIP-2718 bytes.
     encoded: Bytes,
+    /// What L1 takes for these bytes, once it is known. A deposit has paid on L1 and has none.
+    charged: Option<RollupReceipt>,
 }
 
 impl Rollup {
     /// The transaction's fees, for its bytes and for this much gas. Zero for a deposit, which was paid on L1.
     fn fees(&self, gas: u64) -> (U256, U256) {
-        match (&self.l1_block, &self.deposit) {
-            (Some(block), None) => (block.l1_fee(&self.encoded), block.operator.of(gas)),
+        match (&self.l1_block, &self.charged) {
+            (Some(block), Some(charged)) => (charged.l1_fee, block.operator.of(gas)),
             _ => (U256::ZERO, U256::ZERO),
         }
     }
@@ -59,7 +61,7 @@ pub struct OptimismEvm(Inner);
 
 impl OptimismEvm {
     pub fn new(execution: &BlockExecution, fork: OpFork, state: SimulationState) -> Self {
-        let chain = Rollup { fork, l1_block: None, deposit: None, encoded: Bytes::new() };
+        let chain = Rollup { fork, l1_block: None, deposit: None, encoded: Bytes::new(), charged: None };
         let precompiles = EthPrecompiles { precompiles: fork.precompiles(), spec: fork.spec() };
         Self(plain_evm(execution, state, chain, OptimismPrecompiles { fork, precompiles }))
     }
@@ -77,12 +79,12 @@ impl OptimismEvm {
         context.tx = transaction.env.clone();
         context.chain.deposit.clone_from(&transaction.deposit);
         context.chain.encoded = transaction.raw.clone();
+        context.chain.charged = None;
         let result = OptimismHandler.run(&mut self.0);
         let changes = self.0.ctx.journaled_state.finalize();
         let result = result?;
         self.state().commit(changes);
-        let Rollup { l1_block, deposit, encoded, .. } = &self.0.ctx.chain;
-        let rollup = l1_block.as_ref().filter(|_| deposit.is_none()).map(|block| block.receipt(encoded));
+        let rollup = self.0.ctx.chain.charged.take();
         Ok(Applied { rollup, ..Applied::of(result) })
     }
 }
@@ -130,8 +132,13 @@ impl Handler for OptimismHandler {
         _gas: &mut InitialAndFloorGas,
     ) -> Result<(), Error> {
         let Context { block, tx, cfg, journaled_state, chain, .. } = &mut evm.ctx;
-        if chain.deposit.is_none() && chain.l1_block.is_none() {
-            chain.l1_block = Some(L1Block::read(&mut journaled_state.database, chain.fork)?);
+        if chain.deposit.is_none() {
+            let l1_block = match chain.l1_block.take() {
+                Some(known) => known,
+                None => L1Block::read(&mut journaled_state.database, chain.fork)?,
+            };
+            chain.charged = Some(l1_block.receipt(&chain.encoded));
+            chain.l1_block = Some(l1_block);
         }
         let mut caller = journaled_state.load_account_with_code_mut(tx.caller)?.data;
         let held = *caller.balance();

@@ -112,18 +112,26 @@ impl L1Block {
 
     /// Wei for a transaction, other than a deposit, with these EIP-2718 bytes.
     pub fn l1_fee(&self, encoded: &[u8]) -> U256 {
+        self.fee_of(self.size(encoded))
+    }
+
+    /// Millionths of a byte from Fjord on, gas before it.
+    fn size(&self, encoded: &[u8]) -> U256 {
+        U256::from(if self.fork >= OpFork::Fjord { compressed_size(encoded) } else { data_gas(encoded, self.fork) })
+    }
+
+    fn fee_of(&self, size: U256) -> U256 {
         let calldata = self.base_fee.saturating_mul(U256::from(BYTE_GAS)).saturating_mul(self.scalar);
         let blobs = self.blob_base_fee.saturating_mul(self.blob_scalar);
         let price = calldata.saturating_add(blobs);
         if self.fork >= OpFork::Fjord {
-            return U256::from(compressed_size(encoded)).saturating_mul(price) / MILLION / MILLION;
+            return size.saturating_mul(price) / MILLION / MILLION;
         }
-        let gas = U256::from(data_gas(encoded, self.fork));
         match self.overhead {
             Some(overhead) => {
-                gas.saturating_add(overhead).saturating_mul(self.base_fee).saturating_mul(self.scalar) / MILLION
+                size.saturating_add(overhead).saturating_mul(self.base_fee).saturating_mul(self.scalar) / MILLION
             }
-            None => price.saturating_mul(gas) / (MILLION * U256::from(BYTE_GAS)),
+            None => price.saturating_mul(size) / (MILLION * U256::from(BYTE_GAS)),
         }
     }
 
@@ -131,15 +139,16 @@ impl L1Block {
     pub fn receipt(&self, encoded: &[u8]) -> RollupReceipt {
         let of_ecotone = |value| self.overhead.is_none().then_some(value);
         let has_operator = !(self.operator.scalar.is_zero() && self.operator.constant.is_zero());
+        let size = self.size(encoded);
         let l1_gas_used = if self.fork >= OpFork::Fjord {
-            U256::from(compressed_size(encoded)).saturating_mul(U256::from(BYTE_GAS)) / MILLION
+            size.saturating_mul(U256::from(BYTE_GAS)) / MILLION
         } else {
-            U256::from(data_gas(encoded, self.fork)).saturating_add(self.overhead.unwrap_or_default())
+            size.saturating_add(self.overhead.unwrap_or_default())
         };
         RollupReceipt {
             l1_gas_price: self.base_fee,
             l1_gas_used,
-            l1_fee: self.l1_fee(encoded),
+            l1_fee: self.fee_of(size),
             l1_base_fee_scalar: of_ecotone(self.scalar),
             l1_blob_base_fee: of_ecotone(self.blob_base_fee),
             l1_blob_base_fee_scalar: of_ecotone(self.blob_scalar),
