@@ -62,8 +62,9 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   })
   const { engine, reason, standsIn } = app.get<EngineChoice>(ENGINE, { strict: false })
   const running = { engine: engine.name, version: engine.version, reason }
-  if (standsIn) logger.warn(running, 'the portable build serves, up to four times slower than the native one')
-  else logger.info(running, 'the engine')
+  if (standsIn)
+    logger.warn(running, 'serving with the portable engine, which is up to four times slower than the native one')
+  else logger.info(running, 'serving with this engine')
   const greeting = `Upfront's gateway listens on ${url} (${engine.name} ${engine.version})`
   return { url, greeting, logger, close: () => app.close().finally(() => tracing?.close()) }
 }

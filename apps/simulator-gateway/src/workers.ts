@@ -41,7 +41,7 @@ export async function startWorkers(environment: Environment): Promise<Workers> {
     })
     worker.once('exit', (code, signal) => {
       if (ending) return
-      logger.error({ code, signal }, 'a worker ended: another is started')
+      logger.error({ code, signal }, 'a worker exited; starting another')
       setTimeout(restart, RESTART_AFTER_MS, place)
     })
     return greeting
@@ -49,7 +49,7 @@ export async function startWorkers(environment: Environment): Promise<Workers> {
   const restart = (place: number) => {
     if (ending) return
     start(place).catch((error) => {
-      logger.error({ reason: errorText(error) }, 'a worker did not start')
+      logger.error({ reason: errorText(error) }, 'a worker failed to start')
       setTimeout(restart, RESTART_AFTER_MS, place)
     })
   }

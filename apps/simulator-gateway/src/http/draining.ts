@@ -29,7 +29,7 @@ export class Draining implements BeforeApplicationShutdown, OnApplicationShutdow
       this.front.closeIdle()
     }, SWEEP_MS)
     this.deadline = setTimeout(() => {
-      this.logger.warn(`requests were still in flight ${timeoutMs} ms after the signal to end: they are cut off`)
+      this.logger.warn(`requests still in flight ${timeoutMs} ms after the shutdown signal are cut off`)
       server.closeAllConnections()
       this.front.closeAll()
     }, timeoutMs)

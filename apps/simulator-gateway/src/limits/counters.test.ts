@@ -57,7 +57,7 @@ describe('SharedCounter', () => {
     store.isHanging = true
     for (let call = 0; call < 10; call++) await counter.consume('a')
     expect(store.asked).toBe(3)
-    expect(said).toEqual(['Redis does not answer in time: this replica counts limits by itself'])
+    expect(said).toEqual(['Redis does not answer in time: this replica counts limits on its own'])
     pass(5_000)
     await counter.consume('a')
     await counter.consume('a')

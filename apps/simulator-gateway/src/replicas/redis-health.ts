@@ -31,7 +31,7 @@ export class RedisHealth {
   }
 
   answered(): void {
-    if (this.isAlone) this.#logger.info('Redis answers again: replicas count limits together')
+    if (this.isAlone) this.#logger.info('Redis answers again: replicas share limits')
     this.#timeouts = 0
   }
 
@@ -41,6 +41,6 @@ export class RedisHealth {
     this.#timeouts += 1
     if (this.#timeouts !== MOST_TIMEOUTS) return
     this.#aloneUntil = this.#now() + ALONE_MS
-    this.#logger.warn('Redis does not answer in time: this replica counts limits by itself')
+    this.#logger.warn('Redis does not answer in time: this replica counts limits on its own')
   }
 }

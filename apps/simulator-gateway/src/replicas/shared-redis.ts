@@ -60,11 +60,11 @@ export function connectRedis(url: string, logger: Logger): Redis {
   })
   let isGone = false
   redis.on('error', () => {
-    if (!isGone) logger.warn('Redis can not be reached: this replica counts limits and follows the chain by itself')
+    if (!isGone) logger.warn("Redis can't be reached: this replica counts limits and follows the chain on its own")
     isGone = true
   })
   redis.on('ready', () => {
-    logger.info('Redis is reached: replicas share limits and what nodes announce')
+    logger.info('Redis is connected: replicas share limits and the announcements of nodes')
     isGone = false
   })
   return redis

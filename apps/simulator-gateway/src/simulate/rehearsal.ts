@@ -14,7 +14,7 @@ export class Rehearsal implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     void recovered<unknown>(
       () => this.simulator.rehearse(),
-      (error) => this.logger.warn({ reason: errorText(error) }, 'the simulation at start-up did not succeed'),
+      (error) => this.logger.warn({ reason: errorText(error) }, 'the simulation at start-up failed'),
     )
   }
 }

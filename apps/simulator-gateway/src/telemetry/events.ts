@@ -113,7 +113,7 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   'truth.judged': {
     level: ({ outcome }) => (outcome === 'ours' ? 'warn' : 'debug'),
     message: ({ outcome }) =>
-      outcome === 'ours' ? 'our engine comes to something else than the chain' : 'a prediction is compared',
+      outcome === 'ours' ? 'our engine’s result differs from the chain’s' : 'a prediction was compared with the chain',
     count: ({ predictions }, { outcome }) => predictions.add(outcome),
   },
   'truth.left': {
@@ -124,7 +124,9 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   'truth.source': {
     level: ({ lost }) => (lost === undefined ? 'info' : 'warn'),
     message: ({ lost }) =>
-      lost === undefined ? 'predictions are scored by what this tells' : 'predictions wait until this is told again',
+      lost === undefined
+        ? 'a source of the prediction score is open'
+        : 'a source of the prediction score is lost; scoring waits for it',
   },
 
   'upstream.httpRequest': {
@@ -144,7 +146,7 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   },
   'upstream.circuit': {
     level: 'info',
-    message: 'whether the upstream is asked has changed',
+    message: 'the circuit breaker of the upstream changed its state',
     fields: ({ upstream, state }) => ({ upstream, circuit: state }),
     count: ({ leftOut }, { upstream, state }) => leftOut.labels(upstream, 'failed').set(state === 'closed' ? 0 : 1),
   },
@@ -153,10 +155,10 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
     message: ({ strays }) =>
       strays === undefined
         ? 'the upstream’s head agrees with the others again'
-        : 'the upstream’s head is at odds with the others: it is not stood on',
+        : 'the upstream’s head differs from the others and is not used',
     count: ({ leftOut }, { upstream, strays }) => leftOut.labels(upstream, 'strays').set(strays === undefined ? 0 : 1),
   },
-  'upstream.workaround': { level: 'warn', message: 'the upstream lacks something and is worked around' },
+  'upstream.workaround': { level: 'warn', message: 'the upstream lacks a feature; a workaround is used' },
 
   'chain.rules': {
     level: ({ caveats }) => (caveats === undefined ? 'info' : 'warn'),
@@ -168,7 +170,7 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
 
   'head.head': {
     level: ({ reorganised }) => (reorganised ? 'warn' : 'debug'),
-    message: ({ reorganised }) => (reorganised ? 'the head is no child of the one before' : 'a new head'),
+    message: ({ reorganised }) => (reorganised ? 'the new head is not a child of the previous one' : 'a new head'),
     count({ headEvents }, { reorganised, missed }) {
       headEvents.add('head')
       if (reorganised) headEvents.add('reorganised')
@@ -177,17 +179,17 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   },
   'head.lost': {
     level: 'warn',
-    message: 'a node no longer announces heads; connecting again',
+    message: 'the subscription to new heads was lost; reconnecting',
     fields: ({ host, reason }) => ({ upstream: host, reason }),
   },
   'head.early': {},
   'head.inVain': {},
-  'head.unserved': { level: 'warn', message: 'a block was announced that the upstream does not serve' },
-  'head.unknown': { level: 'warn', message: 'the upstream could not be asked for its head' },
+  'head.unserved': { level: 'warn', message: 'the upstream does not serve a block that was announced' },
+  'head.unknown': { level: 'warn', message: 'asking the upstream for its head failed' },
   'head.untold': { level: 'warn', message: 'a followed block could not be announced yet' },
   'head.failed': { level: 'error', message: 'following the head failed' },
   'head.following': { level: 'debug', message: 'the head is followed' },
-  'head.resting': { level: 'debug', message: 'nobody asks: the head is not followed until somebody does' },
+  'head.resting': { level: 'debug', message: 'no requests: the head is not followed until the next one' },
 
   'carry.carried': {
     level: 'debug',
@@ -201,25 +203,25 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   },
   'carry.listRefused': {
     level: 'warn',
-    message: "the node's access list of a block is not the one that its header promises: it is executed",
+    message: "the node's access list of a block does not match its header: the block is executed instead",
   },
   'carry.notCarried': {
     level: ({ isFirst }) => (isFirst ? 'info' : 'debug'),
-    message: 'state is not carried over a block; further ones for this reason are logged at debug',
+    message: 'state is not carried over a block; further blocks with this reason are logged at debug',
     count: ({ carryBlocks }, { reason }) => carryBlocks.add(reason),
   },
-  'carry.pace': { level: 'warn', message: 'carrying state changes its pace' },
+  'carry.pace': { level: 'warn', message: 'the pace of carrying state changed' },
   'carry.audited': { count: ({ carryAudits }) => carryAudits.add('confirmed') },
   'carry.distrusted': {
     level: 'error',
-    message: 'the node contradicts carried state: it is dropped, and none is carried any more',
+    message: 'the node contradicts carried state: it is dropped, and nothing is carried until a restart',
     count: ({ carryAudits }) => carryAudits.add('contradicted'),
   },
 
   'preconfirmed.arrival': { count: ({ arrivals }, { arrival }) => arrivals.add(arrival) },
   'preconfirmed.visible': {
     level: 'debug',
-    message: 'a flashblock shows in pending',
+    message: 'pending shows a flashblock',
     count({ preconfirmedEvents, visibleTimes }, { kind, afterMs }) {
       preconfirmedEvents.add(kind)
       visibleTimes.add(afterMs)
@@ -232,10 +234,10 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   'preconfirmed.nativePrecompile': {
     level: 'warn',
     once: true,
-    message: 'a flashblock is not used; further ones for this reason are logged at debug',
+    message: 'a flashblock that reaches a native precompile is not used; further ones are logged at debug',
   },
-  'preconfirmed.reorganised': { level: 'warn', message: 'the head is no child of the one before' },
-  'preconfirmed.differs': { level: 'info', message: 'the head is not the block that was pre-confirmed' },
+  'preconfirmed.reorganised': { level: 'warn', message: 'the new head is not a child of the previous one' },
+  'preconfirmed.differs': { level: 'info', message: 'the head differs from the pre-confirmed block' },
   'preconfirmed.connected': {
     level: 'info',
     message: 'the flashblocks stream is connected',
@@ -243,15 +245,15 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
   },
   'preconfirmed.lost': {
     level: 'warn',
-    message: 'the flashblocks stream is lost',
+    message: 'the connection to the flashblocks stream was lost',
     fields: ({ url, reason, retryInMs }) => ({ stream: hostOf(url), reason, retryInMs }),
   },
-  'preconfirmed.undecodable': { level: 'warn', message: 'a message of the stream is not read' },
+  'preconfirmed.undecodable': { level: 'warn', message: "a message of the stream can't be decoded" },
   'preconfirmed.head-unknown': {
     level: 'warn',
-    message: 'the rules of the chain could not be asked for; asking again',
+    message: 'asking the node for the rules of the chain failed; trying again',
   },
-  'preconfirmed.unreadable': { level: 'warn', message: 'the node could not be read for a flashblock; trying again' },
+  'preconfirmed.unreadable': { level: 'warn', message: 'reading from the node for a flashblock failed; trying again' },
   'preconfirmed.failed': { level: 'error', message: 'following the stream failed' },
   'preconfirmed.head': { level: 'debug' },
   'preconfirmed.folded': { level: 'debug' },
