@@ -72,7 +72,7 @@ export async function startPaidStand(
       BILLING_PORT: String(port),
       BILLING_TOKEN: TOKEN,
       BILLING_READ_TOKEN: READ_TOKEN,
-      BILLING_DATA_DIR: emptyLedger(directory),
+      ...(store.name === 'PGlite' && { BILLING_DATA_DIR: emptyLedger(directory) }),
       ...(await store.variables()),
       FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0].privateKey,
       CHAINS: JSON.stringify({

@@ -125,7 +125,7 @@ export async function startStand(
   const { accounts, contracts } = devnet
   const directory = await mkdtemp(join(tmpdir(), 'metered-seller-'))
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
-  const ledger = { BILLING_DATA_DIR: emptyLedger(directory), ...(await store.variables()) }
+  const ledger = store.name === 'PGlite' ? { BILLING_DATA_DIR: emptyLedger(directory) } : await store.variables()
   const rpcUrl = await nodeUrl(devnet.rpcUrl)
   const billings: Service[] = []
   for (const keys of signers) {

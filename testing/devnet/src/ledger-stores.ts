@@ -1,5 +1,5 @@
 import { cpSync } from 'node:fs'
-import { type Postgres, postgresMissing, startPostgres } from './postgres.js'
+import { createDatabase, type Postgres, postgresMissing, startPostgres } from './postgres.js'
 
 /** A store for billing's ledger, for tests that run on each store. */
 export interface LedgerStore {
@@ -23,21 +23,27 @@ export function emptyLedger(folder: string): string {
   return folder
 }
 
-/** The two stores on which the ledger's behaviour is tested. The caller chooses PGlite's folder. */
+/**
+ * The two stores on which the ledger's behaviour is tested. The caller chooses PGlite's folder. Postgres is the server that apps/billing's
+ * stores-setup.mjs started for all test files, with an empty ledger to copy, if these run together; otherwise one that `start` starts.
+ */
 export function ledgerStores(): LedgerStore[] {
-  let postgres: Postgres | null = null
+  const { TEST_POSTGRES_URL: shared, TEST_POSTGRES_TEMPLATE: template } = process.env
+  let postgres: Postgres | undefined
   return [
     { name: 'PGlite', missing: null, start: async () => {}, variables: async () => ({}), stop: async () => {} },
     {
       name: 'Postgres',
       missing: postgresMissing(),
       start: async () => {
-        postgres = await startPostgres()
+        if (shared === undefined) postgres = await startPostgres()
       },
       variables: async () => {
-        if (postgres === null) throw new Error('postgres is not started')
+        const url = shared ?? postgres?.url
+        if (url === undefined) throw new Error('postgres is not started')
         databases += 1
-        return { DATABASE_URL: postgres.createDatabase(`ledger_${process.pid}_${databases}`) }
+        const name = `ledger_${process.pid}_${Date.now()}_${databases}`
+        return { DATABASE_URL: createDatabase(url, name, shared === undefined ? undefined : template) }
       },
       stop: async () => postgres?.stop(),
     },

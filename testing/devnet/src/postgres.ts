@@ -45,6 +45,7 @@ export async function startPostgres(folder: string = tmpdir()): Promise<Postgres
   execFileSync(join(binaries, 'initdb'), ['-D', data, '-U', 'billing', '-A', 'trust', '--no-sync', '-E', 'UTF8'], run)
   const options = ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${root}`]
   const address = ['-h', '127.0.0.1', '-p', port, '-U', 'billing']
+  const url = `postgres://billing@127.0.0.1:${port}/postgres`
   let server: ChildProcess
   const start = () => {
     server = spawn(join(binaries, 'postgres'), ['-D', data, '-p', port, ...options], run)
@@ -59,13 +60,9 @@ export async function startPostgres(folder: string = tmpdir()): Promise<Postgres
   const endNow = () => server.kill('SIGQUIT')
   process.once('exit', endNow)
   await start()
-  const urlOf = (name: string) => `postgres://billing@127.0.0.1:${port}/${name}`
   return {
-    url: urlOf('postgres'),
-    createDatabase: (name) => {
-      execFileSync(join(binaries, 'createdb'), [...address, name], run)
-      return urlOf(name)
-    },
+    url,
+    createDatabase: (name) => createDatabase(url, name),
     kill: () => end('SIGQUIT'),
     start,
     stop: async () => {
@@ -74,6 +71,13 @@ export async function startPostgres(folder: string = tmpdir()): Promise<Postgres
       rmSync(root, { recursive: true, force: true })
     },
   }
+}
+
+/** Creates a database on the server of `url`, empty or a copy of the database `template`. @returns its URL */
+export function createDatabase(url: string, name: string, template = 'template1'): string {
+  const binaries = execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim()
+  execFileSync(join(binaries, 'createdb'), ['--maintenance-db', url, '--template', template, name], { stdio: 'ignore' })
+  return Object.assign(new URL(url), { pathname: `/${name}` }).href
 }
 
 function userId(flag: '-u' | '-g'): number {
