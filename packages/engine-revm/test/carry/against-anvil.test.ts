@@ -20,10 +20,10 @@ import {
   type SealedBlock,
   StateCarrier,
   type StateRead,
-  sealedBlock,
 } from '@upfront/simulation'
 import { numberToHex, pad } from 'viem'
 import { BUILDS } from '../builds.js'
+import { sealedBlock } from './follower.js'
 
 const BLOCKS = 25
 const L1_FEE_VAULT: Address = '0x420000000000000000000000000000000000001a'
@@ -90,7 +90,7 @@ describe.each(BUILDS)('state carried over blocks of anvil under OP-stack rules, 
       await rpc('eth_sendTransaction', [{ from, ...call, ...fees }])
     }
 
-    const chain: SealedBlock[] = [(await client.call(sealedBlock('latest')))!]
+    const chain: SealedBlock[] = [await client.call(sealedBlock('latest'))]
     await driver.read(reads, at(chain[0]!), limits())
     await rpc('eth_sendTransaction', [{ from: senders[0], data: deploying(SCRIBBLER), ...fees }])
     const snapshots = [await rpc<string>('evm_snapshot', [])]
@@ -98,7 +98,7 @@ describe.each(BUILDS)('state carried over blocks of anvil under OP-stack rules, 
     for (let made = 0; made < BLOCKS; made++) {
       for (let count = random.below(5); count > 0; count--) await send()
       await rpc('evm_mine', [])
-      const block = (await client.call(sealedBlock('latest')))!
+      const block = await client.call(sealedBlock('latest'))
       await carrier.prepare(block, chain.at(-1))
       const { kind, detail } = events.at(-1) as CarryEvent & { detail?: string }
       expect({ kind, detail }).toEqual({ kind: 'carried' })

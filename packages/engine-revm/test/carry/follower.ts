@@ -1,4 +1,4 @@
-import { CallQueue, UpstreamClient } from '@upfront/node'
+import { CallQueue, type UpstreamCall, UpstreamClient } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
 import {
   AccessLists,
@@ -12,9 +12,15 @@ import {
   StateCarrier,
   type StateRead,
   type StateValue,
-  sealedBlock,
+  sealedBlockFromRpc,
 } from '@upfront/simulation'
 import type { RevmEngine } from '../../src/revm-engine.js'
+
+/** The call for a block with its transactions. */
+export function sealedBlock(block: Hash | 'latest'): UpstreamCall<SealedBlock> {
+  const method = block === 'latest' ? 'eth_getBlockByNumber' : 'eth_getBlockByHash'
+  return { method, params: [block, true], decode: sealedBlockFromRpc, maxBytes: 2 ** 25 }
+}
 
 /** An engine that follows a node's blocks. */
 export class Follower {
@@ -40,7 +46,7 @@ export class Follower {
   }
 
   async fetched(block: Hash | 'latest'): Promise<SealedBlock> {
-    return (await this.client.call(sealedBlock(block)))!
+    return this.client.call(sealedBlock(block))
   }
 
   /** @throws if the block is not carried */

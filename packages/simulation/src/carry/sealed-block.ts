@@ -15,31 +15,13 @@ const BLOCK_BYTES = 40 * 1024 * 1024
 /** The nonce of every block since the Merge. */
 const NO_NONCE = '0x0000000000000000'
 
-/** The call for a block with full transactions. The result is undefined if the node does not have the block. */
-export function sealedBlock(block: Hash | 'latest'): UpstreamCall<SealedBlock | undefined> {
-  const isHash = block !== 'latest'
-  return {
-    method: isHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber',
-    params: [block, true],
-    decode: (result) => {
-      if (result === null) return undefined
-      const sealed = sealedBlockFromRpc(result)
-      if (isHash && sealed.header.hash !== block) throw malformed(`block ${block}`, sealed.header.hash)
-      return sealed
-    },
-    maxBytes: BLOCK_BYTES,
-    pace: 'prompt',
-    attempts: 1,
-  }
-}
-
 /**
  * The call for the node's own pending block, decoded as if sealed, with `identity` as its hash. geth does not return its fee recipient,
  * which is the zero address by default. The result is undefined if the node's pending block has changed.
  */
 export function pendingBlock(identity: Hash): UpstreamCall<SealedBlock | undefined> {
   return {
-    ...sealedBlock('latest'),
+    method: 'eth_getBlockByNumber',
     params: ['pending', true],
     decode: (result) => {
       const { miner, transactions, ...block } = (result ?? {}) as Record<string, unknown>
@@ -49,6 +31,9 @@ export function pendingBlock(identity: Hash): UpstreamCall<SealedBlock | undefin
       const unknown = { hash: identity, nonce: NO_NONCE, miner: miner ?? ZERO_ADDRESS }
       return sealedBlockFromRpc({ ...block, ...unknown, transactions })
     },
+    maxBytes: BLOCK_BYTES,
+    pace: 'prompt',
+    attempts: 1,
   }
 }
 
