@@ -59,7 +59,7 @@ export class EngineWork {
   }
 
   /**
-   * Begins work. If the signal aborts, the work is rejected at once; its thread stops within a millisecond.
+   * Begins work. If the signal aborts, the work is rejected at once; its thread stops at the next jump or frame.
    * @throws or rejects if it is refused
    */
   begin<T>(cancellation: Cancellation, start: (id: number) => AtOnce, format: Format<T>): Awaitable<Step<T>> {

@@ -12,7 +12,7 @@ const SMALL_PLAN = 8_192
 const LARGE_BYTES = 512 * 1024 * 1024
 /** Niceness of workers, so that the event loop goes first if cores are scarce. Twice as much for long work. */
 const NICENESS = 5
-/** An event loop instance that exceeds its cache's limit by this is replaced. */
+/** An event loop instance that exceeds twice its cache's limit by this is replaced. */
 const SPARE_BYTES = 192 * 1024 * 1024
 
 export interface PortableLimits {

@@ -65,7 +65,7 @@ const isCorePrecompile = (address: Address) => BigInt(address) <= 9n || BigInt(a
 /** Slots after a mapping entry's hash that count as associated storage. */
 const ASSOCIATED = 128n
 
-/** The rules that an operation's validation breaks, in order, each listed once per contract. */
+/** The rules that an operation's validation breaks, in order, each once per entity, contract and `what`. */
 export function brokenRules(found: OperationFrames, record: CallRecord, facts: RuleFacts): BrokenRule[] {
   const broken = new Map<string, BrokenRule>()
   const associations = new Associations(record.preimages, facts.keccak256)
@@ -178,7 +178,7 @@ function storageRule(
   return home === address && entity !== 'account' ? 'STO-031' : associations.has(address, slot) ? 'STO-032' : 'STO-033'
 }
 
-/** Associated storage (ERC-7562): slot A itself, and slots keccak256(A x) + n with n up to 128. */
+/** Associated storage (ERC-7562): slot A itself, and slots keccak256(A || x) + n with n up to 128. */
 class Associations {
   readonly #preimages: readonly Hex[]
   readonly #keccak256: RuleFacts['keccak256']

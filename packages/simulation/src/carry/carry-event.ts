@@ -32,7 +32,7 @@ export type NotCarried =
   | 'fork'
   /** An unknown transaction type, or an inconsistent block. */
   | 'undecodable'
-  /** The node did not answer. */
+  /** A read from the node failed. */
   | 'unreadable'
   | 'late'
   /** Earlier blocks are still being executed. */

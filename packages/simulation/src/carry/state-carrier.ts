@@ -43,7 +43,7 @@ type Followed = Pick<SealedBlock, 'header'>
 
 /** Limit of blocks waiting for earlier ones to be executed. */
 const MOST_WAITING = 16
-/** Contradicted reads after which the cached state is dropped; one more stops carrying. */
+/** Contradicted reads that each drop the cached state; one more also stops carrying. */
 const MOST_DISPUTES = 3
 /** Limit of state values read for one block. */
 const MOST_READS = 200_000

@@ -252,7 +252,7 @@ function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] 
     condition('little more gas than it used', 'gas', (limit, used) => {
       const little = (used * 6n) / 5n + 50_000n
       if (little < limit) return little
-      // A call that uses nearly all of its gas may do so because it is there, so it gets no more than a transaction may have.
+      // A call that uses nearly all of its gas may do so because it is there: it gets what a transaction may have, or an eighth less.
       return limit > MOST_GAS ? MOST_GAS : limit - limit / 8n
     }),
   ]

@@ -62,7 +62,7 @@ export class Driver {
   }
 
   /**
-   * Executes a plan; synchronously if the engine has all values.
+   * Executes a plan; synchronously if the engine returns the answer at once.
    * @throws or rejects with what `Engine.begin` does; UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   simulate(plan: SimulationPlan, at: PinnedState, limits: DriveLimits): Awaitable<Answer> {

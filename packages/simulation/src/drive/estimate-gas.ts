@@ -55,7 +55,7 @@ export async function estimateGas(
   return { gas: high }
 }
 
-/** Runs the call with this gas limit; undefined if the limit is below the intrinsic gas. */
+/** Runs the call with this gas limit; undefined if the limit is below the intrinsic gas or the calldata floor. */
 async function runWith(gas: bigint, request: CallRequest, site: CallSite): Promise<CallResult | undefined> {
   try {
     return await executeCall({ ...request, call: { ...request.call, gas } }, site)

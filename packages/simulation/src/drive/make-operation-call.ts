@@ -16,7 +16,7 @@ import { brokenRules } from '../accounts/validation-rules.js'
 import { type CallRecord, hasFailed } from '../engine/call-record.js'
 import type { Rehearsal } from './rehearsal.js'
 
-/** Defaults for limits that an operation does not name, more than bundlers accept. */
+/** Defaults for limits that an operation does not name, enough for any operation that bundlers accept. */
 const GENEROUS = { verification: 5_000_000n, call: 7_000_000n, paymaster: 1_000_000n, postOp: 1_000_000n }
 /** A dummy 65-byte signature that passes accounts' format checks. */
 const STAND_IN: Hex = `0x${'f'.repeat(31)}${'0'.repeat(33)}7${'a'.repeat(63)}1c`

@@ -37,7 +37,7 @@ const MOST_OWNERS = 256n
  * Makes the `execTransaction` call of a Safe transaction, approved by as many owners as the threshold requires, as if each had called
  * `approveHash`.
  * @param place in the request
- * @throws RpcError -32602 if there is no Safe, or the nonce is used; what the runs do
+ * @throws RpcError -32602 if there is no Safe, its threshold is above 256, or the nonce is used; what the runs do
  */
 export async function makeSafeCall(
   transaction: SafeTransaction,

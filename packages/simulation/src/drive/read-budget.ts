@@ -63,7 +63,7 @@ export class ReadBudget {
     this.#guessed += guessed
   }
 
-  /** Whether the node took most of the time since `since` (by `performance.now()`), and is thus to blame for a timeout. */
+  /** Whether most of the time goes to the reads sent at `since` (by `performance.now()`): the node is then to blame for a timeout. */
   isSpentOn(since: number): boolean {
     return this.#rounds === 1 || since - this.#startedAt < this.deadline - since
   }

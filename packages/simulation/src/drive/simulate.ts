@@ -61,7 +61,7 @@ export interface Place {
 export interface SimulationAnswer {
   /** The `result` of `eth_simulateV1`; for a trial only `calls`, with their outcomes. */
   json: JsonText
-  /** The same text, split after each recorded call. */
+  /** The same text, split before each recorded call's closing brace. */
   parts: readonly JsonText[]
   /** The executed blocks, including those that fill gaps. */
   blocks: readonly Pick<PlannedBlock, 'number' | 'timestamp' | 'calls'>[]
@@ -96,7 +96,7 @@ export class CallsRan extends Error {
 }
 
 /**
- * Plans, executes and presents one decoded request; synchronously if all state is held.
+ * Plans, executes and presents one decoded request; synchronously if the engine returns its answer at once.
  * @throws or rejects with RpcError, naming the place, if the request or a call is invalid; with what `Driver.simulate` does
  */
 export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {

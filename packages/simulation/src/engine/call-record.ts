@@ -7,7 +7,7 @@ export interface CallRecord {
   gas: bigint
   /** The transaction's gas used, after refunds. */
   gasUsed: bigint
-  /** In execution order; the first is the call itself. Empty if the plan did not ask for them. */
+  /** In the order in which they began; the first is the call itself. Empty if the plan did not ask for them. */
   frames: Frame[]
   /** Unordered; empty if the plan asked for neither state nor balances. */
   accounts: RecordedAccount[]
@@ -62,7 +62,7 @@ export interface DecidingFact {
   value: bigint
   /** What the value reached: bits of `REACHED`. */
   reached: number
-  /** In how many of the `blocks` newest cached blocks it changed. */
+  /** In how many of the last carried blocks it was written, and how many of those are counted (at most 100). */
   changed: number
   blocks: number
 }
@@ -178,7 +178,7 @@ export interface RecordedAccount {
   address: Address
   /** Named by an instruction whose access was paid, or by the transaction: shown by geth's prestateTracer. */
   isRead: boolean
-  /** Belongs in the call's access list: accessed, and not warm in every transaction. */
+  /** Belongs in the call's access list even without slots: accessed, and no sender, recipient, precompile or authority. */
   isAccessed: boolean
   /** Removed by SELFDESTRUCT as geth's prestateTracer counts it, even if reverted. */
   isRemoved: boolean

@@ -30,7 +30,7 @@ export interface Engine {
 
 /** A plan's result: the `result` of `eth_simulateV1` without error messages, which the presenter adds. */
 export interface Answer {
-  /** The JSON, split where a failed call's `,"error":…` belongs and after each recorded call: one piece more than there are splits. */
+  /** The JSON, split where a failed call's `,"error":…` belongs and before each recorded call's closing brace; pieces are splits + 1. */
   pieces: JsonText[]
   /** For each split; undefined if the call did not fail. */
   failures: (FailedCall | undefined)[]
@@ -67,7 +67,7 @@ export interface Touched {
 /** The accounts and slots that `Touched` counts, each list sorted. */
 export interface TouchedList {
   accounts: Address[]
-  /** The account itself may not be counted: a precompile in an access list. */
+  /** The account need not be in `accounts`: a precompile in an access list is not. */
   slots: TouchedSlot[]
 }
 

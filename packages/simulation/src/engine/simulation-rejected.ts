@@ -7,7 +7,7 @@ export type Rejection =
   | { kind: 'transaction'; from: Address; gas: bigint; fault: TransactionFault }
   /** A call that asks for more gas than the block has left. */
   | { kind: 'blockGasLimit'; left: bigint; asked: bigint }
-  /** An override of an address that `movePrecompileToAddress` named, or a move of a non-precompile or onto another override. */
+  /** An override of an address that an earlier `movePrecompileToAddress` named, or a move of a non-precompile or onto another override. */
   | { kind: 'takenByPrecompile' | 'notPrecompile' | 'alreadyOverridden'; address: Address }
   /** A call that reaches code native to the chain's nodes (Base's B20). */
   | { kind: 'nativePrecompile'; address: Address }

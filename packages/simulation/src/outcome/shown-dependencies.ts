@@ -27,7 +27,7 @@ export interface ShownDependency {
   value: Hex
   /** What the value reached. */
   reached: Reached[]
-  /** How often the last carried blocks (at most 100) changed it. Absent if none is cached, and for sold answers. */
+  /** How many of the last carried blocks (`blocks`, at most 100) changed it. Absent if there are none, and for sold answers. */
   changed?: { times: number; blocks: number }
   /** The block under construction changed it. */
   isPending?: true

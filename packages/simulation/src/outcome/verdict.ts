@@ -30,7 +30,7 @@ export interface Tried {
 
 /** Facts whose value in a future block can't be known. A call that depends on one is `watched`. */
 const UNKNOWABLE = new Set(['prevRandao', 'blockHash', 'coinbase', 'gasLimit', 'blobBaseFee'])
-/** What ORIGIN may reach without revealing that nobody signed the simulation. */
+/** What a zero ORIGIN must not reach, because code could tell by it that nobody signed: all but a recipient, an amount or a slot. */
 const BY_NOBODY = ~(REACHED.recipient | REACHED.amount | REACHED.slot)
 
 /** @param tried circumstances with a different outcome, each tried separately */

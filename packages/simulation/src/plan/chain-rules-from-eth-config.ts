@@ -69,8 +69,8 @@ function unknownNames({ precompiles, systemContracts }: Fields, place: Place): s
 }
 
 /**
- * Adds to inferred rules what an OP-stack node's `eth_config` reveals: when the current fork began and the next one comes, but not which
- * they are, because Fjord's precompiles are Osaka's.
+ * Adds the time of the next fork in an OP-stack node's `eth_config` to inferred rules: blocks from then on are refused. It can't be told
+ * which fork that is, because Fjord's precompiles are Osaka's.
  * @throws DecodeError if the answer is malformed
  */
 export function withOpEthConfig(inferred: ChainRules, json: unknown): ChainRules {

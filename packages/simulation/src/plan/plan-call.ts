@@ -37,7 +37,7 @@ function typeOf(call: Call): PlannedCall['type'] {
   return call.blobVersionedHashes === undefined ? 2 : 3
 }
 
-/** The reason, in geth's words and order (`CallDefaults`), why a call makes no transaction; undefined if it does. */
+/** Why a call makes no transaction, in geth's words and order (`CallDefaults`; without codes of their own); undefined if it makes one. */
 export function contradictionOf(call: Call, chainId: bigint): string | undefined {
   if (call.gasPrice !== undefined && (call.maxFeePerGas !== undefined || call.maxPriorityFeePerGas !== undefined))
     return 'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified'

@@ -91,7 +91,7 @@ export function planSimulation(
   return plan
 }
 
-/** Plans the calls of all blocks, up to and including the first invalid one. */
+/** Plans the calls of all blocks. The plan ends with the first invalid call, or before a block with an invalid override. */
 function addCalls(plan: SimulationPlan, { blockStateCalls }: SimulationRequest): void {
   for (const [at, block] of plan.blocks.entries()) {
     const index = block.requestIndex

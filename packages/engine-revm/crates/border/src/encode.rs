@@ -82,7 +82,7 @@ pub fn paused(reads: &[Read], certain: usize) -> String {
     format!("paused\n{}", lacking(reads, certain))
 }
 
-/// Reads, preceded by how many of them, counted from the first, are certainly needed.
+/// Reads, followed by how many of them, counted from the first, are certainly needed.
 pub fn lacking(reads: &[Read], certain: usize) -> String {
     let mut out = Lines(String::with_capacity(32 + 128 * reads.len()));
     reads.to_vec().write(&mut out);

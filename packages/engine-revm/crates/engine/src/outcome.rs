@@ -53,7 +53,7 @@ pub struct CallRecord {
     /// The transaction's gas limit, and its gas used after refunds.
     pub gas: u64,
     pub gas_used: u64,
-    /// In execution order.
+    /// In the order in which they began.
     pub frames: Vec<Frame>,
     pub accounts: Vec<RecordedAccount>,
     /// In the order of the call's probes.

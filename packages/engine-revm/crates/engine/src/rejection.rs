@@ -45,7 +45,7 @@ pub enum Rejection {
         left: u64,
         asked: u64,
     },
-    /// An override of an address that a precompile was moved to.
+    /// An override of an address that an earlier override moved a precompile to.
     TakenByPrecompile {
         address: Address,
     },

@@ -156,9 +156,8 @@ impl Facts {
         self.known.len()
     }
 
-    /// The fact decides if a transfer, an approval or a failure follows. A fact of the surroundings decides at once, because the path not
-    /// A fact of the state decides if a transfer, an approval or a failure follows. Other facts decide at once: the path not taken is
-    /// unknown.
+    /// A fact of the state decides if a transfer, an approval or a failure follows. Any other fact, and a slot of a history contract,
+    /// decides at once, because the path not taken is unknown.
     pub fn reach(&mut self, fact: u32, by: u64) {
         let known = &mut self.known[fact as usize];
         if known.decided & by == by {

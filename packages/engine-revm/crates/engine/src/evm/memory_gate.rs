@@ -114,7 +114,7 @@ pub struct MemoryReservation {
 }
 
 impl MemoryReservation {
-    /// `gas`: the highest gas limit among its calls.
+    /// `gas`: the most that one of its calls can have.
     pub fn new(gate: Arc<MemoryGate>, gas: u64) -> Self {
         Self { gate: Some(gate), most: most_memory(gas), held: None }
     }

@@ -181,7 +181,7 @@ impl Recorder {
         !self.recording.without_code
     }
 
-    /// The frames in execution order, the steps, and the remaining bytes.
+    /// The frames in the order in which they began, the steps, and the remaining bytes.
     pub fn finish(self) -> (Vec<Frame>, Bytes, usize) {
         (self.frames, self.steps.map(StepLog::finish).unwrap_or_default(), self.left)
     }

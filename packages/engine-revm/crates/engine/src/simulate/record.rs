@@ -200,7 +200,7 @@ struct SlotFlags {
     is_accessed: bool,
 }
 
-/// Accounts that are warm in every transaction. The access list never names them unless for their slots.
+/// Sender, recipient, precompiles and authorities, which are warm anyway. The access list names them only with slots.
 fn unlisted(evm: &Evm, call: &PlannedCall, nonce: u64) -> AddressSet {
     let to = call.to.unwrap_or_else(|| call.from.create(nonce));
     let precompiles = evm.inner.precompiles.warm().iter().copied();
