@@ -8,7 +8,7 @@ import { FIXED } from './environment/fixed.js'
 import { answerBrokenRequest } from './http/refusals.js'
 import { STATE_HEADER } from './pending/answer-state.js'
 
-/** Idle connections are closed after this long without traffic in either direction. */
+/** Connections are closed after this long without traffic in either direction, or after twice `timeoutMs` if that is longer. */
 const SILENT_CONNECTION_MS = 60_000
 
 export interface Gateway {

@@ -106,7 +106,7 @@ describe('API_KEYS_FILE', () => {
     expect((await fetch(`${gateway.url}/health/live`, { headers: bearer('no-key') })).status).toBe(200)
   })
 
-  it('charges MCP tool calls to the budget of the key', async () => {
+  it('counts MCP tool calls towards the free budget of the key', async () => {
     const given = { from: `0x${'22'.repeat(20)}`, to: `0x${'11'.repeat(20)}` }
     const body = JSON.stringify({
       jsonrpc: '2.0',

@@ -121,7 +121,7 @@ describe('per-minute budget', () => {
     },
   )
 
-  it('charges a call that exceeded a limit for what it may have used', async () => {
+  it('counts a call that exceeded a limit with all gas that it may have used', async () => {
     const gateway = await start({
       LIMITS: { gasPerMinute: 2_000_000_000_000, gas: 1_000_000_000_000, reads: 50 },
     })

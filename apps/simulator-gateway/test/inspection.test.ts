@@ -174,7 +174,7 @@ describe('eth_createAccessList', () => {
       expect((await ask(method, [...params])).error?.message).not.toBe(refused.message)
   })
 
-  it('rejects a call that reads a slot only without the access list that contains it', async () => {
+  it('rejects a call that reads a slot without an access list, but not with the list that has it', async () => {
     // JUMPDEST 20 times, PUSH0 SLOAD
     const overrides = { [OUTER]: { code: `0x${'5b'.repeat(20)}5f54` } }
     const listed = async (gas: number) =>

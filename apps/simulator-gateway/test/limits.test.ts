@@ -71,7 +71,7 @@ async function refusedAtFirst<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 describe('limits', () => {
-  it('bodyBytes: 413 with or without content-length, and the connection stays open', async () => {
+  it('bodyBytes: 413 with or without content-length, and the next request is served', async () => {
     const gateway = strict
     const long = request('eth_chainId', ['x'.repeat(120_000)])
     const chunked = new ReadableStream({

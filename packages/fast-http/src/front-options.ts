@@ -36,6 +36,9 @@ export interface FrontOptions {
   memoryOf(socket: Socket): MemoryShare
   /** Answers a request, at once or later. Must not throw. */
   serve(request: FastRequest): void
-  /** Answers, synchronously, a request for whose body `memoryOf` threw `error`. The connection closes after it. Must not throw. */
+  /**
+   * Answers, synchronously, a request whose body finds no memory: `memoryOf`, or `take` of its share, threw `error`. The connection then
+   * serves the next request once the rest of the body has arrived, and closes if that takes over a second. Must not throw.
+   */
   refuse(error: unknown, request: Omit<FastRequest, 'body'>): void
 }

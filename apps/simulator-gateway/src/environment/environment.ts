@@ -157,7 +157,7 @@ export class Environment {
   @IsString()
   JWT_AUDIENCE?: string
 
-  /** Memory limit of the whole process. */
+  /** Memory limit in bytes; `GATEWAY_WORKERS` processes divide it. */
   @IsWholeNumber(64 * 1024 * 1024)
   MEMORY_LIMIT_BYTES = availableMemory()
 

@@ -33,7 +33,7 @@ const FIELDS = {
 
 export type Limits = { readonly [Field in keyof typeof FIELDS]: number }
 
-/** Limits per process: `GATEWAY_WORKERS` processes divide them. */
+/** Limits of the whole gateway: each of `GATEWAY_WORKERS` processes gets an equal share. */
 export const DIVIDED_LIMITS = ['inFlight', 'queued', 'connections', 'connectionsPerClient'] as const
 
 /**

@@ -88,7 +88,10 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
   }
 }
 
-/** Closes a connection answered before the whole body arrived. The rest is read only briefly: it may come in one-byte chunks. */
+/**
+ * For a request answered before its whole body arrived. The rest is read for at most `REST_OF_BODY_MS`, because it may come in one-byte
+ * chunks, then the connection is closed; at once if the length of the body is unknown.
+ */
 function endUnlessWhole(message: IncomingMessage): void {
   if (message.headers['content-length'] === undefined) {
     message.socket.destroySoon()

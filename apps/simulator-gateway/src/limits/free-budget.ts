@@ -36,7 +36,7 @@ export interface RequestCosts {
   readonly limits: { upstreamReads: number }
   /** The request is paid for. */
   readonly isSold?: boolean
-  /** Counts free work. */
+  /** Counts the cost of work towards the free budget; does nothing if the request is paid for. */
   spend?(cost: Cost): void
 }
 
@@ -119,7 +119,7 @@ export class FreeBudget {
     return this.#of(caller).#spent.has(clientOf(caller))
   }
 
-  /** Key holders have their own budgets. */
+  /** Holders of API keys have their own budgets. */
   #of(caller: Caller): FreeBudget {
     return typeof caller === 'string' ? this : caller.budget
   }

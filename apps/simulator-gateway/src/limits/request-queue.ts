@@ -17,14 +17,14 @@ interface Waiting {
   refuse(error: Error): void
 }
 
-/** Waiting turns by client; clients that were served least recently come first. */
+/** Waiting turns by client, in the order of the next turns among clients that hold equally much. */
 type Line = Map<string, Set<Waiting>>
 
 /**
  * Shares a capacity (slots, bytes) among requests; at most `maxQueued` of them wait. A client may hold as much as stays free next to it, so
- * others always find something. The first request of up to `forFirst` clients takes nothing of the capacity. The next turn goes to the
- * client that holds least, among those whose turn fits; a client's own requests are served in order. If too many wait, the client with the
- * most waiting has its newest refused.
+ * others always find something. The first request of up to `forFirst` clients takes nothing of the capacity. The next turn goes to a paying
+ * client, then to the client that holds least, among those whose turn fits; a client's own requests are served in order. If too many wait,
+ * the client with the most waiting has its newest refused.
  */
 export class RequestQueue {
   #taken = 0
@@ -108,7 +108,7 @@ export class RequestQueue {
     if (this.#queued > 0 && !this.#isHeld) this.#admit()
   }
 
-  /** Until `admitOne` or `release`, a client that has a request under way or waiting gets no further turn. */
+  /** Until `release`, a client that has a request under way or waiting gets no further turn, except by `admitOne`. */
   hold(): void {
     this.#isHeld = true
   }
@@ -164,7 +164,8 @@ export class RequestQueue {
   }
 
   /**
-   * Refuses one waiting request: for a paying client a free one, otherwise one of a client that has more waiting than this one.
+   * Refuses the newest request of the client with the most waiting: for a paying client a free one, otherwise one of a client that has more
+   * waiting than this one.
    * @throws Overloaded if there is none
    */
   #makeRoom({ name, pays }: Client): void {

@@ -12,7 +12,7 @@ import { WitnessMaker } from './witness-maker.js'
 
 export interface PaidSimulation {
   answer: SimulationAnswer
-  /** The block that it was simulated on. */
+  /** The block and state that it was simulated on. */
   block: ReceiptBlock
   /** The witness as JSON bytes, if requested. */
   witness?: Buffer

@@ -35,7 +35,7 @@ class SignInRequired extends RpcError {
 
 /**
  * Authenticates a payer by x402's extension `sign-in-with-x`: an EIP-4361 message in the header `SIGN-IN-WITH-X`, signed by an EOA. A
- * message is accepted once: by all replicas if they share a Redis that answers, otherwise by each.
+ * message is accepted once by all replicas together if they share a Redis that answers, otherwise once by each.
  */
 @Injectable()
 export class SignIn {

@@ -56,7 +56,7 @@ export class SimulateController {
       requestOf(request, reply, { dialect, length: body.length, budget, payer: payment?.payer }),
       body,
       (answer, view, { signal }) => {
-        // If the client has disconnected, nothing is charged.
+        // The client has disconnected: no answer is sent, and the route's rule for partial work sets the charge.
         if (payment !== undefined && signal.reason instanceof ClientGone) throw signal.reason
         this.sender.send(reply, answer, view, payment !== undefined)
       },

@@ -12,7 +12,7 @@ export interface SellerDocument {
   receipt: { domain: typeof RECEIPT_DOMAIN; types: typeof RECEIPT_TYPES; primaryType: 'Receipt' }
   priceList: PriceList
   priceListHash: string
-  /** Decimal gas limit of a whole request; also the gas of calls that set none. */
+  /** Gas limit of one simulation, all its calls together, decimal; also the gas of calls that set none. */
   gasCap: string
   /** Seconds between simulated blocks without a `time`; absent if the chain's own is used. */
   blockTime?: string

@@ -68,7 +68,7 @@ export class MinState {
     return environment.number > block || (environment.number === block && index >= flashblock)
   }
 
-  /** Number of the head that requests use from now on. Concurrent callers share one look-up. */
+  /** Number of the head: requests use it, or a newer one, from now on. Concurrent callers share one look-up. */
   private head(): Promise<bigint> {
     this.looking ??= this.look().finally(() => {
       this.looking = undefined

@@ -7,7 +7,7 @@ import type { RequestCosts } from '../limits/free-budget.js'
 export interface SimulationBase {
   base: BlockHeader
   opening?: OpeningBlock | undefined
-  /** The sealed block that `state` is a position in; `opening` is its header. */
+  /** The sealed block that `state` is a position in; `opening` has the values of its header. */
   inside?: BlockHeader | undefined
   /** Number of logs of the transactions before the position. */
   earlierLogs?: number | undefined

@@ -51,7 +51,7 @@ export class WaitingTransactions {
     this.kept.delete(hash)
   }
 
-  /** The transactions that change any of these places, at most `MOST_TRIED`. */
+  /** The transactions that change any of these places, those seen first per place, at most `MOST_TRIED`. */
   changing(facts: readonly Pick<ShownFact, 'kind' | 'address' | 'slot'>[]): Call[] {
     const found = new Map<Hash, Call>()
     for (const fact of facts)

@@ -39,7 +39,7 @@ interface SweptBlock {
 /** The outcome at one position. */
 interface Tried {
   transactionIndex: number
-  /** The state that the outcome depends on; absent if the call was not executed. */
+  /** All state that the outcome depends on; absent if the call was not executed, or if not all of it is known. */
   readList?: TouchedList | undefined
   outcome: string
 }

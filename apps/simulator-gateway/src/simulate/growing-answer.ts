@@ -7,7 +7,7 @@ interface Reserving {
   reserve?(bytes: number): void
 }
 
-/** Longer answers need reserved memory; the reservation grows by `STEP`. */
+/** Longer answers need reserved memory; their limit grows by a factor of `STEP`. */
 export const SMALL_ANSWER_BYTES = 256 * 1024
 const STEP = 16
 /** Each byte of an answer is held raw, as hex and as JSON. */

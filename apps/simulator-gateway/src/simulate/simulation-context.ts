@@ -8,7 +8,7 @@ import type { Cost, RequestCosts } from '../limits/free-budget.js'
 import type { RequestView } from '../pending/request-view.js'
 import type { TimeLimits } from '../pending/simulation-base.js'
 
-/** The limits of one request. Only these differ between the free endpoint and the paid routes. */
+/** The limits of one request. The free endpoint and the paid routes differ in these and in the time-out. */
 export interface RequestLimits extends SimulationLimits {
   /** Values of state that may be read from the node. */
   upstreamReads: number

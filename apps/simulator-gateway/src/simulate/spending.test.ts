@@ -19,12 +19,12 @@ async function spentOn(error: Error, took?: Taken): Promise<Cost | undefined> {
 }
 
 describe('spending', () => {
-  it('charges the full gas limit if the request exceeded a limit of its own', async () => {
+  it('counts the full gas limit if the run exceeded a limit of its own', async () => {
     const error = new RpcError(ErrorCode.limitExceeded, 'the request took longer than 1 ms')
     expect((await spentOn(error))?.gasUsed).toBe(GAS)
   })
 
-  it('charges by time if the request was ended for lack of memory', async () => {
+  it('counts what is possible in its time if the run was ended for lack of memory', async () => {
     expect((await spentOn(new Overloaded('memory is short')))?.gasUsed).toBeLessThan(GAS)
   })
 
@@ -34,7 +34,7 @@ describe('spending', () => {
     expect((await spentOn(new Overloaded('memory is short'), took))?.gasUsed).toBeGreaterThan(30n * GAS)
   })
 
-  it('charges a refused call by time, once, if earlier calls ran and the request continues', async () => {
+  it('counts a refused run by time, once, if earlier calls ran and the request continues', async () => {
     const spent: Cost[] = []
     const context = { spend: (cost: Cost) => void spent.push(cost), spendInVain: (cost: Cost) => void spent.push(cost) }
     const error = Object.assign(new RpcError(ErrorCode.nonceTooHigh, 'nonce too high'), { cause: new CallsRan() })
@@ -50,18 +50,18 @@ describe('spending', () => {
     expect((await spentOn(error))?.gasUsed).toBe(0n)
   })
 
-  it('charges only completed runs if the payer’s maximum is spent', async () => {
+  it('counts only completed runs if the payer’s maximum is spent', async () => {
     const took = { gasUsed: 7n * GAS }
     expect((await spentOn(new MaximumSpent(7n * GAS, 6n * GAS), took))?.gasUsed).toBe(7n * GAS)
   })
 
-  it('charges a failed call for the gas and reads used until it failed', async () => {
+  it('counts the gas and reads that a failed call used until it failed', async () => {
     const error = new RpcError(ErrorCode.invalidParams, 'to: expected an address')
     expect(await spentOn(error)).toEqual({ gasUsed: 0n, reads: 0 })
     expect(await spentOn(error, { gasUsed: 21_000n, budget: { used: 3 } })).toEqual({ gasUsed: 21_000n, reads: 3 })
   })
 
-  it('charges a successful run once, synchronously if the work is synchronous', () => {
+  it('counts a successful run once, synchronously if the work is synchronous', () => {
     const spent: Cost[] = []
     const context = { spend: (cost: Cost) => void spent.push(cost) }
     const done = spending({ gas: GAS }, context, (taken) => {

@@ -12,7 +12,7 @@ export interface Taken {
 }
 
 interface Spending {
-  /** Counts free work. */
+  /** Counts work towards the free budget; does nothing if it is paid for. */
   spend?(cost: Cost): void
   /** Counts work that ended in an error and is therefore never charged. */
   spendInVain?(cost: Cost): void

@@ -40,7 +40,7 @@ export interface FoundFact {
   value: bigint
   /** Whether `depends` names it; otherwise only the gas of writing it depends on it. */
   isNamed: boolean
-  /** What the gas of writing it depends on (EIP-2200): the value before and after, zero or not. */
+  /** What the gas of writing it depends on: a slot's value before and after, zero or not (EIP-2200); whether an account existed. */
   price: string | undefined
   /** Changed by earlier transactions of the same block. */
   isOfBlock: boolean

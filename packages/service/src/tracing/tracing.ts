@@ -2,7 +2,7 @@ import type { Variables } from '../environment.js'
 import type { Tracing } from './export-spans.js'
 
 /**
- * Starts tracing if `OTEL_EXPORTER_OTLP_ENDPOINT` is set: spans go there (OTLP, JSON over HTTP), and every outgoing HTTP request carries
+ * Starts tracing if `OTEL_EXPORTER_OTLP_ENDPOINT` is set: spans go there (OTLP, JSON over HTTP), and HTTP requests made within a span carry
  * `traceparent`. Otherwise OpenTelemetry is not even loaded. OpenTelemetry reads its other `OTEL_` variables itself.
  * @param service its name, unless `OTEL_SERVICE_NAME` is set
  */
