@@ -1,11 +1,12 @@
 //! What bent runs find: `evm/bend.rs`.
 
 use super::{
-    BaseState, simulate_reading,
+    BaseState, Plan, simulate_reading,
     tests::{ALICE, PROGRAM, call, only_call, override_of, plan},
 };
 use crate::{
     outcome::{Outcome, Status},
+    plan::PlannedCall,
     state::{Read, ReadError, StateCache, StateSource, Value},
 };
 use alloy_primitives::{Address, B256, Bytes, U256, bytes, hex};
@@ -33,7 +34,10 @@ impl StateSource for Contracts {
 /// The batches that a call to `PROGRAM` with this code takes, and its outcome.
 fn run(code: Bytes, codes: Vec<(Address, Bytes)>) -> (Vec<Vec<Read>>, Outcome) {
     let overrides = vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)];
-    let plan = plan(overrides, vec![call(Some(PROGRAM), 0, Bytes::new())]);
+    run_plan(plan(overrides, vec![call(Some(PROGRAM), 0, Bytes::new())]), codes)
+}
+
+fn run_plan(plan: Plan, codes: Vec<(Address, Bytes)>) -> (Vec<Vec<Read>>, Outcome) {
     let source = Arc::new(Contracts { codes, batches: Mutex::default() });
     let base = BaseState {
         cache: Arc::new(StateCache::new(1 << 20)),
@@ -101,6 +105,17 @@ fn a_guard_on_an_unknown_value_does_not_hide_what_comes_after() {
     let (batches, outcome) = run(bytes!("5f54 6007 57 5ffe 5b 600154 5f52 60205ff3"), Vec::new());
     assert_eq!(batches.iter().map(|batch| slots(batch, PROGRAM)).collect::<Vec<_>>(), [[U256::ZERO, U256::ONE]]);
     assert_eq!(U256::from_be_slice(&only_call(&outcome).return_data), U256::from(7));
+}
+
+#[test]
+fn an_unknown_sender_without_value_bends_nothing() {
+    // require(false); returns slot 1.
+    let program = override_of(PROGRAM, 0, bytes!("5f 6006 57 5ffe 5b 600154 5f52 60205ff3"));
+    let unknown = PlannedCall { from: Address::repeat_byte(0xc3), ..call(Some(PROGRAM), 0, Bytes::new()) };
+    let (batches, outcome) = run_plan(plan(vec![program], vec![unknown]), Vec::new());
+    let [batch] = &batches[..] else { panic!("{batches:?}") };
+    assert_eq!(slots(batch, PROGRAM), [] as [U256; 0], "what comes after is not asked for");
+    assert!(matches!(only_call(&outcome).status, Status::Halt { .. }));
 }
 
 #[test]

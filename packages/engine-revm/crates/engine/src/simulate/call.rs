@@ -50,6 +50,7 @@ pub fn execute(
     progress: &mut Progress,
 ) -> Result<Executed, Fault> {
     let gas_left = turn.gas_left;
+    evm.state().set_harmless(call.value.is_zero().then_some(call.from));
     let sender = evm.state().basic(call.from)?.unwrap_or_default();
     let nonce = call.nonce.unwrap_or(sender.nonce);
     let asked = call.gas.unwrap_or(gas_left);

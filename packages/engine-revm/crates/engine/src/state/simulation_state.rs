@@ -74,6 +74,8 @@ pub struct SimulationState {
     allowance: Cell<Option<Allowance>>,
     /// Whether a value was assumed that no block is known to have had.
     blind: Cell<bool>,
+    /// An account whose balance, nonce and code don't count for that.
+    harmless: Option<Address>,
     /// Whether such a value was a word of storage.
     guesses_storage: Cell<bool>,
     /// Whether the run continued past a failure.
@@ -119,6 +121,7 @@ impl SimulationState {
             most_assumed: MOST_ASSUMED,
             allowance: Cell::default(),
             blind: Cell::default(),
+            harmless: None,
             guesses_storage: Cell::default(),
             bent: false,
             unseen_slots: RefCell::default(),
@@ -261,6 +264,11 @@ impl SimulationState {
     #[inline]
     pub fn is_blind(&self) -> bool {
         self.blind.get()
+    }
+
+    /// Sets the account whose own values hardly affect what runs: the sender, unless it sends value.
+    pub fn set_harmless(&mut self, account: Option<Address>) {
+        self.harmless = account;
     }
 
     /// Marks the run's result as invalid, whatever the missing values are.
@@ -421,7 +429,8 @@ impl SimulationState {
             leaning.left = leaning.left.checked_sub(1).ok_or(ReadError::TooMuch)?;
         }
         let assumption = assumed.entry(read).or_insert_with(|| self.assumption(read, leaning.is_some()));
-        if !assumption.is_seen && self.allowance.get().is_some() {
+        let is_harmless = matches!(read, Read::Balance(account) | Read::Nonce(account) | Read::Code(account) if Some(account) == self.harmless);
+        if !assumption.is_seen && !is_harmless && self.allowance.get().is_some() {
             self.blind.set(true);
             self.guesses_storage.set(self.guesses_storage.get() || matches!(read, Read::Storage(..)));
         }
