@@ -7,7 +7,7 @@ import { packageFolders, root } from './install.mjs'
 
 /** Modules kept as separate files: one that tests change before the program starts, and one that loads OpenTelemetry if spans are sent. */
 const APART = /\/(environment\/fixed|export-spans)\.js$/
-/** Packages that look for files next to their own. */
+/** Packages that are not bundled, because they look for files next to their own. */
 const WHOLE = /^(playwright-core|typescript)(\/|$)/
 
 /**

@@ -175,7 +175,7 @@ export class Chain {
     return block
   }
 
-  /** Finds a transaction among the kept blocks of the chain. Undefined if it is not there, or while the node must be asked for the head. */
+  /** Finds a transaction among the kept blocks of the chain. Undefined if it is not there, or if the node must be asked instead. */
   find(transaction: Hash): { block: FollowedBlock; index: number } | undefined {
     const head = this.head.current()?.header
     if (!this.answersReads || head === undefined) return undefined

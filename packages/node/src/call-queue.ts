@@ -3,7 +3,7 @@ import type { UpstreamClient } from './upstream-client.js'
 
 const MOST_IN_FLIGHT = 32
 const MOST_CALLS = 1_000
-/** A `prompt` call shares an HTTP request with at most this many calls, and never with a `slow` one. */
+/** In a batch of more calls than this, or with a `slow` one, `prompt` calls get an HTTP request of their own. */
 const PROMPT_COMPANIONS = 64
 
 interface Entry {

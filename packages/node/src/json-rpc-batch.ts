@@ -21,7 +21,7 @@ export function encodeCalls(calls: readonly CallText[], firstId: number): string
 }
 
 /**
- * The answers to `count` calls with ids from `firstId` on, in the order of the calls. Answers that contain a secret are withheld.
+ * The answers to `count` calls with ids from `firstId` on, in the order of the calls. Error messages that contain a secret are withheld.
  * @throws UpstreamFault if the text answers none of them or is inconsistent: an unknown id, or one id twice
  */
 export function matchAnswers(text: string, firstId: number, count: number, secrets: Secrets): CallResult[] {

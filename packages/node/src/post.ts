@@ -10,7 +10,7 @@ export interface PostLimits {
   maxBytes: number
   timeoutMs: number
   signal?: CancelSignal | undefined
-  /** Called for each MiB with the bytes read so far. @throws if no memory is left */
+  /** Called about every MiB with the bytes to reserve in total: those read and one MiB more. @throws if no memory is left */
   reserve?(bytes: number): void
 }
 

@@ -13,7 +13,8 @@ export interface UpstreamOptions {
   urls: readonly string[]
   /**
    * The chain that the nodes must serve. Every HTTP request then also asks for the chain id, and answers of
-   * nodes on another chain are discarded; a `slow` call is sent alone, to a node checked at most 10 s before.
+   * nodes on another chain are discarded; a `slow` call, and any to a node without batches, is sent alone, at most
+   * 10 s after a check of the node.
    * Without it, all URLs must serve the chain of the one that answers first.
    */
   chainId?: number

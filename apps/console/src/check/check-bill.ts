@@ -5,7 +5,7 @@ import type { Question, Reply } from './check-worker.js'
 const MOST_MS = 120_000
 
 /**
- * Checks a bill in a worker, without network access: signatures, hashes, proofs, the price, and the work by executing it again.
+ * Checks a bill in a worker that only loads the engine's module: signatures, hashes, proofs, the price, and the work by executing it again.
  * @throws Error if it is not a bill, naming the field, or if it takes too long
  */
 export function checkBill(question: Question, signal: AbortSignal): Promise<Verification> {

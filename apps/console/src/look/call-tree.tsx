@@ -9,7 +9,7 @@ import type { NameOf } from './name-of.js'
 import { errorText, hasFailure } from './outcome.js'
 import { amountArgument, type UnitsOf } from './token-units.js'
 
-/** Deeper frames stay collapsed at first: a recursive contract opens hundreds. */
+/** Failed frames from this depth on stay collapsed at first, because a recursive contract opens hundreds. Others do from depth 2 on. */
 const MOST_OPEN = 16
 
 interface Props {

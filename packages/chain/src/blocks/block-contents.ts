@@ -63,7 +63,7 @@ export function weightOfLogs(logs: readonly BlockLog[]): number {
   return weight
 }
 
-/** Logs of followed blocks, as the node returns them. Read at most once per block, on first use. */
+/** Logs of followed blocks, as the node returns them. Read on first use, once for concurrent callers, and kept up to {@link MOST_LOGS}. */
 export class BlockLogs {
   readonly #asked: AskedOnce<readonly BlockLog[]>
 
@@ -113,7 +113,7 @@ const ANSWER_BYTES = 32 * 1024 * 1024
 /** A call that asks the node about a block. */
 export type BlockQuestion<V> = Omit<UpstreamCall<V>, 'maxBytes' | 'isShown'>
 
-/** Contents of blocks that need a call of their own. Each is read once, on first use, and shared. */
+/** Contents of blocks that need a call of their own. Each is read on first use, shared by concurrent callers, and kept within a bound. */
 export class AskedOnce<V extends readonly unknown[]> {
   readonly #queue: CallQueue
   readonly #kept: LRUCache<Hash, V>
@@ -152,7 +152,7 @@ export class AskedOnce<V extends readonly unknown[]> {
 /** Most characters of receipts kept, as JSON. */
 const MOST_CHARACTERS = 48 * 1024 * 1024
 
-/** Receipts of followed blocks, as the node returns them. Read at most once per block, on first use. */
+/** Receipts of followed blocks, as the node returns them. Read and kept like {@link BlockLogs}. */
 export class BlockReceipts {
   readonly #asked: AskedOnce<readonly string[]>
 
@@ -162,7 +162,7 @@ export class BlockReceipts {
   }
 
   /**
-   * @returns each receipt as JSON, in order; undefined if the node does not serve receipts by block hash
+   * @returns each receipt as JSON, in order; undefined if the node gives no valid answer, for example because it lacks the method
    * @throws or rejects with the signal's reason
    */
   async of({ header: { hash }, rpc }: FollowedBlock, limits: CallLimits): Promise<readonly string[] | undefined> {

@@ -48,7 +48,7 @@ export function followedBlock(
 
 /** Characters of a transaction's input and access list that weigh as much as another transaction. */
 const WEIGHED_CHARACTERS = 4_096
-/** Of a key of an access list, as a string of its own. */
+/** Characters counted per address or storage key of an access list: each is a string of its own. */
 const KEY_CHARACTERS = 128
 
 /**

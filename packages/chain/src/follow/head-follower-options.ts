@@ -47,7 +47,7 @@ export type HeadEvent =
   | { kind: 'lost'; host: string; reason: string }
   /** The node did not return its head; it is asked again. */
   | { kind: 'unknown'; reason: string }
-  /** A block's state could not be prepared. Requests use the block nevertheless. */
+  /** A block's state could not be prepared, and requests use the block nevertheless; or a head could not be processed. */
   | { kind: 'failed'; reason: string }
   /** A block could not be announced to listeners; it is tried again. */
   | { kind: 'untold'; reason: string }

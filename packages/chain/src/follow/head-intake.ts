@@ -42,7 +42,7 @@ export class HeadIntake<B extends WithHeader> {
   readonly #follower: Follower<B>
   readonly #kept: KeptBlocks<B>
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
-  /** Whether a head was processed since following began. Blocks missed before that are not fetched. */
+  /** Whether a head was processed since following began. The first one fetches at most `MOST_MISSED` blocks, however long the pause was. */
   #goesOn = false
   /** Since when heads could not be linked to the chain. */
   #unbridgedSince: number | undefined

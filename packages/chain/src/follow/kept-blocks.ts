@@ -19,7 +19,7 @@ export interface ChainChange<B> {
   removed: readonly BlockHeader[]
   /** Blocks that were added, oldest first. Empty if the chain goes back to a head that it already contains. */
   added: readonly B[]
-  /** Whether earlier blocks are missing. `removed` is then incomplete. */
+  /** Whether blocks between the chain and `added` are missing. `removed` is then meaningless: it holds the whole old chain. */
   isGap: boolean
   reorganised: boolean
 }
@@ -84,7 +84,7 @@ export class KeptBlocks<B extends WithHeader> {
    * The blocks that link `head` to the chain, oldest first and including it. Blocks below the chain's oldest are not fetched.
    * @param most number of blocks before `head`
    * @param byHash undefined if a block is not available
-   * @returns undefined if there are too many, or one is not available
+   * @returns undefined if there are too many, their weight exceeds `MOST_WEIGHT`, or one is not available
    * @throws Error if a parent's number does not fit its child's; as `byHash`
    */
   async bridge(head: B, most: number, byHash: (hash: Hash) => Promise<B | undefined>): Promise<B[] | undefined> {

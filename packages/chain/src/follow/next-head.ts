@@ -69,7 +69,7 @@ export class NextHead {
     return LEAST_PATIENCE_MS + MOST_TRIPS * (this.#tripMs ?? 0)
   }
 
-  /** When to request the block with this number; undefined if its parent was not announced, or announcements are irregular. */
+  /** When to request this block; undefined if its parent is not the last announced, announcements are few or irregular, or after misses. */
   askAt(number: bigint): number | undefined {
     const last = this.#told.at(-1)
     const interval = this.#pace.learntMs

@@ -16,7 +16,7 @@ export type Arrival =
   | 'gap'
   /** For a block that the node's head has reached or passed. */
   | 'stale'
-  /** For a block too far ahead of the node's head to keep. */
+  /** For a block too far ahead of the node's head to keep, or with an index of `MAX_FLASHBLOCKS` or more. */
   | 'ahead'
 
 /** A sequencer's attempt at a block: all flashblocks with one payload id. */

@@ -117,7 +117,7 @@ describe('PreconfirmedChain', () => {
     expect(events.filter((event) => event.kind === 'visible')).toHaveLength(3)
   })
 
-  it('returns the executed part of a sealed block only for the same header and transaction prefix', async () => {
+  it('returns the executed part of a sealed block, before and after it is the head, for equal header and transactions only', async () => {
     const { chain, receive, head, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
     await settled()

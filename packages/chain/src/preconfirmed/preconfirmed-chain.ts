@@ -54,7 +54,7 @@ export class PreconfirmedChain {
   #base: CanonicalBlock
   #blocks: PreconfirmedBlock[] = []
   #snapshot: PreconfirmedSnapshot | undefined
-  /** The last first block on the old base: the one that became the head, or the one that the head replaced. */
+  /** The first pre-confirmed block on the previous base. It became the head, or the head replaced it. */
   #overtaken: PreconfirmedBlock | undefined
   #running = false
   #again = false

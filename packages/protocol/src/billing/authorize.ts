@@ -24,7 +24,7 @@ export const LONGEST_SETTLEMENT_SECONDS = 14
 /** How much later than the offer's `maxTimeoutSeconds` a deadline may be: clocks differ, and signing an offer takes time. */
 export const DEADLINE_SLACK_SECONDS = 60
 
-/** Longest validity of an `exact` authorization, whatever the offer says: x402's Go client signs an hour. */
+/** How long an `exact` authorization may always be valid, even if the offer allows less: x402's Go client signs an hour. */
 export const EXACT_VALIDITY_SECONDS = 3_600
 
 /** Verifies and reserves in one step. Holds the x402 objects as the buyer sent them and as the seller offered them. */
@@ -37,7 +37,7 @@ export interface AuthorizeRequest {
    * not repeated by the buyer, and the route is listed with them.
    */
   route: string | null
-  /** How long the handler may take. The deadline must be at least this + {@link SETTLEMENT_MARGIN_SECONDS} away. */
+  /** How long the handler may take. The deadline must be at least this + billing's margin away: see {@link SETTLEMENT_MARGIN_SECONDS}. */
   minimumValiditySeconds: number
 }
 

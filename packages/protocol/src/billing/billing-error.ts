@@ -8,7 +8,7 @@ import { decodeObject, decodeOneOf, decodeString } from '../decode/fields.js'
 export const BILLING_ERROR_STATUS = {
   invalid_request: 400,
   unauthorized: 401,
-  /** `POST /verify` and `POST /settle`, if only the operator's own sellers are served. */
+  /** The token is valid but not for this endpoint: the read-only token, or that of a seller's account. */
   forbidden: 403,
   not_found: 404,
   /** The same idempotency key with different input or for another operation. */

@@ -19,7 +19,7 @@ export const billingPath = {
   /** GET → `{payment}` or 404: the payment made from an authorization. */
   paymentByAuthorization: (network: Network, payer: string, nonce: bigint) =>
     `/internal/payments?network=${encodeURIComponent(network)}&payer=${payer}&nonce=${nonce}` as const,
-  /** PUT {@link KeptAnswer} → `{kept}`, GET → `{answer}` or 404: a seller's answer kept until this payment is settled. */
+  /** PUT {@link KeptAnswer} → `{kept}`, GET → `{answer}` or 404: a seller's answer that waits for this payment. */
   answer: (paymentId: string) => `/internal/payments/${encodeURIComponent(paymentId)}/answer` as const,
   /** GET → {@link Token} or 404. */
   token: (network: Network, asset: string) => `/internal/tokens/${encodeURIComponent(network)}/${asset}` as const,

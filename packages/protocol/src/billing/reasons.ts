@@ -18,7 +18,7 @@ export const RefusalReason = {
   invalidSignature: 'invalid_permit2_signature',
   /** Also if the deadline leaves too little time for the route's timeout and the settlement. */
   deadlineExpired: 'permit2_deadline_expired',
-  /** Later than the offer's `maxTimeoutSeconds` plus a minute: the balance would be reserved for that long. */
+  /** Later than the offer's `maxTimeoutSeconds` (for `exact` at least an hour) plus a minute: the balance would be reserved that long. */
   deadlineTooFar: 'permit2_deadline_too_far',
   notYetValid: 'permit2_not_yet_valid',
   /** Also if the payer's other open reservations leave too little. */
@@ -47,7 +47,7 @@ export const RefusalReason = {
   unknownAsset: 'unsupported_asset',
   /** The signer lacks gas for another settlement: the operator's problem, not the payment's. */
   signerOutOfGas: 'facilitator_out_of_gas',
-  /** The payer used up its daily gas sponsoring and must now approve Permit2 itself. */
+  /** The payer used up its gas sponsoring of 24 hours in this token and must now approve Permit2 itself. */
   sponsoringSpent: 'gas_sponsoring_spent',
   /** A stranger's settlement to a recipient that this facilitator does not serve. */
   payToNotServed: 'pay_to_not_served',
@@ -55,7 +55,7 @@ export const RefusalReason = {
   amountTooSmall: 'amount_too_small',
   /** The payer is blocked after an uncollectable or doubtful payment; permanently if its contract made a settlement revert on chain. */
   payerRefused: 'payer_refused',
-  /** The code of the payer's account uses more gas than a settlement may. */
+  /** The code of the payer's account, or the token, uses more extra gas than the payer's settled payments of 24 hours are worth. */
   payerCodeTooCostly: 'payer_code_too_costly',
   /** Charge or release of a payment that is no longer `authorized`. */
   notAuthorized: 'payment_not_authorized',

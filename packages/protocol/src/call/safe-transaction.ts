@@ -21,7 +21,7 @@ export interface SafeTransaction {
   nonce?: bigint
   /** False simulates the Safe without its guard. */
   guard: boolean
-  /** The sender; by default the first owner. */
+  /** The sender; by default the owner with the lowest address. */
   executor?: Address
 }
 

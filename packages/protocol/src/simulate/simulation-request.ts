@@ -43,7 +43,7 @@ export interface AccessListEntry {
   storageKeys: Hash[]
 }
 
-/** An EIP-7702 authorization. If it is unsigned, `authority` replaces the zero signature. */
+/** An EIP-7702 authorization. If it is unsigned, its signature is zero and `authority` is set. */
 export interface Authorization {
   chainId: bigint
   address: Address

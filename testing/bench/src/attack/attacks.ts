@@ -50,7 +50,7 @@ const SWEEP = requests.inspection(requests.LOOP, { positions: 'all', assetChange
 const BLOCK_TRACE = { method: 'debug_traceBlockByNumber', params: ['latest', { disableStorage: false }] }
 const TOOLS = { method: 'tools/list', params: {} as never }
 
-/** An unfinished text frame (RFC 6455, 5.2) of 1,000,000 bytes, masked with zeroes. */
+/** The first text frame (RFC 6455, 5.2) of a message without an end: 1,000,000 bytes, masked with zeroes. */
 const HALF_A_MESSAGE = `\x01\xff\0\0\0\0\0\x0f\x42\x40\0\0\0\0${'x'.repeat(1_000_000)}`
 /** A request without its last byte. */
 const HALF_A_BODY = head('/', 1_000_001) + 'x'.repeat(1_000_000)

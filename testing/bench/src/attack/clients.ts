@@ -149,7 +149,7 @@ export async function unreadMessages(url: string, call: Call): Promise<void> {
   }
 }
 
-/** Ten clients with many connections and subscriptions, which read all notifications. */
+/** Ten clients with `connections` in total and `each` subscriptions per connection, which read all notifications. */
 export async function subscribe(
   url: string,
   { connections, each }: { connections: number; each: number },
