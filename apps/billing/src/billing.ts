@@ -19,7 +19,7 @@ export interface Billing {
 
 /**
  * Starts the service: recovers open work, then listens.
- * @throws Error if the ledger can't be opened, a node serves another chain, or the port is in use
+ * @throws Error if the ledger can't be opened, a node serves another chain, a token does not move exact amounts, or the port is in use
  */
 export async function startBilling(environment: Environment, logger: Logger, tracing?: Tracing): Promise<Billing> {
   const adapter = new FastifyAdapter({
@@ -28,7 +28,7 @@ export async function startBilling(environment: Environment, logger: Logger, tra
     logger: false,
     frameworkErrors: refuseUrl,
   })
-  // Callers authenticate with a service token, so their sampling decision is trusted.
+  // Every caller's sampling decision is trusted, so that the gateway's applies here too.
   tracing?.serve(adapter.getInstance(), () => true)
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
     logger: nestLogger(logger),

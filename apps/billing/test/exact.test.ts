@@ -224,7 +224,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
       }
     })
 
-    test('charges the full signed amount or zero, and refuses anything between', async () => {
+    test('charges the full signed amount or zero, and refuses less than that amount', async () => {
       const [whole, none] = [await authorized(await sign(offer())), await authorized(await sign(offer()))]
       expect(await stand.billing.charge(whole, '2499')).toMatchObject({
         outcome: 'refused',

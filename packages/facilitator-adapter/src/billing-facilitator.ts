@@ -210,7 +210,7 @@ export class BillingFacilitator implements FacilitatorClient {
     }
   }
 
-  /** Cancels a reservation. Never rejects: if billing can't be reached, the release is retried in the background. */
+  /** Cancels a reservation. If billing can't be reached, resolves and retries in the background. @throws BillingRejected if it refuses */
   async release(payload: PaymentPayload, _requirements: PaymentRequirements, reason: string): Promise<void> {
     const authorization = authorizationOf(payload)
     let paymentId = this.#takePaymentId(authorization)

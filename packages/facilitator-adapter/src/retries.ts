@@ -5,7 +5,7 @@ export type Log = (level: 'info' | 'warn' | 'error', message: string, fields: Re
 
 /** A call that billing has not acknowledged. */
 export interface UnacknowledgedCall {
-  /** Calls with the same key never run concurrently. */
+  /** A call is dropped while another one with the same key is being retried. */
   key: string
   /** Description for the log, such as `a charge`. */
   what: string
@@ -14,7 +14,7 @@ export interface UnacknowledgedCall {
   /** Deadline of the authorization, Unix seconds. After it the call has no effect. */
   deadline: bigint
   attempt(): Promise<void>
-  /** Called when the call is acknowledged or can have no effect any more. Not called if the process ends first. */
+  /** Called when the call is acknowledged, refused, or can have no effect any more. Not called if the process ends first. */
   done?(): Promise<void>
 }
 

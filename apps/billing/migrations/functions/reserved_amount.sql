@@ -1,4 +1,5 @@
--- A settled payment whose block was dropped counts as open: the payer has the tokens back for now.
+-- Smallest unit: what the payer's open payments reserve of the balance at `as_of_block`. Settlements mined above that block count too: the
+-- balance still includes their tokens.
 CREATE OR REPLACE FUNCTION reserved_amount(of_network text, of_asset text, of_payer text, as_of_block bigint) RETURNS numeric
 LANGUAGE sql STABLE AS $$
   SELECT

@@ -44,7 +44,7 @@ export class Revert extends NodeRefusal {
   }
 }
 
-/** Whether the call or the estimated transaction ran out of its gas limit. */
+/** Whether the call or the estimated transaction ran out of its gas limit, or burned all of it (invalid opcode). */
 export function isOutOfGas({ message }: NodeRefusal): boolean {
   return /out of gas|invalid opcode|gas required exceeds/i.test(message)
 }

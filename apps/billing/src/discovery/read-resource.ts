@@ -81,7 +81,7 @@ function textOf(resource: Record<string, unknown>, name: string): Record<string,
   return typeof value === 'string' && value !== '' ? { [name]: plainText(value).slice(0, MOST_TEXT_CHARACTERS) } : {}
 }
 
-/** Replaces control characters and lone surrogates, which databases can't store. */
+/** Replaces control characters and lone surrogates: databases can't store all of them. */
 function plainText(text: string): string {
   return text.replace(/\p{Cc}|\p{Surrogate}/gu, ' ')
 }

@@ -23,7 +23,7 @@ export interface ChainSettings {
   /** May contain an access key: never log it. */
   rpcUrl: string
   tokens: ReadonlyMap<Address, Token>
-  /** Confirmations of a settlement, including the transaction's own block. Default 1. */
+  /** Confirmations of a settlement, including the transaction's own block. Default: the setting `CONFIRMATIONS`. */
   confirmations?: number
   /** Value of one token (a dollar) in wei of the native currency. The default gas bounds are derived from it. */
   weiPerToken: bigint

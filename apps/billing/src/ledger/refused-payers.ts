@@ -40,7 +40,7 @@ export const isOfRefusedContract: SQL = sql`exists (select from refused_payers a
 
 /**
  * For `along`: refuses the payer of the changed payment, which could not be collected, for an hour. The period doubles with each further
- * time. `gasUsed`: gas of the payment's transactions. `forGood`: the payer's contract burns gas.
+ * time, up to 1,024 hours. `gasUsed`: gas of the payment's transactions. `forGood`: the payer's contract burns gas, so it never ends.
  */
 export function refusePayer(gasUsed: bigint, forGood: boolean): SQL {
   const until = forGood ? sql`null::timestamptz` : sql`now() + interval '1 hour'`
@@ -52,7 +52,7 @@ export function refusePayer(gasUsed: bigint, forGood: boolean): SQL {
       gas_used = ${refusedPayers}.gas_used + excluded.gas_used, refused_at = now(), refused_until = ${again}`
 }
 
-/** For `along`: lifts the refusal of the payer, as the changed payment was collected after all. */
+/** For `along`: lifts the payer's refusal, unless it is permanent, because the changed payment was collected after all. */
 export function pardonPayer(): SQL {
   return sql`delete from ${refusedPayers} using changed where ${refusedPayers}.network = changed.network
     and ${refusedPayers}.payer = changed.payer and ${refusedPayers}.refused_until is not null`

@@ -29,7 +29,7 @@ export const sellerAccounts = pgTable('seller_accounts', {
   origins: jsonb('origins').$type<string[]>().notNull().default([]),
   /** Smallest charge that is settled, except 0. Smallest unit of the token. */
   minimum: uint256('minimum').notNull(),
-  /** Calls of `/verify` and `/settle` per minute and process. */
+  /** Calls with its token per minute and process. */
   perMinute: integer('per_minute').notNull(),
   /** Wei that its settlements may cost in 24 hours per network; `null`: unlimited. */
   dailyGas: uint256('daily_gas'),
@@ -83,9 +83,9 @@ export const payments = pgTable(
     finishedAt: time('finished_at'),
     /** The block by which it was found impossible to settle. */
     judgedBlock: bigint('judged_block', { mode: 'bigint' }),
-    /** When a reorganisation last reverted its settlement. */
+    /** When a reorganisation last undid its settlement, after it was `settled`. */
     takenBackAt: time('taken_back_at'),
-    /** The work queue: when a process next looks at it; `null`: never. Database clock, in microseconds. */
+    /** The work queue: when a process next looks at it; `null`: never. Database clock, microsecond precision. */
     nextLook: timestamp('next_look', { withTimezone: true }),
     /** Head when its settlement first looked impossible; `null`: it does not. */
     doubtfulFrom: bigint('doubtful_from', { mode: 'bigint' }),
@@ -213,8 +213,8 @@ export const idempotencyKeys = pgTable(
 )
 
 /**
- * Append-only, from receipts: every transfer of a settlement, including failed attempts. `entry` numbers the records of one log in one
- * block: odd entries record it; even ones, with the amount negated, reverse it after a reorganisation.
+ * Append-only, from receipts: every transfer of a payment's settlement, also one of a wrong amount. `entry` numbers the records of one log
+ * in one block: odd entries record it; even ones, with the amount negated, reverse it after a reorganisation.
  */
 export const transfers = pgTable(
   'transfers',

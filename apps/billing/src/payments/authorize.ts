@@ -281,7 +281,7 @@ export function newPaymentId(): string {
   return `pay_${randomUUID()}`
 }
 
-/** Gas sponsored per payer: permits if the chain sponsors them, else a free amount for wallet code. */
+/** Wei sponsored per payer in 24 hours: the chain's `dailySponsoredGas` and, without a permit, the free gas for wallet code. */
 function sponsoringOf(chain: Chain, asset: Address, { isSponsored }: Holdings, maxFeePerGas: bigint): Sponsoring {
   const { dailySponsoredGas, weiPerToken, tokens } = chain
   const most = (dailySponsoredGas ?? 0n) + (isSponsored ? 0n : UNPAID_CODE_GAS * maxFeePerGas)

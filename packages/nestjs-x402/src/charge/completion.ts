@@ -29,7 +29,7 @@ export interface RunningRequest {
   answerInstead(answer: HttpAnswer): void
 }
 
-/** Pause between two `settle` calls for an answer that can't be kept. */
+/** Pause between two `settle` calls for an upfront payment, or for an answer that can't be kept. */
 const PAUSE_MILLISECONDS = 500
 /** Retry-After for a withheld answer. Each retry itself waits for the payment. */
 const RETRY_AFTER_SECONDS = 2
@@ -106,7 +106,7 @@ export class Completion implements OnApplicationShutdown {
       const result = upfront ?? (await this.settler.settle(verified, charge))
       return this.extended(result, end, verified)
     }
-    // An answer that can't be kept because it is still streaming waits for its payment.
+    // An answer that can't be kept, because it is still streaming or no answers are kept, waits for its payment.
     const canKeep = this.answers.seconds > 0 && held.ended
     const result = await this.untilDecided(running, settle, isSold(end, charge) && !canKeep)
     const answer = await this.answer(running, end, charge, result, settle)
@@ -116,8 +116,8 @@ export class Completion implements OnApplicationShutdown {
   }
 
   /**
-   * Settles a payment before its handler runs, and waits until the authorization's deadline. Returns an `answer` if the handler must not
-   * run.
+   * Settles a payment before its handler runs, and waits for the outcome, at most until the authorization's deadline. Returns an `answer`
+   * if the handler must not run.
    */
   async settleUpfront(
     route: CompiledRoute,
@@ -251,7 +251,7 @@ function wholePrice({ maximum: amount }: PaidRequest): Charge {
   return { amount, reason: 'price', refused: false }
 }
 
-/** Whether the answer is paid work. Errors and empty answers are delivered whatever becomes of the payment. */
+/** Whether the answer is paid work. Errors, also for a time-out or a refused amount, are delivered whatever becomes of the payment. */
 function isSold(end: HandlerEnd, { refused }: Charge): boolean {
   return end.kind === 'partial' || (end.kind === 'answered' && end.status < 400 && !refused)
 }

@@ -20,7 +20,7 @@ export interface AnswerKey {
 export interface WithheldAnswer {
   /** Its size in bytes. */
   bytes: number
-  /** Kept at least until this time, in milliseconds since 1970. */
+  /** Kept at least until this time (milliseconds since 1970), unless the store is full. */
   until: number
   /** Returns what the buyer gets now: the answer, or a 402. */
   ask(): Promise<HttpAnswer>

@@ -19,7 +19,7 @@ export interface ChargePolicy {
   timeout: ChargeRule
   /**
    * The client left before the handler answered, or the handler's stream broke off. A client that leaves later, while its payment settles,
-   * is charged in full and can fetch the answer again: see `answers`.
+   * is charged as if it had stayed, and can fetch the answer again: see `answers`.
    */
   partial: ChargeRule
   /**

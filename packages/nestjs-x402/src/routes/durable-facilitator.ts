@@ -10,7 +10,7 @@ export interface VerifyTerms {
 }
 
 export interface SettleTerms {
-  /** Why this amount: `usage`, `unset`, `failure`, `timeout`, `partial` or `invalid`. */
+  /** Why this amount: `usage`, `price`, `unset`, `failure`, `timeout`, `partial` or `invalid`. */
   reason: string
 }
 
@@ -27,10 +27,10 @@ export interface AssetDescription {
  * balance is reserved.
  *
  * If `verify` rejects, nothing was verified and the authorization must stay usable; the buyer gets a 503, with the error's
- * `retryAfterSeconds` as Retry-After. If `settle` rejects or answers `settlement_pending`, the payment may still be charged, so the client
- * must keep retrying; the route's `onPending` decides whether the buyer gets its answer. For `settlement_doubtful`, a payment that probably
- * can't be settled, the answer is always withheld. To decide on a withheld answer, `settle` is called again with the same arguments: it
- * charges nothing more and returns the current outcome.
+ * `retryAfterSeconds` (or 2) as Retry-After. If `settle` rejects or answers `settlement_pending`, the payment may still be charged, so the
+ * client must keep retrying; the route's `onPending` decides whether the buyer gets its answer. For `settlement_doubtful`, a payment that
+ * probably can't be settled, the answer is always withheld. To decide on a withheld answer, `settle` is called again with the same
+ * arguments: it charges nothing more and returns the current outcome.
  */
 export interface DurableFacilitatorClient extends FacilitatorClient {
   verify(payload: PaymentPayload, requirements: PaymentRequirements, terms?: VerifyTerms): Promise<VerifyResponse>

@@ -35,7 +35,10 @@ export interface PaymentOption {
    * and is never refunded.
    */
   paymentFlow?: PaymentFlow
-  /** Validity of the buyer's authorization in seconds, counted from the offer. At least the time-out and the time to settle. */
+  /**
+   * Validity of the buyer's authorization in seconds, counted from the offer. At least the time-out, the time to settle and 10 s to sign.
+   * Default: 300, or this minimum if it is higher.
+   */
   maxTimeoutSeconds?: number
 }
 

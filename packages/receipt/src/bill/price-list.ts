@@ -96,7 +96,7 @@ const LEAST_GAS = 21_000n
 
 /**
  * Gas that the maximum pays for in addition to the base; undefined if the price does not depend on gas, because gas is free or the maximum
- * leaves nothing for it.
+ * leaves less than a transaction's 21,000 for it.
  */
 export function gasWithinMaximum({ maximum, base, perMillionGas }: PriceList): bigint | undefined {
   const price = atto(perMillionGas)

@@ -118,7 +118,7 @@ function blockOf({ method, params, result }: PaidCall, { block }: SignedReceipt)
   return `${tag}${block.state === 'canonical' ? '' : `${block.state} state on `}block ${block.number} (${block.hash}) of chain ${block.chainId}`
 }
 
-/** Checks that the price list is the one offered in the 402, and that its maximum was signed by the buyer. */
+/** Checks that the price list is the one offered in the 402, and that its maximum is the receipt's, which the buyer must have signed. */
 function priceListOf({ charge }: PaidCall, receipt: SignedReceipt, { offer }: PaidExchange): string {
   const { priceList } = decodeObject(charge, 'charge') as unknown as ChargeStatement
   const list = decodePriceList(JSON.stringify(priceList))

@@ -42,7 +42,7 @@ it('records a touched slot that the engine knew without a read', async () => {
   expect(values).toContainEqual(slotZero)
 })
 
-it.each(['state', 'stateDiff'])('records no slot that the request overrides by %s', async (kind) => {
+it.each(['state', 'stateDiff'])('records no slot that an override of the first block sets by %s', async (kind) => {
   const set = { [kind]: { [ZERO_HASH]: `0x${'17'.repeat(32)}` } }
   const { values, touched } = await record([
     { stateOverrides: { [EMPTY]: { code: LOADS_SLOT_ZERO, ...set } }, calls: [callTo(EMPTY)] },

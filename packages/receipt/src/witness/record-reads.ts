@@ -74,8 +74,8 @@ export async function recordReads(
 }
 
 /**
- * The touched slots, except those overridden by the request. Engines differ in which slots they know without reading, so all of them go
- * into the witness.
+ * The touched slots, except those that the overrides of the request's first block set. Engines differ in which slots they know without
+ * reading, so all of the others go into the witness.
  */
 function touchedReads({ slots }: TouchedList, { request }: Pick<Simulation, 'request'>): StateRead[] {
   const overrides = new Map(request.blockStateCalls[0]?.stateOverrides.map((override) => [override.address, override]))

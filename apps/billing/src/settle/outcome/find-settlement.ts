@@ -61,7 +61,10 @@ async function findOpen(
   return { payment, place: { kind, payer, nonce, target: to, to, item: 0, items: 1 } }
 }
 
-/** Finds the failed Permit2 payment that this transfer settled and whose nonce this block used. Throws `NodeFault`. */
+/**
+ * Finds the failed Permit2 payment with this transfer's terms whose nonce this block used. `null` if there is none, or another payment
+ * has the transfer. Throws `NodeFault`.
+ */
 async function findPermitted(
   db: Database,
   chain: Chain,

@@ -14,7 +14,7 @@ export type Spend =
   | { kind: 'settlement'; receipt: Receipt }
   /** Something else: the payer invalidated the nonce or used it otherwise. */
   | { kind: 'other' }
-  /** The node does not have the whole block yet. */
+  /** The node does not have the whole block yet, or its answers are inconsistent. */
   | { kind: 'unknown' }
   /** The node has pruned the state of that time. */
   | { kind: 'pruned' }

@@ -164,7 +164,7 @@ async function displaced(
 
 /** Decides on a settlement that would revert now or is late, by the chain's state alone. Throws `NodeFault`. */
 export async function resolveDoubt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult> {
-  // Reads the head now, so that the judged block includes what the payer did just before this.
+  // Reads the head now: the judged block must include what the payer did just before the authorization, such as an approval.
   const { doubt, blockNumber } = await readDoubt(chain, payment)
   // A passed deadline does not hide an earlier obstacle.
   const isLate = doubt === null || doubt === RefusalReason.deadlineExpired

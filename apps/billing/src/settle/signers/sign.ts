@@ -54,7 +54,7 @@ export async function signTransaction(
   return { hash, raw, status: 'open', signedAt: new Date(), network, signer, nonce, gas, ...fees }
 }
 
-/** Limits a replacement's fee to this multiple of the current fee. */
+/** A fee above this multiple of the current one is not raised any further. */
 const HIGHEST_RAISE = 10n
 
 /**

@@ -83,7 +83,7 @@ export async function mendNonces(
   return { mined: count, next }
 }
 
-/** Whether the transaction settles an open payment, or one whose settlement was just reverted by a reorganisation. */
+/** Whether the transaction settles an open payment, or one whose settlement a reorganisation has just undone. */
 function isNeeded(count: number) {
   return sql<boolean>`exists (select from settlement_items as item join payments on payments.id = item.payment_id
     where item.hash = signed_transactions.hash and (payments.state in ('charging', 'submitted')
