@@ -64,7 +64,7 @@ export class Workers {
     this.#goOn()
   }
 
-  /** Cancels an errand: it gets no answer any more. */
+  /** Cancels an errand. It is still answered if its worker runs it and it ends soon. */
   giveUp(errand: Errand): void {
     if (this.#first.delete(errand) || this.#waiting.delete(errand) || errand.endsSoon) return
     for (const worker of this.#workers) if (worker.errand === errand) this.#end(worker)

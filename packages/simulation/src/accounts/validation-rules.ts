@@ -12,9 +12,9 @@ export interface BrokenRule {
   /** Such as `OP-011`, see https://eips.ethereum.org/EIPS/eip-7562 */
   rule: string
   entity: Entity
-  /** The contract whose code breaks it. */
+  /** The contract whose code breaks it; for a storage rule, the one whose storage is accessed. */
   contract: Address
-  /** The offending opcode, slot or address. */
+  /** The offending opcode, slot, address or selector, or a description. */
   what: string
 }
 

@@ -170,7 +170,7 @@ function tokensIn({ transfers, approvals }: AssetEvents): Set<Address> {
   return new Set([...moved, ...approvals.map(({ token }) => token)])
 }
 
-/** From the recorded state, so always confirmed. The sender's balance may also have paid the fee. */
+/** From the recorded state, so confirmed wherever it is recorded. The sender's balance may also have paid the fee. */
 function nativeBalances({ transfers }: AssetEvents, record: CallRecord | undefined): AssetChanges['balances'] {
   const sums = new Map<Address, bigint>()
   for (const { asset, from, to, amount } of transfers) {

@@ -252,7 +252,7 @@ function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] 
     condition('little more gas than it used', 'gas', (limit, used) => {
       const little = (used * 6n) / 5n + 50_000n
       if (little < limit) return little
-      // A call that uses nearly all of its gas may do so because it is there: it gets what a transaction may have, or an eighth less.
+      // A call that uses nearly all of its gas may do so because it is there: it gets a transaction's maximum, or else an eighth less.
       return limit > MOST_GAS ? MOST_GAS : limit - limit / 8n
     }),
   ]
@@ -278,7 +278,7 @@ const PLACES: Record<string, Place> = {
   'a place in the middle of the third last block': { back: 2, isMiddle: true },
 }
 
-/** Places inside the newest sealed blocks, for facts that these blocks changed. */
+/** Places in the newest sealed blocks, for facts that any of the last carried blocks changed. */
 function inLastBlocks({ inLastBlocks: find }: Simulation): Condition[] {
   if (find === undefined) return []
   return Object.entries(PLACES).map(([under, place]) => ({

@@ -56,11 +56,11 @@ interface Recorded {
 }
 
 /**
- * Simulates with everything that an inspection asks for. One run is enough for most; questions to token contracts take a second one,
- * searching gas limits and setting token amounts more. Without an inspection it is a single run, synchronous if possible.
+ * Simulates with everything that an inspection asks for. Traces, diffs and access lists take one run, questions to contracts a second one,
+ * token amounts, account calls, outcomes, guards, fees and gas limits more. Without an inspection it is one run, synchronous if possible.
  * @param layouts token layouts found earlier; pass none where the answer must not depend on earlier requests
  * @param guessed the expected questions to token contracts; if right, no second run is needed
- * @returns as `json` the `result` of `upfront_simulate`; everything else is from the first run
+ * @returns as `json` the `result` of `upfront_simulate`; `readList` of the run that it shows, everything else of the first run
  * @throws or rejects with what `run` does
  */
 export function inspect(

@@ -9,7 +9,8 @@ const LARGEST = (1n << 255n) - 1n
 
 /**
  * The bounds that hold an account to what a call showed: each balance that it moved may end at most 1% worse, and the callee and approved
- * spenders get no higher allowance than shown. ERC-721 tokens are bounded by their count.
+ * spenders get no higher allowance than shown. ERC-721 tokens are bounded by their count. ERC-1155 tokens and other approvals than ERC-20's
+ * have no bound.
  * @param record with frames
  */
 export function guardBounds(record: CallRecord): GuardBound[] {

@@ -33,7 +33,7 @@ const UNKNOWABLE = new Set(['prevRandao', 'blockHash', 'coinbase', 'gasLimit', '
 /** What a zero ORIGIN must not reach, because code could tell by it that nobody signed: all but a recipient, an amount or a slot. */
 const BY_NOBODY = ~(REACHED.recipient | REACHED.amount | REACHED.slot)
 
-/** @param tried circumstances with a different outcome, each tried separately */
+/** @param tried circumstances with a different outcome, each tried separately, or jointly if none makes the difference alone */
 export function verdictOf({ dependencies }: CallRecord, tried: readonly Tried[]): Outcome {
   const { facts = [], isPartial = false } = dependencies ?? {}
   const watched: Because[] = facts.filter(isTrap).map((fact) => because(fact, tried))

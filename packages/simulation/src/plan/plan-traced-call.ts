@@ -15,8 +15,8 @@ export interface TracedBlock {
 
 /**
  * A call as geth's `debug_traceCall` and `eth_createAccessList` run it: inside the block, on the state after its transactions. If an
- * override sets the number of a sealed block plus one, the call runs in the next block, and BLOCKHASH knows the sealed one; otherwise it
- * knows hashes from the block's parent on.
+ * override sets the number to a sealed block's plus one, the call runs in the next block, and BLOCKHASH knows the sealed one; otherwise it
+ * knows hashes from the block's parent downwards.
  * @throws RpcError -32000 if the call is no transaction, or the rules are unknown
  */
 export function planTracedCall(
