@@ -105,7 +105,7 @@ export class Connection {
 
   readonly #onLate = () => this.#refuse('ERR_HTTP_REQUEST_TIMEOUT', 408)
 
-  /** Serves the first request, if it has arrived completely. */
+  /** Serves the first request if it has arrived completely; hands the connection to Node if the request is not plain. */
   #next(): void {
     const received = this.#received.join()
     const read = this.#readHead(received)

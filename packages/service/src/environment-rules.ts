@@ -36,7 +36,7 @@ export function IsLogLevel(): PropertyDecorator {
   return IsIn(LOG_LEVELS)
 }
 
-/** An http(s) URL. The message never repeats it: it may hold a key. */
+/** An http(s) URL. The rule's message does not quote it, but `readEnvironment` does unless the variable is among its `secrets`. */
 export function IsHttpUrl(): PropertyDecorator {
   return ValidateBy({
     name: 'isHttpUrl',
