@@ -25,8 +25,8 @@ export interface ChainChange<B> {
 }
 
 /**
- * The newest followed blocks: the chain up to its head without gaps, and other fetched blocks. The oldest are dropped when their number or
- * total weight exceeds its bound.
+ * The newest followed blocks: the chain up to its head without gaps, and other fetched blocks. The least recently used are dropped when
+ * their number or total weight exceeds its bound.
  */
 export class KeptBlocks<B extends WithHeader> {
   readonly #blocks: LRUCache<Hash, B>

@@ -1,4 +1,4 @@
-/** Limits of one `eth_simulateV1` request, checked before it runs. */
+/** Limits of one `eth_simulateV1` request. Blocks and calls are counted before it runs, gas and the answer's size while it runs. */
 export interface SimulationLimits {
   /** After gaps are filled. */
   blocks: number

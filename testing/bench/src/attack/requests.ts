@@ -125,7 +125,7 @@ export async function fillBlock(nodeUrl: string, transactions: number): Promise<
   await answerOf('evm_setAutomine', [true])
 }
 
-/** Sends this many transfers at once and waits until each is sealed. */
+/** Sends this many transfers at once. They are pending until they are sealed. */
 export async function sealTransfers(nodeUrl: string, transfers: number): Promise<void> {
   const answerOf = asking(nodeUrl)
   const [from] = (await answerOf('eth_accounts', [])) as string[]
