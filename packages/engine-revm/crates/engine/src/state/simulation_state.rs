@@ -74,10 +74,10 @@ pub struct SimulationState {
     allowance: Cell<Option<Allowance>>,
     /// Whether a value was assumed that no block is known to have had.
     blind: Cell<bool>,
-    /// An account whose balance, nonce and code don't count for that.
-    harmless: Option<Address>,
     /// Whether such a value was a word of storage.
     guesses_storage: Cell<bool>,
+    /// An account whose balance, nonce and code don't count as such.
+    harmless: Option<Address>,
     /// Whether the run continued past a failure.
     bent: bool,
     assumed: RefCell<Assumed>,
@@ -121,8 +121,8 @@ impl SimulationState {
             most_assumed: MOST_ASSUMED,
             allowance: Cell::default(),
             blind: Cell::default(),
-            harmless: None,
             guesses_storage: Cell::default(),
+            harmless: None,
             bent: false,
             unseen_slots: RefCell::default(),
             leaning: RefCell::default(),
