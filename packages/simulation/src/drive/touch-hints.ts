@@ -28,7 +28,7 @@ export interface HintedCall {
   overrides: readonly StateOverride[]
 }
 
-/** The call to ask the node about, if any may be sent: the first with the longest input, as it likely touches most; calls to `to` go first. */
+/** The call to ask about, if any may be sent: the first with the longest input, as it likely touches most; calls to `to` go before. */
 export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): HintedCall | undefined {
   let overrides: StateOverride[] = []
   let hinted: HintedCall | undefined
