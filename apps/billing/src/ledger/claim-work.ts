@@ -70,7 +70,7 @@ function isToSubmit(claimant: Claimant): SQL {
     and not ${isOfRefusedContract}`
 }
 
-/** Returns charges that were claimed but not submitted. */
+/** Makes charges that were claimed but not submitted claimable again, at once. */
 export async function releaseCharges(db: Database, charges: readonly PaymentRow[]): Promise<void> {
   if (charges.length === 0) return
   const ids = charges.map(({ id }) => id)

@@ -47,7 +47,7 @@ export class Admission {
     private readonly answers: AnswerStore,
   ) {}
 
-  /** @param recall finds the answer that another process of this seller withheld for a payment that was used before */
+  /** @param recall finds the answer to a payment that was used before, if another process of this seller withheld it or lost its client */
   async admit(
     route: CompiledRoute,
     request: IncomingRequest,

@@ -67,8 +67,8 @@ export class Completion implements OnApplicationShutdown {
   }
 
   /**
-   * Finds the answer that another process of this seller withheld for an already used payment, and returns what the buyer gets now.
-   * `conflict` if the payment was used for another request; undefined if no answer is kept.
+   * Finds the answer to an already used payment that another process of this seller withheld, or whose client left it, and returns what the
+   * buyer gets now. `conflict` if the payment was used for another request; undefined if no answer is kept.
    */
   async recall(route: CompiledRoute, verified: VerifiedPayment): Promise<HttpAnswer | 'conflict' | undefined> {
     const text = await this.facilitator.findAnswer(verified.payload)

@@ -25,7 +25,10 @@ export class PaidRequest {
     /** Decimals of the asset. */
     readonly decimals: number,
     onLate: (amount: unknown) => void = () => undefined,
-    /** The verified payment as the buyer sent it. Contains its signature: never log it. Undefined in tests without payments. */
+    /**
+     * The verified payment, with the seller's own description of the resource. Contains the buyer's signature: never log it. Undefined in
+     * tests without payments.
+     */
     readonly payload?: Readonly<PaymentPayload>,
   ) {
     this.#onLate = onLate

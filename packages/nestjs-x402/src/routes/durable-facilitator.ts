@@ -38,8 +38,8 @@ export interface DurableFacilitatorClient extends FacilitatorClient {
   /** Cancels a verified payment: nothing is charged. The client retries failures itself. */
   release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void>
   /**
-   * Stores a withheld answer for at least `seconds`, for all processes of the seller. Returns false if it can't be stored. Without
-   * this method, withheld answers are kept in the memory of one process.
+   * Stores a withheld or lost answer for at least `seconds`, for all processes of the seller. Returns false if it can't be stored. Without
+   * this method, such answers are kept in the memory of one process.
    */
   keepAnswer?(payload: PaymentPayload, answer: string, seconds: number): Promise<boolean>
   /** Returns the answer that `keepAnswer` stored for this authorization. */

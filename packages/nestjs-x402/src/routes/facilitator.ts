@@ -46,7 +46,7 @@ export class ConfiguredFacilitator {
     return this.client.settle(payload, requirements, terms)
   }
 
-  /** Stores a withheld answer for other processes of the seller. Never rejects: this process keeps a copy. */
+  /** Stores a withheld or lost answer for other processes of the seller. Never rejects: this process keeps a copy. */
   async keepAnswer(payload: PaymentPayload, answer: string, seconds: number): Promise<void> {
     if (this.client.keepAnswer === undefined) return
     try {

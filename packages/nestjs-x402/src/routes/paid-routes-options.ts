@@ -16,7 +16,7 @@ export interface PaidRoutesOptions {
   /**
    * How long and how many paid answers can be fetched again with the same payment: those whose client left before it got them, those
    * requested with x402's `payment-identifier`, and those withheld until their payment settles. Kept in memory for `seconds` (300; 0 keeps
-   * none), at most `bytes` (64 MiB). Withheld answers are also stored by the facilitator (`keepAnswer`), for the seller's other processes.
+   * none), at most `bytes` (64 MiB). Lost and withheld answers are also stored by a facilitator with `keepAnswer`, for the other processes.
    */
   answers?: { seconds?: number; bytes?: number }
   /**

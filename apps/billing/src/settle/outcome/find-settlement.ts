@@ -22,8 +22,8 @@ const MOST_ALIKE = 16
 
 /**
  * Finds the payment that a transfer settled, by the transaction's calldata and, in a batch, the log's position. `exact` can be settled by
- * anyone, so it is also found by the event next to the transfer. `null` if it is no settlement, or one unknown to the ledger by a stranger.
- * Throws `NodeFault` and `NodeRefusal`.
+ * anyone, so it is also found by the event next to the transfer. `null` if it is no settlement, or one that the ledger does not have and
+ * that is of `exact` or in a stranger's batch. Throws `NodeFault` and `NodeRefusal`.
  */
 export async function findSettlement(
   db: Database,
