@@ -89,6 +89,7 @@ describe('readBillingEnvironment', () => {
     ['BILLING_READ_TOKEN', 'with blank'],
     ['BILLING_READ_TOKEN', usable.BILLING_TOKEN],
     ['DATABASE_URL', 'mysql://user:hunter2@host'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'htp://user:hunter2@collector'],
     ['CHAINS', '{"eip155:1": {"rpcUrl": "ftp://hunter2"}}'],
   ])('rejects an invalid %s without quoting its value', (variable, value) => {
     const problems = problemsOf({ ...usable, [variable]: value })

@@ -95,6 +95,7 @@ const SECRETS = [
   'FACILITATOR_PRIVATE_KEYS_FILE',
   'CHAINS',
   'DATABASE_URL',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
 ]
 
 /** Former settings that are now fields of `LIMITS`. */

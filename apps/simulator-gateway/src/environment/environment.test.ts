@@ -99,4 +99,10 @@ describe('readGatewayEnvironment', () => {
       'UPSTREAM_RPC_URL: entry 2 is not an http(s) URL',
     ])
   })
+
+  it.each(['JWT_JWKS_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'])('never repeats %s in an error', (variable) => {
+    const reported = problems({ ...valid, [variable]: 'htp://user:hunter2@host' })
+    expect(reported).toContainEqual(expect.stringMatching(`^${variable}: `))
+    expect(reported.join()).not.toContain('hunter2')
+  })
 })

@@ -252,6 +252,8 @@ const SECRETS = [
   'BILLING_TOKEN',
   'RECEIPT_KEYS_FILE',
   'API_KEYS_FILE',
+  'JWT_JWKS_URL',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
 ]
 
 const always = (value: number, unit: string) => `it is always ${value}${unit}`

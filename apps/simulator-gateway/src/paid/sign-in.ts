@@ -79,9 +79,10 @@ export class SignIn {
     if (new URL(payload.uri).pathname !== url.pathname) throw refuse('uri: is for something else')
     const signature = await verifySIWxSignature(payload)
     if (!signature.isValid) throw refuse(signature.invalidReason)
-    if (!(await this.takeOnce(`${signature.payer} ${payload.nonce}`)))
-      throw refuse('was used before: sign a new message')
-    return signature.payer.toLowerCase() as Address
+    const payer = signature.payer.toLowerCase() as Address
+    // EIP-4361 nonces are alphanumeric and signed in their case; addresses are accepted in any.
+    if (!(await this.takeOnce(`${payer} ${payload.nonce}`))) throw refuse('was used before: sign a new message')
+    return payer
   }
 
   private async takeOnce(message: string): Promise<boolean> {
@@ -90,7 +91,7 @@ export class SignIn {
     const { redis, health } = this.shared
     if (redis === undefined || !health.mayAsk()) return true
     try {
-      const taken = await redis.set(`upfront:signed-in:${message.toLowerCase()}`, '1', 'EX', SECONDS, 'NX')
+      const taken = await redis.set(`upfront:signed-in:${message}`, '1', 'EX', SECONDS, 'NX')
       health.answered()
       return taken === 'OK'
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { CallRecord, Frame } from '../engine/call-record.js'
 import { guardBounds } from './guard-bounds.js'
+import { guardCalls } from './guard-contract.js'
 
 const OWNER = `0x${'a1'.repeat(20)}` as const
 const ROUTER = `0x${'b2'.repeat(20)}` as const
@@ -40,4 +41,13 @@ it('guardBounds allows approvals up to the shown amount, and does not bound unli
   })
   const endless = guardBounds(recordOf([log(APPROVAL, OWNER, ROUTER, (1n << 256n) - 1n)] as never))
   expect(endless).toEqual([{ token: ZERO, spender: ZERO, least: 0n }])
+})
+
+it.each([
+  [[ROUTER, OWNER], (1n << 255n) - 1n],
+  [[OWNER, ROUTER], 1n - (1n << 255n)],
+] as const)('guardBounds keeps amounts that a token only claims within int256: %j', ([from, to], least) => {
+  const bounds = guardBounds(recordOf(Array(2).fill(log(TRANSFER, from, to, (1n << 256n) - 1n)) as never))
+  expect(bounds).toContainEqual({ token: TOKEN, spender: ZERO, least })
+  expect(guardCalls(bounds).close).toMatch(/^0x/)
 })

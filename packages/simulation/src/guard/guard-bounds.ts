@@ -41,7 +41,10 @@ export function guardBounds(record: CallRecord): GuardBound[] {
   return [...balances, ...allowances.values()]
 }
 
+/** Within the contract's int256: logs may claim amounts beyond it. */
 function leastOf(change: bigint): bigint {
   const slack = ((change < 0n ? -change : change) * SLACK) / 1_000n
-  return change - slack
+  const least = change - slack
+  if (least > LARGEST) return LARGEST
+  return least < -LARGEST ? -LARGEST : least
 }
