@@ -28,6 +28,7 @@ const READ_TOKEN = 'a-read-token'
 export interface PaidStand {
   devnet: Devnet
   gateway: GatewayProcess
+  billingUrl: string
   /** Billing's service token. */
   token: string
   /** Billing's read token, which opens only the seller's view. */
@@ -120,6 +121,7 @@ export async function startPaidStand(
   return {
     devnet,
     gateway,
+    billingUrl: url,
     token: TOKEN,
     readToken: READ_TOKEN,
     startGateway: startSeller,

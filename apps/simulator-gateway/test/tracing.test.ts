@@ -152,6 +152,16 @@ it("continues the caller's trace without its baggage, and ignores its sampling f
   }
 })
 
+it('billing ignores the sampling flag of a caller without its token', async () => {
+  const stranger = '2af7651916cd43dd8448eb211c80319e'
+  const headers = { traceparent: `00-${stranger}-${CALLER}-00` }
+  expect((await fetch(`${stand.billingUrl}/supported`, { headers })).status).toBe(200)
+  const spans = () => collector.spans.filter(({ traceId }) => traceId === stranger)
+  for (let left = 100; left > 0 && spans().length === 0; left -= 1)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(spans()).toMatchObject([{ name: 'GET /supported' }])
+})
+
 it("loads OpenTelemetry only if spans are exported, and exports only the origin of a node's URL", async () => {
   const NODE_OPTIONS = `--require ${join(folder, 'probe.cjs')}`
   const loaded = async (environment: Record<string, string>) => {

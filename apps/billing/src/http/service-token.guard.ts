@@ -37,21 +37,19 @@ export class ServiceTokenGuard implements CanActivate {
     private readonly reflector: Reflector,
     private readonly ledger: Ledger,
   ) {
-    this.service = digest(BILLING_TOKEN)
-    this.read = BILLING_READ_TOKEN === undefined ? undefined : digest(BILLING_READ_TOKEN)
+    this.service = digestOf(BILLING_TOKEN)
+    this.read = BILLING_READ_TOKEN === undefined ? undefined : digestOf(BILLING_READ_TOKEN)
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp()
     const request = http.getRequest<FastifyRequest>()
-    const token = tokenOf(request)
-    const given = digest(token)
-    // Digests have equal length, so the comparison takes constant time.
-    if (timingSafeEqual(given, this.service)) return true
-    if (this.read !== undefined && timingSafeEqual(given, this.read)) {
+    if (showsToken(request, this.service)) return true
+    if (this.read !== undefined && showsToken(request, this.read)) {
       if (this.isMarked(OpenToReadToken, context)) return true
       throw new BillingError('forbidden', 'this token may only read the seller’s view')
     }
+    const token = tokenOf(request)
     const account = token === '' ? null : await findSeller(this.ledger.db, token)
     if (account === null) throw new BillingError('unauthorized', 'a token is needed: Authorization: Bearer …')
     if (!this.isMarked(OpenToSellers, context))
@@ -85,6 +83,11 @@ function tokenOf({ headers, params }: FastifyRequest): string {
   return /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? ''
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+export function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+/** Whether the request shows the token with this digest. Digests have equal length, so the comparison takes constant time. */
+export function showsToken(request: FastifyRequest, digest: Buffer): boolean {
+  return timingSafeEqual(digestOf(tokenOf(request)), digest)
 }
