@@ -127,7 +127,7 @@ export async function startTruthStand(count: number, variables: Variables, geth?
     ...variables,
   })
   for (const what of ['blocks', 'waiting transactions'])
-    while (!gateway.output().includes(`"what":"${what}","msg":"predictions are scored`))
+    while (!gateway.output().includes(`"what":"${what}","msg":"a source of the prediction score is open`))
       await once(gateway.process.stdout!, 'data')
   const swapArgs = ({ address }: PrivateKeyAccount, least: bigint) =>
     [pairV2, token0, parseEther('100'), least, address] as const
