@@ -17,7 +17,7 @@ const AT_ONCE = 4
 /** Programs that tests start repeatedly. */
 const BUNDLED = ['apps/simulator-gateway', 'apps/billing', 'examples/metered-seller']
 /** With more failing files than this, the failures are systematic and none is run again. */
-const MOST_RUN_AGAIN = 5
+const MAX_RUN_AGAIN = 5
 /** No package's suite takes this long on two cores: it hangs. */
 const SUITE_TIMEOUT = 25 * 60_000
 /** How long a suite may take to exit after its last test. */
@@ -61,7 +61,7 @@ try {
     count('jest', () => testWithJest(folders.filter(has('jest.config.mjs')))),
     ...folders.filter(has(CARGO_SUITE)).map((folder) => count(`${folder} (cargo)`, () => testWithCargo(folder))),
   ])
-  if (failedFiles.length <= MOST_RUN_AGAIN) for (const file of failedFiles) await runAgain(file)
+  if (failedFiles.length <= MAX_RUN_AGAIN) for (const file of failedFiles) await runAgain(file)
   else broken.push(...failedFiles.map(({ path }) => path))
 } catch (error) {
   console.error(`\nThe tests could not run: ${error.message}`)

@@ -1,4 +1,4 @@
-import { LONGEST_SETTLEMENT_SECONDS } from '@upfront/protocol'
+import { MAX_SETTLEMENT_SECONDS } from '@upfront/protocol'
 import { createPublicClient, createTestClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
@@ -36,7 +36,7 @@ describe.each(oneStore())('short deadlines with 12 s blocks, on $name', (store) 
       expect(await billing.authorize(await endingIn(8))).toMatchObject({ reason: 'permit2_deadline_expired' })
       // Sellers rely on this: their own timeout, plus at most this for the settlement.
       const minimumValiditySeconds = 30
-      const tightest = await endingIn(minimumValiditySeconds + LONGEST_SETTLEMENT_SECONDS)
+      const tightest = await endingIn(minimumValiditySeconds + MAX_SETTLEMENT_SECONDS)
       expect(await billing.authorize(tightest, { minimumValiditySeconds })).toMatchObject({ outcome: 'authorized' })
 
       // These expire before the block after next: the next block takes as many as may be in flight.

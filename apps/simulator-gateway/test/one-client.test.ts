@@ -73,7 +73,7 @@ const from = (client: string, count: number, body: string) =>
   Promise.all(Array.from({ length: count }, () => post(body, client)))
 
 /** The process's peak resident memory. */
-function mostResident(): number {
+function maxResident(): number {
   const [, kibibytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${gateway.process.pid}/status`, 'utf8')) ?? []
   return Number(kibibytes) * 1024
 }
@@ -117,7 +117,7 @@ describe('one attacking client does not keep another from being served', () => {
   }, 120_000)
 
   it('and the gateway stays within its memory limit', () => {
-    expect(mostResident()).toBeLessThan(MEMORY)
+    expect(maxResident()).toBeLessThan(MEMORY)
     expect(gateway.output()).not.toContain('internal error')
   })
 })

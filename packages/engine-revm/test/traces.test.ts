@@ -24,7 +24,7 @@ const IS_LONG = SEEDS > 100
 const MAX_FOUND = Number(process.env.MAX_FOUND ?? 5)
 
 /** Limit of steps: some programs loop, and geth would log each iteration. */
-const MOST_STEP_BYTES = 500_000
+const MAX_STEP_BYTES = 500_000
 /** Concurrent requests: geth and the portable build run in parallel with this thread. */
 const LANES = 4
 /** Less than geth's default, because loops take it long. */
@@ -32,7 +32,7 @@ const GAS = '0x7a120'
 
 /** Each with its `debug_traceCall` options. The struct logger has no name. */
 const TRACERS: object[] = [
-  { enableMemory: true, enableReturnData: true, limit: MOST_STEP_BYTES },
+  { enableMemory: true, enableReturnData: true, limit: MAX_STEP_BYTES },
   { tracer: 'callTracer', tracerConfig: { withLog: true } },
   { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
   { tracer: 'prestateTracer' },
@@ -43,7 +43,7 @@ const TRACERS: object[] = [
   { tracer: 'erc7562Tracer', tracerConfig: { withLog: true } },
   { tracer: 'erc7562Tracer', tracerConfig: { ignoredOpcodes: [] } },
   { limit: 2_000 },
-  { disableStack: true, disableStorage: true, limit: MOST_STEP_BYTES },
+  { disableStack: true, disableStorage: true, limit: MAX_STEP_BYTES },
 ]
 /** One of each kind. The call runs once for all of them. */
 const SOME_TRACERS = [10, 1, 3, 5, 8].map((index) => TRACERS[index]!)

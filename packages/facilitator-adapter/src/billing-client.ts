@@ -47,16 +47,16 @@ interface Call {
   key?: string
 }
 
-const MOST_ANSWER_BYTES = 1024 * 1024
+const MAX_ANSWER_BYTES = 1024 * 1024
 const FIRST_PAUSE = 50
-const LONGEST_PAUSE = 1_000
-const LEAST_ATTEMPT = 250
+const MAX_PAUSE = 1_000
+const MIN_ATTEMPT = 250
 
 /** Client of billing's internal HTTP API, one method per call. Each call is retried until it is answered or its time is up. */
 export class BillingClient {
   readonly #url: string
   readonly #token: string
-  readonly #agent = new Agent({ connections: 128, maxResponseSize: MOST_ANSWER_BYTES, keepAliveTimeout: 4_000 })
+  readonly #agent = new Agent({ connections: 128, maxResponseSize: MAX_ANSWER_BYTES, keepAliveTimeout: 4_000 })
   readonly #breaker = new CircuitBreaker({ threshold: 5, shortest: 500, longest: 5_000 })
 
   constructor({ url, token }: BillingClientOptions) {
@@ -125,7 +125,7 @@ export class BillingClient {
   async #call<T>(call: Call, times: CallTimes, decode: (body: unknown) => T): Promise<T> {
     let until = Number.POSITIVE_INFINITY
     let arrived = false
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, MAX_PAUSE)) {
       const wait = this.#breaker.admit()
       if (wait > 0 && times.insistent !== true) {
         throw new BillingUnavailable('billing has not been answering', Math.ceil(wait / 1000), arrived)
@@ -133,7 +133,7 @@ export class BillingClient {
       let answer: { value: T } | { failed: BillingUnavailable }
       try {
         answer = {
-          value: await this.#attempt(call, Math.min(times.attempt, until - Date.now() + LEAST_ATTEMPT), decode),
+          value: await this.#attempt(call, Math.min(times.attempt, until - Date.now() + MIN_ATTEMPT), decode),
         }
       } catch (error) {
         if (!(error instanceof BillingUnavailable)) {

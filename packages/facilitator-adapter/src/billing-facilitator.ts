@@ -3,7 +3,7 @@ import {
   type AuthorizeRequest,
   type ChargeResult,
   decodeNetwork,
-  MOST_ANSWER_CHARACTERS,
+  MAX_ANSWER_CHARACTERS,
   type Network,
   type Payment,
   RefusalReason,
@@ -237,7 +237,7 @@ export class BillingFacilitator implements FacilitatorClient {
 
   /** Stores an answer in the ledger. Returns false if it is too long or billing keeps too many. @throws BillingUnavailable */
   async keepAnswer(payload: PaymentPayload, answer: string, seconds: number): Promise<boolean> {
-    if (answer.length > MOST_ANSWER_CHARACTERS) return false
+    if (answer.length > MAX_ANSWER_CHARACTERS) return false
     const id = await this.#findPaymentId(authorizationOf(payload), READ)
     return id !== undefined && this.#billing.keepAnswer(id, { answer, seconds }, READ)
   }

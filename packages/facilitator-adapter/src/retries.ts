@@ -19,7 +19,7 @@ export interface UnacknowledgedCall {
 }
 
 const FIRST_PAUSE = 500
-const LONGEST_PAUSE = 10_000
+const MAX_PAUSE = 10_000
 
 /** Retries calls in the background until billing acknowledges them. */
 export class Retries {
@@ -57,7 +57,7 @@ export class Retries {
 
   async #repeat({ what, fields, deadline, attempt, done }: UnacknowledgedCall): Promise<void> {
     this.#log('warn', `${what} is not acknowledged; it will be retried in the background`, fields)
-    for (let pause = FIRST_PAUSE; Date.now() < Number(deadline) * 1000; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    for (let pause = FIRST_PAUSE; Date.now() < Number(deadline) * 1000; pause = Math.min(pause * 2, MAX_PAUSE)) {
       try {
         await sleep(pause, undefined, { signal: this.#stop.signal })
       } catch {

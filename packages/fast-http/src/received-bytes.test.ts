@@ -16,13 +16,13 @@ describe('ReceivedBytes', () => {
     const received = new ReceivedBytes()
     const bounded = new ReceivedBytes()
     bounded.most = 70_000
-    let mostTimes = 0
+    let maxTimes = 0
     for (let at = 0; at < 70_000; at += 1) {
       received.add(whole.subarray(at, at + 1))
       bounded.add(whole.subarray(at, at + 1))
-      if (at >= 1_024) mostTimes = Math.max(mostTimes, received.held / received.length)
+      if (at >= 1_024) maxTimes = Math.max(maxTimes, received.held / received.length)
     }
-    expect(mostTimes).toBeLessThanOrEqual(2)
+    expect(maxTimes).toBeLessThanOrEqual(2)
     expect(bounded.held).toBe(70_000)
   })
 

@@ -1,5 +1,5 @@
 const NOTHING = Buffer.alloc(0)
-const SMALLEST_BUFFER = 1_024
+const MIN_BUFFER = 1_024
 /** Copying more takes milliseconds: a buffer that long gets its final size at once, if a quarter of the bytes has arrived. */
 const LONG_COPY = 1_048_576
 
@@ -46,7 +46,7 @@ export class ReceivedBytes {
 
   #grow(length: number): void {
     const isLastTime = length > LONG_COPY && 4 * length >= this.most
-    const wanted = isLastTime ? this.most : Math.max(2 * this.#buffer.length, SMALLEST_BUFFER)
+    const wanted = isLastTime ? this.most : Math.max(2 * this.#buffer.length, MIN_BUFFER)
     const grown = Buffer.allocUnsafeSlow(Math.max(Math.min(wanted, this.most), length))
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown

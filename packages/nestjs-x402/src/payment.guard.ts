@@ -136,10 +136,10 @@ function header(value: string | string[] | undefined): string | undefined {
 }
 
 /** A longer URL is offered without its query: buyers echo it in a base64 header, in addition to the URL itself. */
-const LONGEST_URL = 2_048
+const MAX_URL = 2_048
 
 function urlOf(request: FrameworkRequest): string {
   const host = request.headers.host ?? 'localhost'
   const url = `${request.protocol ?? 'http'}://${host}${request.originalUrl ?? request.url}`
-  return (url.length > LONGEST_URL ? (url.split('?', 1)[0] ?? '') : url).slice(0, LONGEST_URL)
+  return (url.length > MAX_URL ? (url.split('?', 1)[0] ?? '') : url).slice(0, MAX_URL)
 }

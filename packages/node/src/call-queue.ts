@@ -1,8 +1,8 @@
 import { type CallLimits, type CallOutcome, settled, type UpstreamCall } from './upstream-call.js'
 import type { UpstreamClient } from './upstream-client.js'
 
-const MOST_IN_FLIGHT = 32
-const MOST_CALLS = 1_000
+const MAX_IN_FLIGHT = 32
+const MAX_CALLS = 1_000
 /** In a batch of more calls than this, or with a `slow` one, `prompt` calls get an HTTP request of their own. */
 const PROMPT_COMPANIONS = 64
 
@@ -58,7 +58,7 @@ export class CallQueue implements Pick<UpstreamClient, 'call'> {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#inFlight >= MOST_IN_FLIGHT) return
+    if (this.#scheduled || this.#inFlight >= MAX_IN_FLIGHT) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
@@ -72,7 +72,7 @@ export class CallQueue implements Pick<UpstreamClient, 'call'> {
       if (entry.call.isWanted?.() !== false) wanted.push(entry)
       else entry.fail(new Error('nobody waits for this call any more'))
     }
-    const entries = wanted.splice(0, MOST_CALLS)
+    const entries = wanted.splice(0, MAX_CALLS)
     this.#waiting = wanted
     this.#unsent.clear()
     if (entries.length > PROMPT_COMPANIONS || entries.some(({ call }) => call.pace === 'slow')) {

@@ -1,7 +1,7 @@
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
 const FIRST_REST_MS = 2_000
-const MOST_REST_MS = 60_000
+const MAX_REST_MS = 60_000
 
 /**
  * Circuit breaker of one node among several. After a failure the node is not used (`open`) for 2 s. Each further failure without a success
@@ -37,7 +37,7 @@ export class Circuit {
   /** @param restMs how long to leave the node out, if the failure tells */
   failed(restMs?: number): void {
     if (this.#state === 'open') return
-    this.#openUntil = this.#now() + (restMs ?? Math.min(FIRST_REST_MS * 2 ** this.#failures, MOST_REST_MS))
+    this.#openUntil = this.#now() + (restMs ?? Math.min(FIRST_REST_MS * 2 ** this.#failures, MAX_REST_MS))
     this.#failures += 1
     this.#become('open')
   }

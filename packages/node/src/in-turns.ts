@@ -16,7 +16,7 @@ export class TurnQueue {
 const LONG_WORK = new TurnQueue()
 
 /** Most time that one piece of work may hold the event loop, milliseconds. */
-const MOST_MS = 5
+const MAX_MS = 5
 
 /** Short parts share one turn of the event loop up to this time, milliseconds. */
 const TOGETHER_MS = 2
@@ -49,7 +49,7 @@ export class Turn {
 
   /** Resolves at once, or in a later turn of the event loop if this one has been held for long enough. */
   async pass(): Promise<void> {
-    if (performance.now() - this.#since >= MOST_MS) await this.end()
+    if (performance.now() - this.#since >= MAX_MS) await this.end()
   }
 
   /** Resolves in a later turn of the event loop. */

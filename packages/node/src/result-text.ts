@@ -4,7 +4,7 @@ import type { Secrets } from './secrets.js'
 /** Characters checked in one part. */
 const PART_LENGTH = 256 * 1024
 /** Most distinct strings other than hex data. No method's answer has that many field names. */
-const MOST_STRINGS = 1_000
+const MAX_STRINGS = 1_000
 const HEX = /0x[0-9a-f]*"/iy
 const LITERAL = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 /** What may hide an escape, or never occurs in JSON written without spaces. */
@@ -67,7 +67,7 @@ function* isOneValue(text: string, strings: Set<string>): Parts<boolean> {
         const isHex = !isKey && HEX.test(text)
         const end = isHex ? HEX.lastIndex : text.indexOf('"', at + 1) + 1
         if (end === 0) return false
-        if (!isHex && strings.add(text.slice(at + 1, end - 1)).size > MOST_STRINGS) return false
+        if (!isHex && strings.add(text.slice(at + 1, end - 1)).size > MAX_STRINGS) return false
         at = end
         expects = isKey ? 'colon' : 'comma'
         break
@@ -101,7 +101,7 @@ function* isOneValue(text: string, strings: Set<string>): Parts<boolean> {
         LITERAL.lastIndex = at
         if (!isValue || !LITERAL.test(text)) return false
         strings.add(text.slice(at, LITERAL.lastIndex))
-        if (strings.size > MOST_STRINGS) return false
+        if (strings.size > MAX_STRINGS) return false
         at = LITERAL.lastIndex
         expects = 'comma'
     }

@@ -15,11 +15,11 @@ const REFUSING_STATUS = new Set([400, 405, 413, 415, 422, 501])
 const RATE_LIMIT_CODES = new Set([-32005, -32007, -32097, 429])
 
 /** Most attempts of a call after this fault. */
-export function mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
-  return Math.min(call.attempts ?? MAX_ATTEMPTS, mostAttemptsAfter(call, fault))
+export function maxAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
+  return Math.min(call.attempts ?? MAX_ATTEMPTS, maxAttemptsAfter(call, fault))
 }
 
-function mostAttemptsAfter(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
+function maxAttemptsAfter(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
   if (fault.kind === 'null') return MAX_ATTEMPTS_NULL
   if (fault.kind === 'rpc-error') {
     const retries = call.retriesError?.(fault) ?? !isFinalRpcError(fault)

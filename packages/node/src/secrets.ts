@@ -7,9 +7,9 @@ const PLAIN_PATH_PARTS = new Set('api eth ethereum ext http https json jsonrpc m
 const BASE64_RUN = /[a-z0-9+/_-]{4,}/gi
 const PRINTABLE = /^[\x20-\x7e]+$/
 /** How many nested encodings are undone. */
-const MOST_DEPTH = 2
+const MAX_DEPTH = 2
 /** Longer texts are only searched for the secret and its own encodings, not decoded. */
-const MOST_DECODED_LENGTH = 65_536
+const MAX_DECODED_LENGTH = 65_536
 
 /**
  * Parts of a node's URL that may be keys: user info, path segments and query values. Nodes quote them in errors that are shown to users.
@@ -33,7 +33,7 @@ export class Secrets {
     while (open.length > 0) {
       const next = open.pop()
       if (typeof next === 'string' || typeof next === 'number') {
-        if (this.#areInText(String(next), MOST_DEPTH)) return true
+        if (this.#areInText(String(next), MAX_DEPTH)) return true
       } else if (typeof next === 'object' && next !== null) {
         for (const [key, part] of Object.entries(next)) open.push(Array.isArray(next) ? undefined : key, part)
       }
@@ -49,7 +49,7 @@ export class Secrets {
   #areInText(text: string, depth: number): boolean {
     if (/^0x[0-9a-f]*$/i.test(text)) return this.#hexPattern?.test(text) ?? false
     if (this.#pattern?.test(text)) return true
-    if (depth === 0 || text.length > MOST_DECODED_LENGTH) return false
+    if (depth === 0 || text.length > MAX_DECODED_LENGTH) return false
     const plain = unescaped(text)
     if (plain !== text && this.#areInText(plain, depth - 1)) return true
     // The run may begin before the base64 of the secret does.

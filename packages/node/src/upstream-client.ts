@@ -2,7 +2,7 @@ import { pause } from './cancellation.js'
 import type { CircuitState } from './circuit.js'
 import { Endpoint } from './endpoint.js'
 import { Exchanges, leaveOut, type Settled } from './exchanges.js'
-import { backoff, mostAttempts } from './retry-policy.js'
+import { backoff, maxAttempts } from './retry-policy.js'
 import { SameChain } from './same-chain.js'
 import { type CallLimits, type CallOutcome, settled, type UpstreamCall } from './upstream-call.js'
 import { UpstreamError, type UpstreamFault } from './upstream-fault.js'
@@ -111,7 +111,7 @@ export class UpstreamClient {
         const outcome =
           'value' in answer ? answer : { error: new UpstreamError(answer.fault, endpoint.label, call.method, attempt) }
         outcomes[index] = outcome
-        if ('value' in answer || attempt >= this.#mostAttempts(call, answer.fault) || call.isWanted?.() === false) {
+        if ('value' in answer || attempt >= this.#maxAttempts(call, answer.fault) || call.isWanted?.() === false) {
           onOutcome?.(index, outcome)
           return
         }
@@ -163,8 +163,8 @@ export class UpstreamClient {
     }
   }
 
-  #mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
-    return fault.kind === 'wrong-chain' && this.endpoints.length === 1 ? 1 : mostAttempts(call, fault)
+  #maxAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
+    return fault.kind === 'wrong-chain' && this.endpoints.length === 1 ? 1 : maxAttempts(call, fault)
   }
 
   #attempt<T>(endpoint: Endpoint, open: OpenCall<T>[], deadline: number, limits: CallLimits): Promise<Settled<T>[]> {

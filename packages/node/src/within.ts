@@ -3,7 +3,7 @@ import { type CancelSignal, onAbort } from './cancellation.js'
 import type { CallLimits } from './upstream-call.js'
 
 /** Longest timeout of a timer, milliseconds (24 days). A longer one fires at once. */
-const LONGEST_WAIT = 2 ** 31 - 1
+const MAX_WAIT = 2 ** 31 - 1
 
 /**
  * Settles like `shared`, but rejects early with the signal's reason, or with `late()` at the
@@ -16,7 +16,7 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
   return new Promise<T>((resolve, reject) => {
     let takeOff = () => {}
     const wait = (at ?? Number.POSITIVE_INFINITY) - performance.now()
-    const timer = wait > LONGEST_WAIT ? undefined : setTimeout(() => end(reject, late()), wait)
+    const timer = wait > MAX_WAIT ? undefined : setTimeout(() => end(reject, late()), wait)
     const end = <V>(settle: (value: V) => void, value: V) => {
       clearTimeout(timer)
       takeOff()

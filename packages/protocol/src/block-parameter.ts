@@ -30,7 +30,7 @@ export type StateParameter = BlockParameter | BlockPosition
 
 const OBJECT_FIELDS = ['blockNumber', 'blockHash', 'requireCanonical', 'transactionIndex'] as const
 const OBJECT_ALIASES = { number: 'blockNumber', hash: 'blockHash' }
-const HIGHEST_NUMBER = (1n << 63n) - 1n
+const MAX_NUMBER = (1n << 63n) - 1n
 
 /**
  * Like {@link decodeBlockParameter}, but also accepts an EIP-1898 object with `transactionIndex`, an integer or a quantity.
@@ -92,7 +92,7 @@ function decodeObjectForm(value: object, place: Place): BlockParameter {
 
 function decodeNumber(value: unknown, parent: Place | undefined, key: string | number): bigint {
   const number = decodeQuantity(value, 64, parent, key)
-  if (number > HIGHEST_NUMBER) throw mismatch(new Place(parent, key), 'a block number below 2^63', value)
+  if (number > MAX_NUMBER) throw mismatch(new Place(parent, key), 'a block number below 2^63', value)
   return number
 }
 

@@ -10,7 +10,7 @@ export {
   type AccountCall,
   type CallPosition,
   decodeWaitingCalls,
-  MOST_WAITING_CALLS,
+  MAX_WAITING_CALLS,
   type SignedTransactionCall,
   type WaitingCalls,
 } from './call/written-calls.js'

@@ -4,7 +4,7 @@ import { distance } from 'fastest-levenshtein'
 import type { Variables } from './environment.js'
 
 /** A variable within this edit distance of a setting's name is probably a misspelling of it. */
-const MOST_LETTERS = 2
+const MAX_LETTERS = 2
 
 /** The heading under which `--help` lists a setting. */
 export type SettingGroup = 'needed' | 'usual' | 'rare'
@@ -60,7 +60,7 @@ export function misspelt(settings: ClassConstructor<object>, variables: Variable
   const names = namesOf(settings)
   return Object.keys(variables).flatMap((variable) => {
     if (names.includes(variable)) return []
-    const meant = names.find((name) => distance(variable.toUpperCase(), name) <= MOST_LETTERS && name.length > 5)
+    const meant = names.find((name) => distance(variable.toUpperCase(), name) <= MAX_LETTERS && name.length > 5)
     return meant === undefined ? [] : [`${variable} is no setting: did you mean ${meant}?`]
   })
 }

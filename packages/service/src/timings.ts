@@ -6,7 +6,7 @@ interface WaitingTimes {
   seconds: number[]
 }
 
-const MOST_WAITING = 1_000
+const MAX_WAITING = 1_000
 
 /**
  * Durations by labels from closed sets. They are passed to prom-client a thousand at a time: one call per request would take
@@ -28,7 +28,7 @@ export class Timings {
       this.#series.set(key, times)
     }
     times.seconds.push(milliseconds / 1000)
-    if (times.seconds.length === MOST_WAITING) passOn(times)
+    if (times.seconds.length === MAX_WAITING) passOn(times)
   }
 
   /** Passes all collected durations to their histograms. */

@@ -10,7 +10,7 @@ export const SETTINGS = {
 }
 
 /** A variable this many letters from a setting's name is probably a typo. */
-const MOST_LETTERS = 2
+const MAX_LETTERS = 2
 
 /** A warning for each variable that looks like a misspelt setting. */
 export function misspelt(variables: NodeJS.ProcessEnv): string[] {
@@ -18,7 +18,7 @@ export function misspelt(variables: NodeJS.ProcessEnv): string[] {
   return Object.keys(variables).flatMap((variable) => {
     if (names.includes(variable)) return []
     const meant = closest(variable.toUpperCase(), names)
-    const isFar = distance(variable.toUpperCase(), meant) > MOST_LETTERS
+    const isFar = distance(variable.toUpperCase(), meant) > MAX_LETTERS
     return isFar ? [] : [`${variable} is no setting: did you mean ${meant}?`]
   })
 }

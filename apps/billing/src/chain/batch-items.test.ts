@@ -1,6 +1,6 @@
 import type { Address, Hex } from '@upfront/protocol'
 import { size } from 'viem'
-import { MOST_BATCH_ITEMS } from '../environment/chain-settings.js'
+import { MAX_BATCH_ITEMS } from '../environment/chain-settings.js'
 import { type BatchItem, packItems, unpackItems } from './batch-items.js'
 import { EXACT_PROXY, encodeSettlement, type SignedTerms, UPTO_PROXY } from './settlement-call.js'
 
@@ -64,7 +64,7 @@ it('rejects truncated data, a missing token, an unknown kind, and too many items
   }
   expect(() => unpackItems(ACCOUNT, `0x02${packed.slice(4, 12)}${packed.slice(92)}`)).toThrow(RangeError)
   expect(() => unpackItems(ACCOUNT, `0x04${packed.slice(4)}`)).toThrow(RangeError)
-  const most = Array.from({ length: MOST_BATCH_ITEMS }, () => itemOf())
-  expect(unpackItems(ACCOUNT, packItems(ACCOUNT, most))).toHaveLength(MOST_BATCH_ITEMS)
+  const most = Array.from({ length: MAX_BATCH_ITEMS }, () => itemOf())
+  expect(unpackItems(ACCOUNT, packItems(ACCOUNT, most))).toHaveLength(MAX_BATCH_ITEMS)
   expect(() => unpackItems(ACCOUNT, packItems(ACCOUNT, [...most, itemOf()]))).toThrow(RangeError)
 })

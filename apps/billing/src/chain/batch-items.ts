@@ -1,7 +1,7 @@
 import type { Address, Hex } from '@upfront/protocol'
 import { x402UptoPermit2ProxyABI as abi } from '@x402/evm'
 import { BaseError, concatHex, decodeFunctionData, encodeFunctionData, encodePacked, numberToHex, size } from 'viem'
-import { MOST_BATCH_ITEMS } from '../environment/chain-settings.js'
+import { MAX_BATCH_ITEMS } from '../environment/chain-settings.js'
 import { UPTO_PROXY } from './settlement-call.js'
 
 export interface BatchItem {
@@ -38,7 +38,7 @@ export function packItems(account: Address, items: readonly BatchItem[]): Hex {
 
 /**
  * Inverse of {@link packItems}.
- * @throws RangeError if the data is malformed or has more than {@link MOST_BATCH_ITEMS} items
+ * @throws RangeError if the data is malformed or has more than {@link MAX_BATCH_ITEMS} items
  */
 export function unpackItems(account: Address, packed: Hex): BatchItem[] {
   let at = 2
@@ -52,7 +52,7 @@ export function unpackItems(account: Address, packed: Hex): BatchItem[] {
   let pair: Hex = '0x'
   while (at < packed.length) {
     const kind = Number(take(1))
-    if (kind > OTHER_TARGET || items.length === MOST_BATCH_ITEMS) throw new RangeError('these are no items of a batch')
+    if (kind > OTHER_TARGET || items.length === MAX_BATCH_ITEMS) throw new RangeError('these are no items of a batch')
     const gas = BigInt(take(4))
     if (kind === PACKED_WITH_PAIR) pair = take(40)
     if (kind === PACKED && pair === '0x') throw new RangeError('token and recipient are missing')

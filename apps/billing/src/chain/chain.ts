@@ -12,12 +12,12 @@ import { isProxy, toQuantity, toUint } from './settlement-call.js'
 import { type Fees, State } from './state.js'
 
 const FINAL_DEPTH_BLOCKS = 64n
-const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
+const PRIORITY_FEE_MAX_AGE_MS = 10_000
 /** Upper bound of the tip, in wei per gas, while the base fee is below it. OP-stack chains ask for this much. */
-const LEAST_TIP = 1_000_000n
+const MIN_TIP = 1_000_000n
 /** OP-stack predeploy. No other chain has code at this address. */
 const GAS_PRICE_ORACLE: Address = '0x420000000000000000000000000000000000000f'
-const L1_FEE_MAX_AGE_MILLISECONDS = 60_000
+const L1_FEE_MAX_AGE_MS = 60_000
 /** As long as a settlement transaction, and as hard to compress. */
 const TYPICAL_SETTLEMENT: Hex = `0x${Array.from({ length: 800 }, (_, index) => ((index * 197 + 89) % 256).toString(16).padStart(2, '0')).join('')}`
 const TYPICAL_L1_FEE = encodeFunctionData({
@@ -53,10 +53,10 @@ export class Chain {
    * The L1 fee of a settlement on an OP-stack chain, at most a minute old, plus a quarter in case it rises before sending; 0 on other
    * chains. Wei.
    */
-  readonly l1Fee = aged(L1_FEE_MAX_AGE_MILLISECONDS, async () => {
+  readonly l1Fee = aged(L1_FEE_MAX_AGE_MS, async () => {
     return (toUint(await this.latest.call(GAS_PRICE_ORACLE, TYPICAL_L1_FEE)) * 5n) / 4n
   })
-  readonly #priorityFee = aged(PRIORITY_FEE_MAX_AGE_MILLISECONDS, async () => {
+  readonly #priorityFee = aged(PRIORITY_FEE_MAX_AGE_MS, async () => {
     return BigInt(await this.node.request<Hex>('eth_maxPriorityFeePerGas', []))
   })
 
@@ -216,7 +216,7 @@ export class Chain {
   async #usualFees(): Promise<Fees> {
     const [{ baseFeePerGas }, suggested] = await Promise.all([this.head.recent(), this.#priorityFee()])
     // On a quiet chain a single high bid can inflate the suggested tip. A tip as high as the base fee is enough on any chain.
-    const most = baseFeePerGas > LEAST_TIP ? baseFeePerGas : LEAST_TIP
+    const most = baseFeePerGas > MIN_TIP ? baseFeePerGas : MIN_TIP
     const maxPriorityFeePerGas = suggested < most ? suggested : most
     return { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas }
   }

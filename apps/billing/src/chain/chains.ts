@@ -12,8 +12,8 @@ import { takesPermits } from './takes-permits.js'
 import { unlessLonger } from './unless-longer.js'
 
 /** Longest time that the start waits for nodes. */
-const START_MILLISECONDS = 2_000
-const CHECK_AGAIN_MILLISECONDS = 10_000
+const START_MS = 2_000
+const CHECK_AGAIN_MS = 10_000
 
 /** All configured chains, by network. */
 @Injectable()
@@ -46,7 +46,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     const started = Promise.all(this.all().map((chain) => this.check(chain)))
     started.catch(() => undefined)
-    await unlessLonger(START_MILLISECONDS, started, undefined)
+    await unlessLonger(START_MS, started, undefined)
   }
 
   private async check(chain: Chain): Promise<void> {
@@ -61,9 +61,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
         if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
         if (!(error instanceof NodeFault)) throw error
         this.logger.warn({ network, reason: error.message }, 'the node does not answer yet')
-        await sleep(CHECK_AGAIN_MILLISECONDS, undefined, { signal: this.stop.signal, ref: false }).catch(
-          () => undefined,
-        )
+        await sleep(CHECK_AGAIN_MS, undefined, { signal: this.stop.signal, ref: false }).catch(() => undefined)
       }
     }
   }

@@ -1,4 +1,4 @@
-import { type Hash, type Hex, LONGEST_SETTLEMENT_SECONDS, SETTLEMENT_MARGIN_SECONDS } from '@upfront/protocol'
+import { type Hash, type Hex, MAX_SETTLEMENT_SECONDS, SETTLEMENT_MARGIN_SECONDS } from '@upfront/protocol'
 import { aged } from './aged.js'
 import type { Node } from './node.js'
 
@@ -10,14 +10,14 @@ export interface HeadBlock {
   baseFeePerGas: bigint
 }
 
-const FRESH_MILLISECONDS = 2_000
+const FRESH_MS = 2_000
 /** The block time is measured over this many blocks, and cached. */
 const PACE_BLOCKS = 10n
-const PACE_MAX_AGE_MILLISECONDS = 60_000
+const PACE_MAX_AGE_MS = 60_000
 /** A transaction sent later than this before a block may miss it. */
 const SENDING_SECONDS = 2
 /** Ethereum's block time. A chain that mines on demand may have any. */
-const SLOWEST_PACE_SECONDS = LONGEST_SETTLEMENT_SECONDS - SENDING_SECONDS
+const SLOWEST_PACE_SECONDS = MAX_SETTLEMENT_SECONDS - SENDING_SECONDS
 
 /** The newest block known to this process. */
 export class Head {
@@ -26,7 +26,7 @@ export class Head {
   #reading: Promise<HeadBlock> | null = null
   #atLeast = 0n
   /** Average block time of the newest ten blocks, in seconds; undefined if the node does not answer. Read once a minute. */
-  readonly blockSeconds = aged(PACE_MAX_AGE_MILLISECONDS, () => this.#readPace().catch(() => undefined))
+  readonly blockSeconds = aged(PACE_MAX_AGE_MS, () => this.#readPace().catch(() => undefined))
   readonly #listeners = new Set<() => void>()
   readonly #node: Node
 
@@ -63,7 +63,7 @@ export class Head {
   /** The head, at most two seconds old. A receipt may already be from a later block. Throws `NodeFault`. */
   async recent(): Promise<HeadBlock> {
     const block = this.#block
-    return block !== null && Date.now() - this.#readAt < FRESH_MILLISECONDS ? block : this.refresh()
+    return block !== null && Date.now() - this.#readAt < FRESH_MS ? block : this.refresh()
   }
 
   /** Reads the head now. Concurrent callers share one read. Throws `NodeFault`. */

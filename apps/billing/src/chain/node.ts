@@ -2,13 +2,13 @@ import { CallQueue, type UpstreamCall, UpstreamClient, UpstreamError, UpstreamFa
 import { NodeBusy, NodeFault, readNodeError, WrongChain } from './node-error.js'
 
 const ATTEMPTS = 5
-const LARGEST_BATCH = 40
+const MAX_BATCH = 40
 /** With this many calls waiting, no new payment is verified. Each verification makes about six calls. */
 const MANY_WAITING = 1_000
 /** With this many calls waiting, all further calls fail with `NodeBusy`. */
-const MOST_WAITING = 2_000
+const MAX_WAITING = 2_000
 /** The largest answers are logs of 2,000 blocks. */
-const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** Slow methods are not batched with others: they would delay the whole batch. */
 const ALONE = new Set(['eth_estimateGas', 'eth_getLogs'])
 const SEND = 'eth_sendRawTransaction'
@@ -40,7 +40,7 @@ export class Node {
       chainId,
       attemptTimeoutMs: timeoutMilliseconds,
       callTimeoutMs: 4 * timeoutMilliseconds + 1_000,
-      maxBatch: LARGEST_BATCH,
+      maxBatch: MAX_BATCH,
       observer: { onRetry: ({ method }) => onFault(method) },
     })
     this.#queue = new CallQueue(this.#client)
@@ -54,7 +54,7 @@ export class Node {
 
   /** Safe to retry for every method that billing uses: sending the same raw transaction again changes nothing. */
   async request<T>(method: string, params: unknown[]): Promise<T> {
-    if (this.#waiting >= MOST_WAITING) throw new NodeBusy()
+    if (this.#waiting >= MAX_WAITING) throw new NodeBusy()
     const isAlone = ALONE.has(method)
     const call: UpstreamCall<T> = {
       method,
@@ -64,7 +64,7 @@ export class Node {
         if (result === null && !mayBeNull) throw new UpstreamFault('null', 'expected a result, got null')
         return result as T
       },
-      maxBytes: LARGEST_ANSWER_BYTES,
+      maxBytes: MAX_ANSWER_BYTES,
       attempts: ATTEMPTS,
       retriesError: ({ detail }) => readNodeError(detail.rpc, method) instanceof NodeFault,
       ...(isAlone || method === SEND ? { pace: 'slow' } : {}),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** How long an optional check waits for a node. */
-export const PATIENCE_MILLISECONDS = 500
+export const PATIENCE_MS = 500
 
 /** Returns the result of `work`, or `otherwise` if it takes longer. The work is not cancelled. */
 export function unlessLonger<T, U>(milliseconds: number, work: Promise<T> | T, otherwise: U): Promise<T | U> {

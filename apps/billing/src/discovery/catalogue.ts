@@ -6,17 +6,17 @@ import { and, count, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { Ledger } from '../ledger/ledger.js'
 import { type ResourceRow, discoveredResources as resources, sellerAccounts } from '../ledger/schema.js'
 import { type Resource, ResourceRefused, readResource } from './read-resource.js'
-import { LONGEST_PAGE, type ResourcePage } from './resource-page.js'
+import { MAX_PAGE, type ResourcePage } from './resource-page.js'
 
 /** Per seller. */
-const MOST_RESOURCES = 200
-const MOST_OFFERS = 16
+const MAX_RESOURCES = 200
+const MAX_OFFERS = 16
 /** A listing written less than this long ago is not written again. */
-const FRESH_MILLISECONDS = 600_000
-const MOST_FRESH = 10_000
+const FRESH_MS = 600_000
+const MAX_FRESH = 10_000
 const TAKEN = 'another seller has it'
 /** The reason is sent in a header. */
-const MOST_REASON_CHARACTERS = 256
+const MAX_REASON_CHARACTERS = 256
 
 /** The seller: an account or, through the internal API, a named route. */
 export interface Sale {
@@ -56,7 +56,7 @@ export class Catalogue {
   }
 
   async list({ limit: asked, offset, ...filter }: ResourcePage): Promise<JsonObject> {
-    const limit = Math.min(asked, LONGEST_PAGE)
+    const limit = Math.min(asked, MAX_PAGE)
     const where = whereOf(filter)
     const listed = this.ledger.db
       .select({ one: resources })
@@ -82,8 +82,8 @@ export class Catalogue {
       .digest('base64')
     const now = Date.now()
     const known = this.noted.get(key)
-    if (known !== undefined && now - known.at < FRESH_MILLISECONDS) return known.listing
-    if (this.noted.size >= MOST_FRESH) this.noted.clear()
+    if (known !== undefined && now - known.at < FRESH_MS) return known.listing
+    if (this.noted.size >= MAX_FRESH) this.noted.clear()
     const listing = this.write(resource, sale.seller).then(
       () => ({ status: 'success' }) as const,
       (error) => {
@@ -101,7 +101,7 @@ export class Catalogue {
       return null
     }
     this.logger.info({ seller, reason: error.message }, 'a resource was refused')
-    return { status: 'rejected', rejectedReason: error.message.slice(0, MOST_REASON_CHARACTERS) }
+    return { status: 'rejected', rejectedReason: error.message.slice(0, MAX_REASON_CHARACTERS) }
   }
 
   /** An account's resources must be at its registered origins: a payer could name any other. @throws ResourceRefused */
@@ -120,8 +120,8 @@ export class Catalogue {
       const [known] = await tx.select().from(resources).where(isIt).for('update')
       if (known !== undefined && known.seller !== seller) throw new ResourceRefused(TAKEN)
       const [owned] = await tx.select({ total: count() }).from(resources).where(ofSeller)
-      if (known === undefined && (owned?.total ?? 0) >= MOST_RESOURCES)
-        throw new ResourceRefused(`its seller has ${MOST_RESOURCES} resources`)
+      if (known === undefined && (owned?.total ?? 0) >= MAX_RESOURCES)
+        throw new ResourceRefused(`its seller has ${MAX_RESOURCES} resources`)
       const row = { ...resource, accepts: merge(known?.accepts ?? [], resource.accepts), seller, updatedAt: new Date() }
       const written = await tx
         .insert(resources)
@@ -137,7 +137,7 @@ export class Catalogue {
 /** The latest accepted offers, one of each kind. */
 function merge(known: readonly Record<string, unknown>[], newer: readonly Record<string, unknown>[]) {
   const others = known.filter((offer) => !newer.some((one) => kindOf(one) === kindOf(offer)))
-  return [...newer, ...others].slice(0, MOST_OFFERS)
+  return [...newer, ...others].slice(0, MAX_OFFERS)
 }
 
 function kindOf({ scheme, network, asset, payTo, extra }: Record<string, unknown>): string {

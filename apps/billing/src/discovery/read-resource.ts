@@ -9,11 +9,11 @@ import {
 import type { ResourceRow } from '../ledger/schema.js'
 
 /** Limit for the extension as JSON, and for the offer's `extra`. */
-const MOST_CHARACTERS = 16_384
-const MOST_EXTRA_CHARACTERS = 2_048
-const MOST_URL_CHARACTERS = 2_048
-const MOST_TEXT_CHARACTERS = 1_024
-const MOST_DEPTH = 32
+const MAX_CHARACTERS = 16_384
+const MAX_EXTRA_CHARACTERS = 2_048
+const MAX_URL_CHARACTERS = 2_048
+const MAX_TEXT_CHARACTERS = 1_024
+const MAX_DEPTH = 32
 
 /** The resource described by a payment, without its seller. */
 export type Resource = Omit<ResourceRow, 'seller' | 'updatedAt'>
@@ -39,7 +39,7 @@ export function readResource(paymentPayload: unknown, offer: Requirements): Reso
     () => validateDiscoveryExtension(extension as unknown as DiscoveryExtension),
   ]
   for (const { valid, errors } of check.map((run) => run())) {
-    if (!valid) throw new ResourceRefused(errors?.[0]?.slice(0, MOST_TEXT_CHARACTERS) ?? 'it does not fit its schema')
+    if (!valid) throw new ResourceRefused(errors?.[0]?.slice(0, MAX_TEXT_CHARACTERS) ?? 'it does not fit its schema')
   }
   const { type, method, toolName } = (info as { input: { type: 'http' | 'mcp'; method?: string; toolName?: string } })
     .input
@@ -65,20 +65,20 @@ export class ResourceRefused extends Error {
 }
 
 function readUrl(text: string): URL {
-  const url = text.length > MOST_URL_CHARACTERS || !URL.canParse(text) ? null : new URL(text)
+  const url = text.length > MAX_URL_CHARACTERS || !URL.canParse(text) ? null : new URL(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new ResourceRefused('resource.url: expected an http URL without credentials')
   return url
 }
 
 function readOffer({ extra, amount, ...offer }: Requirements): Record<string, unknown> {
-  if (JSON.stringify(extra).length > MOST_EXTRA_CHARACTERS) throw new ResourceRefused('the offer is too long')
+  if (JSON.stringify(extra).length > MAX_EXTRA_CHARACTERS) throw new ResourceRefused('the offer is too long')
   return { ...offer, amount: amount.toString(), extra }
 }
 
 function textOf(resource: Record<string, unknown>, name: string): Record<string, string> {
   const value = resource[name]
-  return typeof value === 'string' && value !== '' ? { [name]: plainText(value).slice(0, MOST_TEXT_CHARACTERS) } : {}
+  return typeof value === 'string' && value !== '' ? { [name]: plainText(value).slice(0, MAX_TEXT_CHARACTERS) } : {}
 }
 
 /** Replaces control characters and lone surrogates: databases can't store all of them. */
@@ -88,7 +88,7 @@ function plainText(text: string): string {
 
 function demandSmall(bazaar: unknown): void {
   const text = JSON.stringify(bazaar)
-  if (text.length > MOST_CHARACTERS) throw new ResourceRefused(`bazaar: longer than ${MOST_CHARACTERS} characters`)
+  if (text.length > MAX_CHARACTERS) throw new ResourceRefused(`bazaar: longer than ${MAX_CHARACTERS} characters`)
   if (/\\u0000|\\ud[89a-f]/i.test(text)) throw new ResourceRefused('bazaar: holds what can not be stored')
 }
 
@@ -97,7 +97,7 @@ function demandSmall(bazaar: unknown): void {
  * bounded by the sizes of schema and value.
  */
 function plainSchema(schema: unknown, depth = 0): unknown {
-  if (depth > MOST_DEPTH) throw new ResourceRefused('bazaar.schema: too deep')
+  if (depth > MAX_DEPTH) throw new ResourceRefused('bazaar.schema: too deep')
   if (Array.isArray(schema)) return schema.map((each) => plainSchema(each, depth + 1))
   if (!isObject(schema)) return schema
   const kept = Object.entries(schema).filter(([name, value]) => {

@@ -7,7 +7,7 @@ const Whole = () =>
   Transform(({ value }) => (typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value))
 
 /** Resources per answer. */
-export const LONGEST_PAGE = 100
+export const MAX_PAGE = 100
 
 /** The query of `GET /discovery/resources`: x402's filters and paging. */
 export class ResourcePage {

@@ -14,7 +14,7 @@ import { isHttpUrl, settingObject } from '@upfront/service'
 import { DEFAULT_ASSETS } from '@x402/evm'
 
 /** Most items that a batch has, and that are read from one: anyone can send calldata that looks like a batch. */
-export const MOST_BATCH_ITEMS = 100
+export const MAX_BATCH_ITEMS = 100
 
 /** One entry of `CHAINS`. */
 export interface ChainSettings {
@@ -44,8 +44,8 @@ const WEI_PER_TOKEN = 10n ** 18n / 3_000n
 /** The smallest charge is a thousandth of a token: the base of the gateway's price list, and a seller's default minimum. */
 const SMALLEST_CHARGES_PER_TOKEN = 1_000n
 /** Highest cost of a settlement in smallest charges: promises are kept while gas is expensive, but not at any price. */
-const MOST_FOR_A_SETTLEMENT = 1_000n
-const MOST_FOR_A_DAY = 300_000n
+const MAX_CHARGES_PER_SETTLEMENT = 1_000n
+const MAX_CHARGES_PER_DAY = 300_000n
 /** Gas of a settlement in its own transaction. */
 const SETTLEMENT_GAS = 83_500n
 
@@ -54,8 +54,8 @@ function defaultGasBounds(weiPerToken: bigint): Pick<ChainSettings, 'weiPerToken
   const smallestCharge = weiPerToken / SMALLEST_CHARGES_PER_TOKEN
   return {
     weiPerToken,
-    maxFeePerGas: (smallestCharge * MOST_FOR_A_SETTLEMENT) / SETTLEMENT_GAS + 1n,
-    dailyGasBudget: smallestCharge * MOST_FOR_A_DAY + 1n,
+    maxFeePerGas: (smallestCharge * MAX_CHARGES_PER_SETTLEMENT) / SETTLEMENT_GAS + 1n,
+    dailyGasBudget: smallestCharge * MAX_CHARGES_PER_DAY + 1n,
   }
 }
 

@@ -1,5 +1,5 @@
 import { decodeNumbers, usualNumbers } from '@upfront/service'
-import { MOST_BATCH_ITEMS } from './chain-settings.js'
+import { MAX_BATCH_ITEMS } from './chain-settings.js'
 
 /** Default, minimum and maximum of each field of `LIMITS`. README.md describes them. */
 const FIELDS = {
@@ -10,7 +10,7 @@ const FIELDS = {
   feeBumpMs: [20_000, 500, 3_600_000],
   inFlightPerSigner: [16, 1, 1_000],
   minSettlements: [10, 0, 1_000_000],
-  batchSize: [50, 2, MOST_BATCH_ITEMS],
+  batchSize: [50, 2, MAX_BATCH_ITEMS],
   batchIntervalMs: [1_000, 0, 60_000],
 } as const
 

@@ -3,13 +3,13 @@ import type { Address } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
-import { PATIENCE_MILLISECONDS, unlessLonger } from '../chain/unless-longer.js'
+import { PATIENCE_MS, unlessLonger } from '../chain/unless-longer.js'
 import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
 import { Settler } from '../settle/settler.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
 
-const HEAD_STALE_MILLISECONDS = 30_000
+const HEAD_STALE_MS = 30_000
 
 /**
  * Ready if the ledger is writable and at least one chain has a node that answers and a signer that can pay for settlements. Chains are
@@ -43,7 +43,7 @@ export class BillingReadiness extends Readiness {
 
   private async describe(chain: Chain) {
     const { head, signers } = chain
-    const isReachable = Date.now() - head.readAt < HEAD_STALE_MILLISECONDS
+    const isReachable = Date.now() - head.readAt < HEAD_STALE_MS
     const left = isReachable
       ? await Promise.all([...signers.keys()].map((signer) => this.settlementsLeft(chain, signer)))
       : []
@@ -59,7 +59,7 @@ export class BillingReadiness extends Readiness {
 
   /** `null` if unknown or unlimited. */
   private settlementsLeft(chain: Chain, signer: Address): Promise<number | null> {
-    return unlessLonger(PATIENCE_MILLISECONDS, this.funds.settlementsLeft(chain, signer), null).catch(() => null)
+    return unlessLonger(PATIENCE_MS, this.funds.settlementsLeft(chain, signer), null).catch(() => null)
   }
 
   /** Writes and rolls back: with a full disk, or on a standby, reads would still succeed. */

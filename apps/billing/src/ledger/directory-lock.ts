@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The lock of a killed process disappears within milliseconds. */
 const TRIES = 10
-const PAUSE_MILLISECONDS = 100
+const PAUSE_MS = 100
 
 /**
  * Locks a directory for this process, because PGlite's files support a single process. Returns a function that releases the lock. Uses
@@ -18,7 +18,7 @@ export async function lockDirectory(lockFile: string): Promise<() => void> {
     const holder = await startHolder(lockFile)
     if (holder === 'not installed') return lockByProcessId(lockFile)
     if (holder !== 'taken') return () => void holder.kill()
-    await sleep(PAUSE_MILLISECONDS)
+    await sleep(PAUSE_MS)
   }
   throw inUse('another process')
 }

@@ -3,14 +3,14 @@ import { and, count, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './ledger.js'
 import { gas, payments } from './schema.js'
 
-export const HOUR_MILLISECONDS = 3_600_000
-export const DAY_MILLISECONDS = 24 * HOUR_MILLISECONDS
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 24 * HOUR_MS
 
 /** Wei spent on mined transactions within a period: of a network, of one signer, or for one seller's payments. */
 export async function sumSpentGas(
   db: Database | Transaction,
   { network, signer, seller }: { network: Network; signer?: Address; seller?: string },
-  milliseconds = DAY_MILLISECONDS,
+  milliseconds = DAY_MS,
 ): Promise<bigint> {
   const isOfSeller = sql`exists (select from ${payments} where ${payments.id} = ${gas.paymentId} and ${payments.seller} = ${seller})`
   const [spent] = await db

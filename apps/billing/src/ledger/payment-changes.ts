@@ -6,7 +6,7 @@ import { Client } from 'pg'
 
 /** Channel of the trigger `payments_notify`. */
 export const CHANNEL = 'payments'
-const RECONNECT_MILLISECONDS = 1_000
+const RECONNECT_MS = 1_000
 
 /** A payment's progress, made by any process. */
 export interface PaymentProgress {
@@ -37,7 +37,7 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
         // `once` of node:events would reject on `error`.
         await new Promise<void>((resolve) => client.once('end', () => resolve()))
         while (!this.#closed) {
-          await sleep(RECONNECT_MILLISECONDS, undefined, { ref: false })
+          await sleep(RECONNECT_MS, undefined, { ref: false })
           if (this.#closed) return
           try {
             client = await this.#connect(url)

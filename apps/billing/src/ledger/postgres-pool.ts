@@ -1,7 +1,7 @@
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
 
 /** Bounds the prepared statements per connection: some texts vary, for example with the length of a list. */
-const MOST_STATEMENTS = 500
+const MAX_STATEMENTS = 500
 const names = new Map<string, string>()
 
 type Query = (statement: unknown, values?: unknown, ...rest: unknown[]) => unknown
@@ -23,7 +23,7 @@ function withName(statement: unknown, values: unknown): unknown {
 function nameOf(text: string): string | undefined {
   const known = names.get(text)
   if (known !== undefined) return known
-  if (names.size >= MOST_STATEMENTS) return undefined
+  if (names.size >= MAX_STATEMENTS) return undefined
   const name = `billing_${names.size}`
   names.set(text, name)
   return name

@@ -3,14 +3,14 @@ import type { Database } from './ledger.js'
 import { withheldAnswers } from './schema.js'
 
 /** Each has at most 96 KiB. */
-const MOST_ANSWERS = 5_000
+const MAX_ANSWERS = 5_000
 
 /** Stores a seller's answer for a payment, replacing an earlier one. Returns `false` if too many others are stored. */
 export async function keepAnswer(db: Database, paymentId: string, answer: string, keptUntil: Date): Promise<boolean> {
   await db.delete(withheldAnswers).where(lt(withheldAnswers.keptUntil, new Date()))
   const isOther = ne(withheldAnswers.paymentId, paymentId)
   const [others] = await db.select({ answers: count() }).from(withheldAnswers).where(isOther)
-  if ((others?.answers ?? 0) >= MOST_ANSWERS) return false
+  if ((others?.answers ?? 0) >= MAX_ANSWERS) return false
   await db
     .insert(withheldAnswers)
     .values({ paymentId, answer, keptUntil })

@@ -67,9 +67,9 @@ interface ReservationTerms {
 }
 
 /** Per database transaction. */
-const MOST_RESERVATIONS = 20
+const MAX_RESERVATIONS = 20
 /** Per statement. */
-const MOST_STANDINGS = 100
+const MAX_STANDINGS = 100
 const NO_SIGNERS: ReadonlySet<Address> = new Set()
 /** Initial columns of a payment. */
 const NOTHING_YET = {
@@ -105,13 +105,13 @@ const PASSING: ReadonlySet<string> = new Set([
 @Injectable()
 export class Authorizations {
   /** Reservations of one payer and token take a lock in the ledger; sharing turns, they wait for it once. */
-  private readonly reservations = new SharedTurns<Wanted, Place>(MOST_RESERVATIONS, (wanted) => {
+  private readonly reservations = new SharedTurns<Wanted, Place>(MAX_RESERVATIONS, (wanted) => {
     return reservePayments(this.ledger.db, wanted)
   })
 
   /** Lookups of all payments share turns. */
   private readonly standings = new SharedTurns<{ network: Network; payer: Address; nonce: bigint }, PayerStanding>(
-    MOST_STANDINGS,
+    MAX_STANDINGS,
     (authorizations) => readStandings(this.ledger.db, authorizations),
   )
 

@@ -20,7 +20,7 @@ export interface FirstResult {
 }
 
 /** Maximum nesting of inputs, far above that of real offers. Deeper nesting could exhaust the stack. */
-const DEEPEST = 64
+const MAX_DEPTH = 64
 
 /** SHA-256 of JSON with sorted keys, so the order of fields does not matter. Throws `invalid_request` on deep nesting. */
 export function hashInput(input: unknown): string {
@@ -32,8 +32,8 @@ export function hashInput(input: unknown): string {
 function sorted(value: unknown, depth: number): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (typeof value !== 'object' || value === null) return value
-  if (depth > DEEPEST)
-    throw new BillingError('invalid_request', `body: is nested deeper than ${DEEPEST} levels`, 'body')
+  if (depth > MAX_DEPTH)
+    throw new BillingError('invalid_request', `body: is nested deeper than ${MAX_DEPTH} levels`, 'body')
   if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1))
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item, depth + 1)]))

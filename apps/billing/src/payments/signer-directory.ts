@@ -4,7 +4,7 @@ import { gt } from 'drizzle-orm'
 import { aged } from '../chain/aged.js'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
-import { PATIENCE_MILLISECONDS, unlessLonger } from '../chain/unless-longer.js'
+import { PATIENCE_MS, unlessLonger } from '../chain/unless-longer.js'
 import { Environment } from '../environment/environment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
@@ -59,6 +59,6 @@ export class SignerDirectory {
 
   /** A node that does not answer in time does not affect offers. */
   private mayPay(chain: Chain, signer: Address): Promise<boolean> {
-    return unlessLonger(PATIENCE_MILLISECONDS, this.funds.canSettle(chain, signer), true).catch(() => true)
+    return unlessLonger(PATIENCE_MS, this.funds.canSettle(chain, signer), true).catch(() => true)
   }
 }

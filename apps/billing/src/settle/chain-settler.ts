@@ -6,7 +6,7 @@ import type { GasPolicy } from './signers/gas-policy.js'
 import { type Settling, Submissions } from './submissions.js'
 import { Batches } from './submit/batches.js'
 
-const LONGEST_PAUSE_MILLISECONDS = 200
+const MAX_PAUSE_MS = 200
 
 /**
  * Settles the payments of one chain. The work is in the ledger; this claims as much as there is capacity for whenever a charge is stored, a
@@ -181,7 +181,7 @@ export class ChainSettler {
     this.#batching.set(signer, pause > 0)
     const take = async () => {
       // Sleeps in short steps, so that `stop` takes effect soon.
-      if (pause > 0) return sleep(Math.min(pause, LONGEST_PAUSE_MILLISECONDS))
+      if (pause > 0) return sleep(Math.min(pause, MAX_PAUSE_MS))
       const { transaction, settled, doubtful } = await this.#batches.take(signer, claimant)
       this.submissions.takeDoubtful(doubtful)
       if (transaction === null) return

@@ -1,17 +1,17 @@
-const IDLE_MILLISECONDS = 2_000
-const SHORTEST_MILLISECONDS = 10
-const LONGEST_MILLISECONDS = 200
+const IDLE_MS = 2_000
+const MIN_MS = 10
+const MAX_MS = 200
 /** Reads per typical wait: a mined transaction is seen at most a fifth of the wait late. */
 const LOOKS_PER_WAIT = 5
 const WEIGHT_OF_THE_NEWEST = 0.2
-const FIRST_GUESS_MILLISECONDS = 50
+const FIRST_GUESS_MS = 50
 
 /**
  * Polls the head: every two seconds when idle; while transactions are in flight, at a rate that follows their waiting times, from every 10
  * ms on instant-mining chains to every 200 ms with blocks of a second or more.
  */
 export class HeadPoll {
-  #typicalWait = FIRST_GUESS_MILLISECONDS
+  #typicalWait = FIRST_GUESS_MS
   #sentAt = Number.NEGATIVE_INFINITY
   #stopped = false
   #next: { at: number; now: () => void } | null = null
@@ -50,9 +50,9 @@ export class HeadPoll {
   /** Milliseconds until the next read. */
   delay(): number {
     const sinceSent = performance.now() - this.#sentAt
-    if (!this.#isBusy() && sinceSent > IDLE_MILLISECONDS) return IDLE_MILLISECONDS
+    if (!this.#isBusy() && sinceSent > IDLE_MS) return IDLE_MS
     const wait = Math.max(this.#typicalWait, sinceSent)
-    return Math.min(Math.max(wait / LOOKS_PER_WAIT, SHORTEST_MILLISECONDS), LONGEST_MILLISECONDS)
+    return Math.min(Math.max(wait / LOOKS_PER_WAIT, MIN_MS), MAX_MS)
   }
 
   #pause(): Promise<void> {

@@ -15,15 +15,15 @@ import { idempotencyKeys, type PaymentRow, payments, signers } from '../ledger/s
 import { BillingMetrics } from '../metrics.js'
 import { type Followed, followFinal, followNewest } from './reconcile/follow-chain.js'
 import { measureEconomics } from './reconcile/measure-economics.js'
-import { LONGEST_END_MILLISECONDS, Settler } from './settler.js'
+import { MAX_END_MS, Settler } from './settler.js'
 import { GasPolicy } from './signers/gas-policy.js'
 import { SignerFunds } from './signers/signer-funds.js'
 import { mendNonces } from './signers/signer-nonces.js'
 
 const BATCH = 500
-const FIRST_ROUND_MILLISECONDS = 1_500
+const FIRST_ROUND_MS = 1_500
 /** Retention of stored refusals: clients retry within seconds. */
-const KEY_RETENTION_MILLISECONDS = 3_600_000
+const KEY_RETENTION_MS = 3_600_000
 
 /**
  * Runs at start and on timers: repairs signers' nonces, ends payments that can't be settled, rechecks finished ones, and compares the
@@ -48,7 +48,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Starts the first round and waits for it briefly: a hanging node must not block the start. */
   async onApplicationBootstrap(): Promise<void> {
     const first = this.chains.all().map((chain) => this.round(chain))
-    await unlessLonger(FIRST_ROUND_MILLISECONDS, Promise.all(first), undefined)
+    await unlessLonger(FIRST_ROUND_MS, Promise.all(first), undefined)
     // One loop per chain, so that a hanging node does not delay other chains.
     const { recoveryMs, reconcileMs } = this.environment.LIMITS
     const loops = this.chains
@@ -67,7 +67,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.stop.abort()
-    await unlessLonger(LONGEST_END_MILLISECONDS, Promise.all(this.loops), undefined)
+    await unlessLonger(MAX_END_MS, Promise.all(this.loops), undefined)
     await this.attempt('retiring the signers', () => this.retire())
   }
 
@@ -194,7 +194,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     }
     const oldest = Math.min(...rows.map((row) => row.oldest?.getTime() ?? Date.now()), Date.now())
     this.metrics.oldestUnsettled.set((Date.now() - oldest) / 1_000)
-    const old = new Date(Date.now() - KEY_RETENTION_MILLISECONDS)
+    const old = new Date(Date.now() - KEY_RETENTION_MS)
     await this.ledger.db
       .delete(idempotencyKeys)
       .where(and(lt(idempotencyKeys.createdAt, old), isNotNull(idempotencyKeys.refusal)))

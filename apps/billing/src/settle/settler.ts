@@ -16,9 +16,9 @@ import { GasPolicy, type GasWait } from './signers/gas-policy.js'
 import { SigningQueue } from './signers/signing-queue.js'
 
 /** How long shutdown waits for work under way. The rest is resumed at the next start. */
-export const LONGEST_END_MILLISECONDS = 5_000
+export const MAX_END_MS = 5_000
 /** If the node takes longer than this, the payment is not called doubtful. */
-const LAST_LOOK_MILLISECONDS = 1_000
+const LAST_LOOK_MS = 1_000
 
 /** Settles all charged payments. Chains are independent: a hanging node delays only its own chain. */
 @Injectable()
@@ -58,7 +58,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Waits for work under way; the rest is resumed at the next start. */
   async onApplicationShutdown(): Promise<void> {
     for (const chain of this.chains.values()) chain.stop()
-    await unlessLonger(LONGEST_END_MILLISECONDS, Promise.all(this.loops), undefined)
+    await unlessLonger(MAX_END_MS, Promise.all(this.loops), undefined)
   }
 
   /**
@@ -119,7 +119,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     }
     if (milliseconds === 0 || standingOf(current) !== 'pending') return current
     const examined = this.chains.get(payment.network)?.submissions.examine(current) ?? current
-    return unlessLonger(LAST_LOOK_MILLISECONDS, examined, current)
+    return unlessLonger(LAST_LOOK_MS, examined, current)
   }
 }
 

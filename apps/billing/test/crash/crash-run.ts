@@ -85,7 +85,7 @@ const PRICE = 20_000n
 const BLOCK_TIME = 1
 
 /** Longer than an authorization is valid: every charge is final by then. */
-const LONGEST_MILLISECONDS = 400_000
+const MAX_MS = 400_000
 
 const random = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1))
 
@@ -304,8 +304,8 @@ async function finish(
 ): Promise<Payment[]> {
   const none = async (...states: Payment['state'][]) =>
     (await readLedger(client)).every(({ state }) => !states.includes(state))
-  await until(async () => (await readdir(journal)).every((name) => !name.endsWith('.json')), LONGEST_MILLISECONDS)
-  await until(() => none('charging', 'submitted'), LONGEST_MILLISECONDS)
+  await until(async () => (await readdir(journal)).every((name) => !name.endsWith('.json')), MAX_MS)
+  await until(() => none('charging', 'submitted'), MAX_MS)
   if (sellerLives) await until(() => none('authorized', 'charging', 'submitted'))
   const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   await test.increaseTime({ seconds: 3_600 })

@@ -2,7 +2,7 @@ import type { Verification } from '@upfront/receipt/page'
 import type { Question, Reply } from './check-worker.js'
 
 /** Longer than checking any bill of a gateway takes. */
-const MOST_MS = 120_000
+const MAX_MS = 120_000
 
 /**
  * Checks a bill in a worker that only loads the engine's module: signatures, hashes, proofs, the price, and the work by executing it again.
@@ -11,7 +11,7 @@ const MOST_MS = 120_000
 export function checkBill(question: Question, signal: AbortSignal): Promise<Verification> {
   const worker = new Worker(new URL('./check-worker.ts', import.meta.url), { type: 'module' })
   const answered = new Promise<Verification>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('it takes longer than two minutes')), MOST_MS)
+    const timer = setTimeout(() => reject(new Error('it takes longer than two minutes')), MAX_MS)
     signal.addEventListener('abort', () => reject(new Error('stopped')))
     worker.onmessage = ({ data }: MessageEvent<Reply>) => {
       clearTimeout(timer)

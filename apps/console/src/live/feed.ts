@@ -30,7 +30,7 @@ export interface FeedState {
 }
 
 /** Most marks kept, and how long a disturbance is shown. */
-const MOST_MARKS = 400
+const MAX_MARKS = 400
 const FORGET_MS = 5 * 60_000
 
 let state: FeedState = {
@@ -48,7 +48,7 @@ let lastId = 0
 
 function add(mark: { at?: number; sight?: Sight; disturbance?: Disturbance | undefined }): void {
   const at = Date.now()
-  const kept = state.marks.slice(0, MOST_MARKS - 1)
+  const kept = state.marks.slice(0, MAX_MARKS - 1)
   lastId += 1
   const { sight } = mark
   change({

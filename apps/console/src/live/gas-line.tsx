@@ -4,7 +4,7 @@ import type { Mark } from './feed.js'
 
 /** Time range of the line. */
 const SHOWN_MS = 90_000
-const LEAST_MS = 10_000
+const MIN_MS = 10_000
 
 /**
  * A moving line of the gas of each head, and of the block under construction so far. Disturbances are
@@ -21,7 +21,7 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
     disturbance === undefined ? [] : [{ at, ...disturbance }],
   )
   // Starts short and grows with the data.
-  const from = Math.max(newest - SHOWN_MS, Math.min(shown[0]?.at ?? newest, newest - LEAST_MS))
+  const from = Math.max(newest - SHOWN_MS, Math.min(shown[0]?.at ?? newest, newest - MIN_MS))
   const series = [
     { name: 'Heads', color: 'var(--series-0)' },
     ...(hasFlashblocks ? [{ name: 'Flashblocks', color: 'var(--series-1)' }] : []),
@@ -56,10 +56,10 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
 }
 
 const STEPS_MS = [2_000, 5_000, 15_000]
-const MOST_TICKS = 7
+const MAX_TICKS = 7
 
 /** Ticks in whole steps back from the newest mark. */
 function ticksBetween(from: number, newest: number): number[] {
-  const step = STEPS_MS.find((each) => (newest - from) / each < MOST_TICKS) ?? STEPS_MS.at(-1)!
+  const step = STEPS_MS.find((each) => (newest - from) / each < MAX_TICKS) ?? STEPS_MS.at(-1)!
   return Array.from({ length: Math.floor((newest - from) / step) + 1 }, (_, back) => newest - back * step).toReversed()
 }

@@ -7,7 +7,7 @@ import { ageText, verifiedText } from './readiness.js'
 import { TruthCard } from './truth-card.js'
 
 /** Most heads and flashblocks shown. */
-const MOST_SHOWN = 50
+const MAX_SHOWN = 50
 
 const CONNECTIONS = {
   connecting: 'Connecting …',
@@ -31,7 +31,7 @@ export function LivePage() {
       <section className="card">
         <Table
           caption="Heads and flashblocks, newest first"
-          rows={sights.slice(0, MOST_SHOWN)}
+          rows={sights.slice(0, MAX_SHOWN)}
           rowKey={({ id }) => id}
           columns={[
             { head: 'What', cell: ({ what }) => <span className="whole">{what}</span> },

@@ -4,14 +4,14 @@ import { Table } from '../parts/table.js'
 import { missText, type Truth, truthText, watchTruth } from './truth.js'
 
 /** Most misses shown. */
-const MOST_SHOWN = 20
+const MAX_SHOWN = 20
 
 /** Shows how the gateway's predictions turned out. */
 export function TruthCard() {
   const [truth, setTruth] = useState<Truth>()
   useEffect(() => watchTruth(setTruth), [])
   if (truth === undefined) return null
-  const misses = truth.misses.slice(-MOST_SHOWN).reverse()
+  const misses = truth.misses.slice(-MAX_SHOWN).reverse()
   return (
     <section className="card" aria-label="Predictions">
       <p>

@@ -12,9 +12,9 @@ export interface TokenQuestions {
   approvals: Approval[]
 }
 
-const MOST_TOKENS = 8
-const MOST_APPROVALS = 16
-const MOST_FRAMES = 256
+const MAX_TOKENS = 8
+const MAX_APPROVALS = 16
+const MAX_FRAMES = 256
 
 /** @param calls all calls of a request, in order */
 export function questionsAfter(calls: readonly SimulatedCall[]): TokenQuestions {
@@ -26,12 +26,12 @@ export function questionsAfter(calls: readonly SimulatedCall[]): TokenQuestions 
     for (const token of tokensIn(trace)) named.add(token)
   }
   return {
-    tokens: [...named].filter((token) => !known.has(token)).slice(0, MOST_TOKENS),
+    tokens: [...named].filter((token) => !known.has(token)).slice(0, MAX_TOKENS),
     approvals: calls
       .slice(0, -1)
       .flatMap(({ assetChanges }) => assetChanges.approvals)
       .filter(({ amount, tokenId, permit2 }) => amount !== undefined && tokenId === undefined && permit2 === undefined)
-      .slice(0, MOST_APPROVALS),
+      .slice(0, MAX_APPROVALS),
   }
 }
 
@@ -39,7 +39,7 @@ export function questionsAfter(calls: readonly SimulatedCall[]): TokenQuestions 
 function tokensIn(trace: Frame): Set<Address> {
   const tokens = new Set<Address>()
   const frames = [trace]
-  for (let at = 0; at < frames.length && at < MOST_FRAMES; at++) {
+  for (let at = 0; at < frames.length && at < MAX_FRAMES; at++) {
     const { type, to, decoded, calls = [] } = frames[at]!
     frames.push(...calls)
     const called = decoded?.call
@@ -103,8 +103,8 @@ export function answersAfter(
   for (const [at, token] of tokens.entries()) {
     const decimals = read(2 * at, (data) => decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data }))
     const symbol = read(2 * at + 1, (data) => decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data }))
-    if (decimals !== undefined && decimals <= MOST_DECIMALS)
-      units.set(token, { decimals, ...(symbol && symbol.length <= MOST_SYMBOL && { symbol }) })
+    if (decimals !== undefined && decimals <= MAX_DECIMALS)
+      units.set(token, { decimals, ...(symbol && symbol.length <= MAX_SYMBOL && { symbol }) })
   }
   const left = new Map<Approval, Hex>()
   for (const [at, approval] of approvals.entries()) {
@@ -116,5 +116,5 @@ export function answersAfter(
   return { units, left }
 }
 
-const MOST_DECIMALS = 77
-const MOST_SYMBOL = 24
+const MAX_DECIMALS = 77
+const MAX_SYMBOL = 24

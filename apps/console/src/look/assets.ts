@@ -66,13 +66,13 @@ function textOf(
   return `${unitsText(formatUnits(units, decimals ?? 0))} ${symbol ?? 'units'}${id}`
 }
 
-const MOST_DECIMALS = 6
-const MOST_DIGITS = 12
+const MAX_DECIMALS = 6
+const MAX_DIGITS = 12
 
 function shortNumber(decimal: string): string {
   const [whole = '', part = ''] = decimal.split('.')
-  if (whole.length > MOST_DIGITS) return `≈ ${Number(whole).toExponential(3)}`
-  return part.length > MOST_DECIMALS ? `${whole}.${part.slice(0, MOST_DECIMALS)}…` : decimal
+  if (whole.length > MAX_DIGITS) return `≈ ${Number(whole).toExponential(3)}`
+  return part.length > MAX_DECIMALS ? `${whole}.${part.slice(0, MAX_DECIMALS)}…` : decimal
 }
 
 /** What an approval lets its spender do. @param amountIn formats an amount */

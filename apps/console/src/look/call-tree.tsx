@@ -10,7 +10,7 @@ import { errorText, hasFailure } from './outcome.js'
 import { amountArgument, type UnitsOf } from './token-units.js'
 
 /** Failed frames from this depth on stay collapsed at first, because a recursive contract opens hundreds. Others do from depth 2 on. */
-const MOST_OPEN = 16
+const MAX_OPEN = 16
 
 interface Props {
   frame: Frame
@@ -24,7 +24,7 @@ interface Props {
 /** A frame and its subcalls: functions by name, with arguments. */
 export function CallTree({ frame, depth = 0, ...rest }: Props) {
   const { calls = [] } = frame
-  const [isOpen, setOpen] = useState(() => depth < 2 || (depth < MOST_OPEN && hasFailure(frame)))
+  const [isOpen, setOpen] = useState(() => depth < 2 || (depth < MAX_OPEN && hasFailure(frame)))
   if (calls.length === 0) {
     return (
       <div className="frame">
@@ -113,11 +113,11 @@ export function Called({
   )
 }
 
-const MOST_TEXT = 66
+const MAX_TEXT = 66
 
 /** An argument's value; addresses with their marks. */
 function Argument({ value, nameOf }: { value: unknown; nameOf: NameOf }) {
   const text = valueText(value)
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return <Address value={text} name={nameOf(text)} />
-  return <code title={text}>{text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text}</code>
+  return <code title={text}>{text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text}</code>
 }

@@ -5,8 +5,8 @@ import type { Frame } from './answer.js'
 const WIDTH = 960
 const ROW = 22
 /** Narrower frames are omitted, because nothing in them would be readable. */
-const LEAST_WIDTH = 2
-const MOST_ROWS = 64
+const MIN_WIDTH = 2
+const MAX_ROWS = 64
 /** Width of a character of the 0.75rem text, to keep text inside its frame. */
 const CHARACTER_WIDTH = 7.5
 
@@ -21,7 +21,7 @@ interface Bar {
 function barsOf(root: Frame, width = WIDTH): Bar[] {
   const bars: Bar[] = []
   const place = (frame: Frame, x: number, own: number, depth: number) => {
-    if (own < LEAST_WIDTH || depth >= MOST_ROWS) return
+    if (own < MIN_WIDTH || depth >= MAX_ROWS) return
     bars.push({ frame, x, width: own, depth })
     const gas = Number(hexToBigInt(frame.gasUsed))
     let at = x

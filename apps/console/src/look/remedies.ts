@@ -16,7 +16,7 @@ const CODES = {
   insufficientFunds: -38014,
 }
 /** A request may lack several things at once. */
-const MOST_STEPS = 4
+const MAX_STEPS = 4
 /** Added to the balance that an account needs for its value: enough for fees. */
 const SPARE = parseEther('1')
 
@@ -29,7 +29,7 @@ export async function remedyFor(
 ): Promise<Remedy | undefined> {
   const labels: string[] = []
   let [tried, became] = [request, outcome]
-  for (let steps = 0; steps < MOST_STEPS; steps++) {
+  for (let steps = 0; steps < MAX_STEPS; steps++) {
     const step = await nextStep(tried, became, labels, state, signal)
     if (step === undefined || labels.includes(step.label)) return undefined
     labels.push(step.label)

@@ -49,10 +49,10 @@ export interface TransferGraph {
 }
 
 /** With more arrows the picture is unreadable. */
-const MOST_ARROWS = 40
+const MAX_ARROWS = 40
 /** Width of a character of the 12px monospace text. */
 const CHARACTER_WIDTH = 7.25
-const MOST_CHARACTERS = 40
+const MAX_CHARACTERS = 40
 const PLACE_HEIGHT = 40
 const LABEL_HEIGHT = 20
 const MARGIN = 8
@@ -74,7 +74,7 @@ export function transferGraph(
     if (from === signer || to === signer) return 1
     return kind === 'approval' ? 2 : 3
   }
-  const arrows = all.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_ARROWS)
+  const arrows = all.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_ARROWS)
   const cut = shortTexts(arrows.flatMap(({ from, to }) => [from, to]))
   const texts = new Map([...cut].map(([address, short]) => [address, named(nameOf(address), short)]))
 
@@ -146,16 +146,16 @@ function arrowsOf(changes: AssetChanges): Arrow[] {
   return [...transfers, ...approvals]
 }
 
-const MOST_NAME = 24
+const MAX_NAME = 24
 
 function named(name: string | undefined, short: string): string {
   if (name === undefined) return short
-  return `${name.length > MOST_NAME ? `${name.slice(0, MOST_NAME - 1)}…` : name} ${short}`
+  return `${name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1)}…` : name} ${short}`
 }
 
 function labelOf(text: string, isWrong: boolean): string {
   const whole = isWrong ? `⚠ ${text}` : text
-  return whole.length > MOST_CHARACTERS ? `${whole.slice(0, MOST_CHARACTERS - 1)}…` : whole
+  return whole.length > MAX_CHARACTERS ? `${whole.slice(0, MAX_CHARACTERS - 1)}…` : whole
 }
 
 function widthOf(text: string): number {

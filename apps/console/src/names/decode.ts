@@ -18,11 +18,11 @@ export function valueText(value: unknown): string {
   return /^-?\d{5,78}$/.test(value) ? BigInt(value).toLocaleString('en') : value
 }
 
-const MOST_TEXT = 48
+const MAX_TEXT = 48
 
 /** For example `transfer(to: 0x12…34, value: 5)`. */
 export function namedText({ name, args }: Pick<Named, 'name' | 'args'>): string {
-  const short = (text: string) => (text.length > MOST_TEXT ? `${text.slice(0, 20)}…${text.slice(-8)}` : text)
+  const short = (text: string) => (text.length > MAX_TEXT ? `${text.slice(0, 20)}…${text.slice(-8)}` : text)
   return `${name}(${Object.entries(args)
     .map(([argument, value]) => `${argument}: ${short(valueText(value))}`)
     .join(', ')})`

@@ -22,7 +22,7 @@ interface Block {
 }
 
 /** With more transactions before it, they are omitted, because each is simulated again. */
-const MOST_BEFORE = 60
+const MAX_BEFORE = 60
 /** An OP-stack deposit, which the chain itself mints and executes. */
 const DEPOSIT = '0x7e'
 
@@ -42,7 +42,7 @@ export async function minedTransaction(hash: Hex, { ask }: PasteContext): Promis
   const number = hexToBigInt(block.number)
   const place = Number(transaction.transactionIndex)
   const earlier = block.transactions.slice(0, place).filter(({ type }) => type !== DEPOSIT)
-  const before = earlier.length > MOST_BEFORE ? [] : earlier
+  const before = earlier.length > MAX_BEFORE ? [] : earlier
   if (before.length < place)
     notes.push(`${place - before.length} transactions before it in its block are not replayed: the outcome may differ`)
   const { timestamp, gasLimit, miner, mixHash, baseFeePerGas } = block

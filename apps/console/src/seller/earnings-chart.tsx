@@ -4,13 +4,13 @@ import { formatUnits } from 'viem'
 import type { TokenTerms } from '../pay/token-terms.js'
 import type { Total } from './ledger.js'
 
-const MOST_DAYS = 60
+const MAX_DAYS = 60
 /** Colours of routes are `--series-0` to `--series-5` of theme.css. */
 const COLOURS = 6
 
 /** Daily earnings of each route in one token, as stacked columns. The table below has the exact numbers. */
 export function EarningsChart({ totals, terms }: { totals: Total[]; terms: TokenTerms }) {
-  const days = [...new Set(totals.map(({ day }) => day))].sort().slice(-MOST_DAYS)
+  const days = [...new Set(totals.map(({ day }) => day))].sort().slice(-MAX_DAYS)
   const routes = [...new Set(totals.map(({ route }) => route))].sort()
   const settled = new Map(totals.map(({ day, route, settled }) => [`${day} ${route}`, settled]))
   const units = (amount: string) => Number(formatUnits(BigInt(amount), terms.decimals))

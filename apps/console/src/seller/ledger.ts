@@ -60,7 +60,7 @@ export interface Reconciliation {
 
 /** States that still need work; shown first. */
 export const STUCK_STATES = ['charging', 'submitted', 'authorized']
-const MOST_SHOWN = 50
+const MAX_SHOWN = 50
 
 /** The seller's ledger at billing, through the gateway. Keeps the token only while the page is open. */
 export class Ledger {
@@ -77,13 +77,13 @@ export class Ledger {
   /** Open payments, oldest first; then failed ones; then the newest of the rest. */
   async payments(): Promise<LedgerPayment[]> {
     const list = async (states: string) =>
-      (await this.#get<{ payments: LedgerPayment[] }>(`payments?state=${states}&limit=${MOST_SHOWN}`)).payments
+      (await this.#get<{ payments: LedgerPayment[] }>(`payments?state=${states}&limit=${MAX_SHOWN}`)).payments
     const [stuck, failed, rest] = await Promise.all([
       list(STUCK_STATES.join(',')),
       list('failed'),
       list('settled,zero,released,expired'),
     ])
-    return [...stuck.toReversed(), ...failed, ...rest].slice(0, 2 * MOST_SHOWN)
+    return [...stuck.toReversed(), ...failed, ...rest].slice(0, 2 * MAX_SHOWN)
   }
 
   history(id: string): Promise<PaymentHistory> {

@@ -22,7 +22,7 @@ declare module 'fastify' {
 /** The headers that name a caller. */
 export const CALLER_HEADERS = ['authorization', 'x-api-key'] as const
 
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 
 /** HTTP 401: an unknown key, or an invalid token. */
 class Unauthorized extends RpcError {
@@ -43,7 +43,7 @@ export class Callers {
   private readonly holders = new Map<string, Caller>()
   private readonly tokens: Tokens | undefined
   /** Recent token holders, by issuer and subject. */
-  private readonly subjects = new LRUCache<string, Caller>({ max: MOST_REMEMBERED })
+  private readonly subjects = new LRUCache<string, Caller>({ max: MAX_REMEMBERED })
 
   constructor(
     environment: Environment,

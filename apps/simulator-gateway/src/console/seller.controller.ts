@@ -7,7 +7,7 @@ import { FreeBudget } from '../limits/free-budget.js'
 
 /** Reconciling a long ledger with the chain takes a while. */
 const TIMEOUT_MS = 60_000
-const MOST_BYTES = 8 * 1024 * 1024
+const MAX_BYTES = 8 * 1024 * 1024
 const PAYMENT_ID = /^[\w-]{1,100}$/
 
 /**
@@ -63,7 +63,7 @@ async function ask(url: string, authorization: string): Promise<{ status: number
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > MOST_BYTES) throw new Error('the answer is too long')
+    if (length > MAX_BYTES) throw new Error('the answer is too long')
     chunks.push(chunk)
   }
   return { status: response.status, body: Buffer.concat(chunks).toString() }

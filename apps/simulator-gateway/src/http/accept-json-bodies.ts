@@ -9,7 +9,7 @@ import { type Memory, SMALL_BYTES } from '../limits/memory.js'
 import { refused } from '../limits/refused.js'
 
 /** A chunk takes as long to read as about a hundred bytes: a body in many more chunks than networks make is refused. */
-const MOST_PIECES = 1_024
+const MAX_PIECES = 1_024
 const BYTES_OF_A_PIECE = 128
 
 /** The media types that geth accepts. */
@@ -70,7 +70,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
       if (received.length + piece.length > maxBytes) return refuse(tooLong(maxBytes))
       received.add(piece)
       pieces += 1
-      if (pieces > MOST_PIECES + received.length / BYTES_OF_A_PIECE)
+      if (pieces > MAX_PIECES + received.length / BYTES_OF_A_PIECE)
         return refuse(refused(400, 'the body comes in too many small chunks'))
       try {
         request.bodyMemory?.take(received.held - request.heldBytes)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from '../limits/client-of.js'
+import { clientOf, NETWORK_MULTIPLE, networkOf } from '../limits/client-of.js'
 import type { Memory } from '../limits/memory.js'
 import { Overloaded, RETRY_AFTER_SECONDS } from '../limits/refused.js'
 import { Tally } from '../limits/tally.js'
@@ -81,7 +81,7 @@ class Connections {
     const { perClient } = this.#limits
     if (perClient === undefined) return false
     if (this.#byClient.of(client) >= perClient) return true
-    return group !== client && (this.#open.get(group)?.size ?? 0) >= MOST_TIMES_OF_A_NETWORK * perClient
+    return group !== client && (this.#open.get(group)?.size ?? 0) >= NETWORK_MULTIPLE * perClient
   }
 
   /** Closes an idle connection of a client that has the most, and at least `least`. Returns false if none of theirs is idle. */

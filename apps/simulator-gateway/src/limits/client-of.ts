@@ -19,7 +19,7 @@ export function clientOf(caller: string | { client: string }): string {
 }
 
 /** Providers hand out whole IPv6 /48 networks: all clients of one may together use this many times the limit of a single client. */
-export const MOST_TIMES_OF_A_NETWORK = 4
+export const NETWORK_MULTIPLE = 4
 
 /** The IPv6 /48 of a client; undefined for all others. @param client as returned by `clientOf` */
 export function networkOf(client: string): string | undefined {

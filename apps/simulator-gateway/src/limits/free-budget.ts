@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { RateLimiterRes } from 'rate-limiter-flexible'
 import type { FreeBudgetLimits } from '../environment/limits.js'
-import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from './client-of.js'
+import { clientOf, NETWORK_MULTIPLE, networkOf } from './client-of.js'
 import { type Counter, inMemory, type MakeCounter } from './counters.js'
 import { EventLoopStall } from './event-loop-stall.js'
 import { ClientGone, RateLimited } from './refused.js'
@@ -46,7 +46,7 @@ type What = keyof typeof WHAT
 const STALL = new EventLoopStall()
 
 /** Most clients remembered as having spent their budget. */
-const MOST_SPENT = 10_000
+const MAX_SPENT = 10_000
 
 /**
  * Each client's free budget at `POST /`. Calls are counted before they are served; gas, bytes and reads after. A client that has used up a
@@ -58,7 +58,7 @@ export class FreeBudget {
   readonly #stall: Pick<EventLoopStall, 'waitedMs'>
   readonly #calls: Counter
   readonly #minute: Record<What, Counter>
-  readonly #spent = new LRUCache<string, What>({ max: MOST_SPENT })
+  readonly #spent = new LRUCache<string, What>({ max: MAX_SPENT })
 
   constructor(
     limits: FreeBudgetLimits,
@@ -105,7 +105,7 @@ export class FreeBudget {
       if (amount <= 0) continue
       budget.#count(client, what, amount).catch(() => undefined)
       const network = networkOf(client)
-      if (network !== undefined) budget.#count(network, what, amount, MOST_TIMES_OF_A_NETWORK).catch(() => undefined)
+      if (network !== undefined) budget.#count(network, what, amount, NETWORK_MULTIPLE).catch(() => undefined)
     }
   }
 
@@ -136,7 +136,7 @@ export class FreeBudget {
     if (network === undefined) return
     const counted = await this.#calls.penalty(network, 1).catch(() => undefined)
     if (counted !== undefined && counted.consumedPoints > this.#callsPerSecond)
-      this.#refuseUnlessWaited(counted, MOST_TIMES_OF_A_NETWORK)
+      this.#refuseUnlessWaited(counted, NETWORK_MULTIPLE)
     this.#refuseSpent(network)
   }
 

@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 10
 /** Share of the memory limit above which work is cancelled. Not the limit itself: threads allocate more until they stop. */
 const HIGH_WATER = 0.85
 /** Above this share no client is spared. */
-const HIGHEST_WATER = 0.95
+const CRITICAL_SHARE = 0.95
 
 /**
  * Cancels work before the kernel kills the process, if more memory is used than was reserved. Checks resident memory while any work is
@@ -52,7 +52,7 @@ export class MemoryGuard {
     const users = this.#users()
     const user = ({ client }: Running) => users.get(client)!
     const mayEnd = [...this.#running].filter(
-      (work) => share >= HIGHEST_WATER || user(work).bytes > 0 || user(work).requests > 1,
+      (work) => share >= CRITICAL_SHARE || user(work).bytes > 0 || user(work).requests > 1,
     )
     mayEnd.sort((a, b) => user(b).bytes - user(a).bytes || user(b).requests - user(a).requests)
     for (const work of mayEnd.slice(0, Math.ceil(mayEnd.length / 2))) {

@@ -26,7 +26,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 /** Tool calls over the rate limit are answered with a tool result, up to this multiple of the limit. */
-const MOST_TIMES_LIMIT = 4
+const MAX_LIMIT_MULTIPLE = 4
 
 /** Shared, because each server would otherwise create its own, and a server lives for one request. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator()
@@ -104,7 +104,7 @@ export class McpController {
       await this.free.take(caller)
       return undefined
     } catch (error) {
-      if (error instanceof RateLimited && error.times <= MOST_TIMES_LIMIT) return error
+      if (error instanceof RateLimited && error.times <= MAX_LIMIT_MULTIPLE) return error
       throw error
     }
   }

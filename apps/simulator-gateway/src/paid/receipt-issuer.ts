@@ -15,12 +15,12 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Environment } from '../environment/environment.js'
 
 /** Most payments whose receipts are kept, the newest. A receipt takes about a kilobyte. */
-const MOST_PAYMENTS = 10_000
+const MAX_PAYMENTS = 10_000
 
 /** Recent receipts of this process, for buyers that lost the answer. */
 @Injectable()
 export class IssuedReceipts {
-  private readonly byPayment = new LRUCache<string, SignedReceipt[]>({ max: MOST_PAYMENTS })
+  private readonly byPayment = new LRUCache<string, SignedReceipt[]>({ max: MAX_PAYMENTS })
 
   add(receipt: SignedReceipt): void {
     const key = keyOf(receipt.payer, receipt.nonce)

@@ -21,7 +21,7 @@ import { SharedRedis } from '../replicas/shared-redis.js'
 const SECONDS = 300
 
 /** Most used messages that a process remembers until they expire. */
-const MOST_TAKEN = 100_000
+const MAX_TAKEN = 100_000
 
 /** HTTP 402 with the message to sign. */
 class SignInRequired extends RpcError {
@@ -39,7 +39,7 @@ class SignInRequired extends RpcError {
  */
 @Injectable()
 export class SignIn {
-  private readonly taken = new LRUCache<string, true>({ max: MOST_TAKEN, ttl: SECONDS * 1_000 })
+  private readonly taken = new LRUCache<string, true>({ max: MAX_TAKEN, ttl: SECONDS * 1_000 })
 
   constructor(
     private readonly environment: Environment,

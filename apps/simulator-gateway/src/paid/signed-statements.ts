@@ -6,7 +6,7 @@ import type { Environment } from '../environment/environment.js'
 
 /** Signing takes a millisecond, so equal offers reuse a signature for this long. Offers are valid for five minutes. */
 const SIGNED_MS = 60_000
-const MOST_SIGNED = 1_000
+const MAX_SIGNED = 1_000
 const OFFER_SECONDS = 300
 
 /** Suffix of routes whose offer has no extensions, signed ones included: some clients need further packages to load any. */
@@ -31,7 +31,7 @@ export function signedStatements({
   const account = privateKeyToAccount(receiptKeys.privateKey)
   const sign = (message: unknown) => account.signTypedData(message as Parameters<typeof account.signTypedData>[0])
   type Made = Record<string, { info: object; schema: object }>
-  const made = new LRUCache<string, Promise<Made>>({ max: MOST_SIGNED, ttl: SIGNED_MS })
+  const made = new LRUCache<string, Promise<Made>>({ max: MAX_SIGNED, ttl: SIGNED_MS })
   const offersOf: NonNullable<PaidRoutesOptions['offerExtensions']> = ({ route, resourceUrl, accepts }) => {
     if (route.endsWith(PLAIN)) return Promise.resolve({})
     const key = JSON.stringify([resourceUrl, accepts])

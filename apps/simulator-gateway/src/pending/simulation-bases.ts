@@ -11,7 +11,7 @@ import type { SimulationBase, TimeLimits } from './simulation-base.js'
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 const START: BlockPosition = { kind: 'position', block: LATEST, transactionIndex: 0, place: 'outcome' }
 /** How often a batch's work is started on a head that is then reorganised away. */
-const MOST_RUNS = 3
+const MAX_RUNS = 3
 
 /** Resolves block parameters of a request. */
 @Injectable()
@@ -163,7 +163,7 @@ export class SimulationBases {
           return work(pinned, limits)
         }),
       (error) => {
-        if (!(error instanceof BlockMoved) || run === MOST_RUNS) throw error
+        if (!(error instanceof BlockMoved) || run === MAX_RUNS) throw error
         limits.signal.throwIfAborted()
         if (view.head === head)
           view.head = andThen(this.chain.resolver.askHead(limits), (header) => ({ header, key: header.hash }))

@@ -18,7 +18,7 @@ interface Shown {
 }
 
 /** Sealed blocks whose confirmed logs can still be removed by a reorganisation. */
-const MOST_SEALED = 64
+const MAX_SEALED = 64
 
 /**
  * Logs of blocks under construction. Each is sent when its flashblock arrives, and once more: with `confirmed: true` when it is in the
@@ -27,7 +27,7 @@ const MOST_SEALED = 64
 export class UnsealedLogs {
   /** Sent logs that are neither confirmed nor removed, by block number. */
   readonly #shown = new Map<bigint, Shown>()
-  readonly #confirmed = new LRUCache<Hash, UnsealedLog[]>({ max: MOST_SEALED })
+  readonly #confirmed = new LRUCache<Hash, UnsealedLog[]>({ max: MAX_SEALED })
   #sealed = -1n
   readonly #send: (log: UnsealedLog) => void
 

@@ -1,6 +1,6 @@
 import type { Logger } from '@upfront/service'
 
-const MOST_TIMEOUTS = 3
+const MAX_TIMEOUTS = 3
 const ALONE_MS = 5_000
 
 /**
@@ -19,7 +19,7 @@ export class RedisHealth {
   }
 
   get isAlone(): boolean {
-    return this.#timeouts >= MOST_TIMEOUTS
+    return this.#timeouts >= MAX_TIMEOUTS
   }
 
   mayAsk(): boolean {
@@ -39,7 +39,7 @@ export class RedisHealth {
     // Only time-outs count: if Redis is down, commands fail at once.
     if (!(error instanceof Error && /timed out/.test(error.message))) return
     this.#timeouts += 1
-    if (this.#timeouts !== MOST_TIMEOUTS) return
+    if (this.#timeouts !== MAX_TIMEOUTS) return
     this.#aloneUntil = this.#now() + ALONE_MS
     this.#logger.warn('Redis does not answer in time: this replica counts limits on its own')
   }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { Lease, type Role } from './lease.js'
 
 /** Messages kept for readers that lag a little. */
-const MOST_KEPT = 64
+const MAX_KEPT = 64
 const KEPT_MS = 60_000
 const BLOCK_MS = 1_000
 const FIELD = 'message'
@@ -67,7 +67,7 @@ class Member implements RelayMember {
     if (this.role !== 'leads' || this.#redis.status !== 'ready') return
     this.#redis
       .multi()
-      .xadd(this.#key, 'MAXLEN', '~', MOST_KEPT, '*', FIELD, message)
+      .xadd(this.#key, 'MAXLEN', '~', MAX_KEPT, '*', FIELD, message)
       .pexpire(this.#key, KEPT_MS)
       .exec()
       .catch(() => undefined)

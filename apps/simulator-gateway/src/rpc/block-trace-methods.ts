@@ -44,7 +44,7 @@ interface BlockTracing {
 }
 
 /** Limit of all traces of a block together, in bytes of JSON. */
-const MOST_BLOCK_BYTES = 16 * 1024 * 1024
+const MAX_BLOCK_BYTES = 16 * 1024 * 1024
 /** Bytes reserved per byte of traces. */
 const COPIES = 3
 const TRANSACTION_BYTES = 8 * 1024 * 1024
@@ -129,7 +129,7 @@ async function traceAll(
   tracing: BlockTracing,
   context: RpcContext,
 ): Promise<JsonText[]> {
-  const { answerBytes } = narrowed(context.limits, MOST_BLOCK_BYTES)
+  const { answerBytes } = narrowed(context.limits, MAX_BLOCK_BYTES)
   return spending(context.limits, context, async (taken) => {
     const traces: JsonText[] = []
     let bytes = 0

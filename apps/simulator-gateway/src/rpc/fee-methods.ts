@@ -9,10 +9,10 @@ import { suggestTip } from './suggest-tip.js'
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 /** For `eth_feeHistory` with rewards, which needs every receipt. */
-const MOST_REWARDED_BLOCKS = 24
-const MOST_PERCENTILES = 100
+const MAX_REWARDED_BLOCKS = 24
+const MAX_PERCENTILES = 100
 /** Heads for which the node's prices are kept. */
-const MOST_ASKED = 8
+const MAX_ASKED = 8
 
 /**
  * The fee methods of `passed`: computed like geth's from held blocks, if the chain is Ethereum's and the blocks suffice. Otherwise the node
@@ -22,7 +22,7 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
   const { bases, chain, client } = reading
   const overriding = new Overriding(passed)
   const onHead = (name: string, price: (header: BlockHeader, context: RpcContext) => Awaitable<bigint | undefined>) => {
-    const asked = new LRUCache<Hash, Promise<string>>({ max: MOST_ASKED })
+    const asked = new LRUCache<Hash, Promise<string>>({ max: MAX_ASKED })
     overriding.serve(name, (pass) => async (params, context) => {
       const { view } = context
       const head = await bases.held(LATEST, view, timeOf(context))
@@ -68,7 +68,7 @@ async function feeHistory(reading: Reading, params: unknown[], context: RpcConte
   const count = typeof wanted === 'string' && /^0x[0-9a-f]{1,4}$/i.test(wanted) ? Number(wanted) : 0
   const percentiles = percentilesOf(given ?? [])
   if (count < 1 || percentiles === undefined || params.length < 2) return undefined
-  if (percentiles.length > 0 && count > MOST_REWARDED_BLOCKS) return undefined
+  if (percentiles.length > 0 && count > MAX_REWARDED_BLOCKS) return undefined
   const newest = await bases.held(blockNumberParameter(params, 1), context.view, timeOf(context))
   const rules = newest && (await chain.rules(context))
   if (newest === undefined || rules?.stack !== 'ethereum') return undefined
@@ -82,7 +82,7 @@ async function feeHistory(reading: Reading, params: unknown[], context: RpcConte
 
 /** Percentiles as geth accepts them: ascending, from 0 to 100. Undefined if geth refuses them. */
 function percentilesOf(value: unknown): number[] | undefined {
-  if (!Array.isArray(value) || value.length > MOST_PERCENTILES) return undefined
+  if (!Array.isArray(value) || value.length > MAX_PERCENTILES) return undefined
   const isInOrder = value.every(
     (each, at) => typeof each === 'number' && each >= 0 && each <= 100 && (at === 0 || each > value[at - 1]),
   )

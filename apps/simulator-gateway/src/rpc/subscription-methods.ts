@@ -34,9 +34,9 @@ type Open = (subscriber: Subscriber, params: unknown[]) => Promise<string>
 /** How long blocks under construction are still followed for clients that reconnect. */
 const LINGER_MS = 60_000
 /** Logs kept for them. */
-const MOST_UNSEALED_LOGS = 20_000
+const MAX_UNSEALED_LOGS = 20_000
 /** Flashblocks kept for them, in characters of JSON. */
-const MOST_FLASHBLOCKS_LENGTH = 8 * 1024 * 1024
+const MAX_FLASHBLOCKS_LENGTH = 8 * 1024 * 1024
 
 /**
  * `eth_subscribe` and `eth_unsubscribe` like geth's, over WebSocket only: `newHeads`, `logs`, `newPendingTransactions` if nodes have
@@ -116,7 +116,7 @@ function logsOf({ kind, block }: BlockChange, after?: LogPosition): readonly Blo
 
 function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<string, Open> {
   const flashblocks = new Broadcast<{ number: bigint; payloadId: string; flashblock: number; text: string }>({
-    most: MOST_FLASHBLOCKS_LENGTH,
+    most: MAX_FLASHBLOCKS_LENGTH,
     weigh: ({ text }) => text.length,
     lingerMs: LINGER_MS,
     begin: async (publish) => {
@@ -134,7 +134,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
   })
   let unsealed = new UnsealedLogs(() => undefined)
   const pendingLogs = new Broadcast<UnsealedLog>({
-    most: MOST_UNSEALED_LOGS,
+    most: MAX_UNSEALED_LOGS,
     lingerMs: LINGER_MS,
     current: () => unsealed.current(),
     begin: async (publish, end) => {

@@ -3,9 +3,9 @@ import type { FollowedBlock } from '@upfront/chain'
 /** Defaults of geth (`eth/gasprice`, `ethconfig.FullNodeGPO`). */
 const BLOCKS = 20
 const TIPS_OF_A_BLOCK = 3
-const LEAST_TIP = 2n
+const MIN_TIP = 2n
 const PERCENTILE = 60
-const MOST_TIP = 500_000_000_000n
+const MAX_TIP = 500_000_000_000n
 
 /**
  * Suggests a tip like geth's `eth_maxPriorityFeePerGas`, in wei per gas: the 60th percentile of the three smallest tips of each of the
@@ -25,7 +25,7 @@ export function suggestTip(blocks: Iterable<FollowedBlock>): bigint | undefined 
     tips.push(...ofBlock)
     if (looked === wanted) {
       const tip = tips.sort(ascendingly)[Math.floor(((tips.length - 1) * PERCENTILE) / 100)]!
-      return tip < MOST_TIP ? tip : MOST_TIP
+      return tip < MAX_TIP ? tip : MAX_TIP
     }
   }
   return undefined
@@ -44,7 +44,7 @@ function findSmallestTips({ header, transactions, isWhole }: FollowedBlock): big
   const tips: bigint[] = []
   for (const { gasPrice, from } of transactions as { gasPrice?: string; from: string }[]) {
     const tip = BigInt(gasPrice ?? '0x0') - baseFeePerGas
-    if (tip >= LEAST_TIP && from !== miner) tips.push(tip)
+    if (tip >= MIN_TIP && from !== miner) tips.push(tip)
   }
   return tips.sort(ascendingly).slice(0, TIPS_OF_A_BLOCK)
 }

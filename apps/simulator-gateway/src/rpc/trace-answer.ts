@@ -3,16 +3,16 @@ import { type Answer, presentTrace, structLogJson, type Wording } from '@upfront
 import { bounded, narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 
 /** Limit of traces that are built on the event loop, in bytes. */
-const MOST_TRACE_BYTES = 4 * 1024 * 1024
+const MAX_TRACE_BYTES = 4 * 1024 * 1024
 /** Limit of struct logs, which the engine writes. */
-const MOST_STEP_BYTES = 16 * 1024 * 1024
+const MAX_STEP_BYTES = 16 * 1024 * 1024
 
 /** geth's wording. */
 export const TRACING: Wording = (words) => `tracing failed: ${words}`
 
 /** The limits of tracing one call. */
 export function traceLimits({ name }: Tracer, limits: RequestLimits): RequestLimits {
-  return narrowed(limits, name === 'structLogger' ? MOST_STEP_BYTES : MOST_TRACE_BYTES)
+  return narrowed(limits, name === 'structLogger' ? MAX_STEP_BYTES : MAX_TRACE_BYTES)
 }
 
 /**

@@ -24,7 +24,7 @@ import type { Simulator } from '../simulate/simulator.js'
 import { TRACING, traceJson, traceLimits } from './trace-answer.js'
 
 /** Limit of the records for an access list, in bytes: enough for some 50,000 slots. */
-const MOST_LIST_BYTES = 16 * 1024 * 1024
+const MAX_LIST_BYTES = 16 * 1024 * 1024
 
 /** geth's wording. */
 const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
@@ -77,7 +77,7 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
       async (params, context) => {
         const request = decodeCallRequest(params)
         const recording: Recording = { frames: false, state: true }
-        const how = { recording, limits: narrowed(context.limits, MOST_LIST_BYTES), wording: LISTING }
+        const how = { recording, limits: narrowed(context.limits, MAX_LIST_BYTES), wording: LISTING }
         const { accessList, gasUsed, error } = await running(request, context, how, (run) =>
           createAccessList(request, run),
         )

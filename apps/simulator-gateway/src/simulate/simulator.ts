@@ -71,7 +71,7 @@ type SimulationWork<T> = (
 ) => Awaitable<T>
 
 /** Limit of an inspected answer, which is built on the event loop, in bytes. */
-const MOST_INSPECTED_BYTES = 4 * 1024 * 1024
+const MAX_INSPECTED_BYTES = 4 * 1024 * 1024
 
 /** Executes on the served chain: the only path from requests to the engine. */
 @Injectable()
@@ -109,7 +109,7 @@ export class Simulator {
     const asked = method === 'upfront_simulate' ? decodeInspection(params) : { params, inspection: undefined }
     const { inspection } = asked
     const isRecording = inspection !== undefined && isRecorded(recordingOf(inspection))
-    const limits = isRecording ? narrowed(context.limits, MOST_INSPECTED_BYTES) : context.limits
+    const limits = isRecording ? narrowed(context.limits, MAX_INSPECTED_BYTES) : context.limits
     const request = context.isLarge
       ? inTurns(decodeSimulationRequestInParts(asked.params, limits), context)
       : decodeSimulationRequest(asked.params, limits)

@@ -55,8 +55,8 @@ describe('Broadcast', () => {
     expect(await listenTo(broadcast, [], 2)).toBeDefined()
   })
 
-  it('delivers events even if none is kept for resuming (mostKept: 0)', async () => {
-    const broadcast = new Broadcast({ ...source, mostKept: 0 })
+  it('delivers events even if none is kept for resuming (maxKept: 0)', async () => {
+    const broadcast = new Broadcast({ ...source, maxKept: 0 })
     const seen: number[] = []
     await listenTo(broadcast, seen)
     for (const event of [1, 2, 3]) publish(event)

@@ -17,7 +17,7 @@ export interface BroadcastSource<T> {
   /** Largest size of undelivered events; beyond it, listeners have to subscribe again. */
   most: number
   /** Size of the journal from which listeners resume; older events are dropped. Equal to `most` if absent. */
-  mostKept?: number
+  maxKept?: number
   /** How long the source keeps running after its last listener has left, so that it can resume. */
   lingerMs: number
 }
@@ -93,8 +93,8 @@ export class Broadcast<T> {
   #publish(event: T): void {
     this.#journal.push(event)
     this.#size += this.#weight(event)
-    const { most, mostKept = most } = this.#source
-    while (this.#size > mostKept) this.#size -= this.#weight(this.#journal.shift()!)
+    const { most, maxKept = most } = this.#source
+    while (this.#size > maxKept) this.#size -= this.#weight(this.#journal.shift()!)
     this.#waiting.push(event)
     this.#waitingSize += this.#weight(event)
     if (!this.#isTelling) void this.#tellWaiting()

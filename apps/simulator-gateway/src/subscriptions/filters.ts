@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import { MOST_TIMES_OF_A_NETWORK, networkOf } from '../limits/client-of.js'
+import { NETWORK_MULTIPLE, networkOf } from '../limits/client-of.js'
 import { Tally } from '../limits/tally.js'
 
 /** A filter that is not polled for this long is removed; geth's default. */
 const EXPIRES_MS = 300_000
-const MOST_OF_A_CLIENT = 64
-const MOST_OF_A_NETWORK = MOST_TIMES_OF_A_NETWORK * MOST_OF_A_CLIENT
-const MOST_OF_ALL = 4_096
+const MAX_PER_CLIENT = 64
+const MAX_PER_NETWORK = NETWORK_MULTIPLE * MAX_PER_CLIENT
+const MAX_IN_ALL = 4_096
 /** Most pending changes of a filter, in characters. */
-const MOST_WAITING = 1024 * 1024
+const MAX_WAITING = 1024 * 1024
 /** Most pending changes of all filters together, in characters. */
-const MOST_WAITING_OF_ALL = 64 * 1024 * 1024
+const MAX_WAITING_IN_ALL = 64 * 1024 * 1024
 
 interface Filter {
   client: string
@@ -44,10 +44,10 @@ export class Filters {
    */
   async make(client: string, source: FilterSource, logs?: object): Promise<string> {
     const network = networkOf(client)
-    if (this.#count.of(client) >= MOST_OF_A_CLIENT) throw full(`a client may have ${MOST_OF_A_CLIENT} filters`)
-    if (network !== undefined && this.#count.of(network) >= MOST_OF_A_NETWORK)
-      throw full(`the clients of a network may have ${MOST_OF_A_NETWORK} filters`)
-    if (this.#filters.size >= MOST_OF_ALL) throw full(`all filters are taken: there are ${MOST_OF_ALL}`)
+    if (this.#count.of(client) >= MAX_PER_CLIENT) throw full(`a client may have ${MAX_PER_CLIENT} filters`)
+    if (network !== undefined && this.#count.of(network) >= MAX_PER_NETWORK)
+      throw full(`the clients of a network may have ${MAX_PER_NETWORK} filters`)
+    if (this.#filters.size >= MAX_IN_ALL) throw full(`all filters are taken: there are ${MAX_IN_ALL}`)
     const id = `0x${randomBytes(16).toString('hex')}`
     const timer = setTimeout(() => this.end(id), EXPIRES_MS).unref()
     const filter: Filter = { client, logs, changes: [], length: 0, timer, leave: () => undefined }
@@ -113,7 +113,7 @@ export class Filters {
       filter.length += change.length
       this.#length += change.length
     }
-    if (filter.length > MOST_WAITING || this.#length > MOST_WAITING_OF_ALL) this.end(id)
+    if (filter.length > MAX_WAITING || this.#length > MAX_WAITING_IN_ALL) this.end(id)
   }
 
   #find(id: string): Filter {

@@ -5,7 +5,7 @@ import { Broadcast } from './broadcast.js'
 /** A connection without any transaction for this long is replaced. */
 const SILENCE_MS = 300_000
 /** Most undelivered transactions, in characters of JSON. */
-const MOST_LENGTH = 8 * 1024 * 1024
+const MAX_LENGTH = 8 * 1024 * 1024
 
 /**
  * Pending transactions as the node's `newPendingTransactions` reports them, passed on as JSON.
@@ -14,10 +14,10 @@ const MOST_LENGTH = 8 * 1024 * 1024
  */
 export function nodeTransactions(urls: readonly string[], params: unknown[]): Broadcast<string> {
   return new Broadcast({
-    most: MOST_LENGTH,
+    most: MAX_LENGTH,
     weigh: (transaction) => transaction.length,
     // There is no position that a node could resume from.
-    mostKept: 0,
+    maxKept: 0,
     lingerMs: 0,
     begin: async (publish) => {
       let refusal = ''

@@ -12,8 +12,8 @@ import {
 import type { UnsealedLog } from '../pending/unsealed-logs.js'
 
 /** Most notifications that are sent again; a client that missed more has to subscribe without `resume`. */
-const MOST_REPLAYED = 1_000
-const MOST_REPLAYED_LENGTH = 768 * 1024
+const MAX_REPLAYED = 1_000
+const MAX_REPLAYED_LENGTH = 768 * 1024
 
 /** The last log that a client received. */
 export interface LogPosition extends KnownChange {
@@ -98,7 +98,7 @@ export function unsealedLogPosition(options: unknown): ((log: UnsealedLog) => bo
  */
 export function replay(notify: (result: string) => void, results: readonly string[]): void {
   const length = results.reduce((sum, result) => sum + result.length, 0)
-  if (results.length > MOST_REPLAYED || length > MOST_REPLAYED_LENGTH)
+  if (results.length > MAX_REPLAYED || length > MAX_REPLAYED_LENGTH)
     throw new RpcError(
       ErrorCode.limitExceeded,
       `resume: ${results.length} notifications came since, more than are sent again: subscribe without it`,

@@ -9,10 +9,10 @@ interface SimulationReply {
 }
 
 /** Longer answers would block the event loop on every new block. */
-const MOST_LENGTH = 1024 * 1024
+const MAX_LENGTH = 1024 * 1024
 /** Pause after a refusal for lack of budget or time, doubled after each further one: refusals take work and are never charged. */
 const REST_MS = 1_000
-const MOST_REST_MS = 32_000
+const MAX_REST_MS = 32_000
 
 /** Repeats a simulation and sends its answer whenever the outcome changes. */
 export class WatchedSimulation {
@@ -43,8 +43,8 @@ export class WatchedSimulation {
       this.#isStale = false
       const text = await this.#subscriber.call('upfront_simulate', this.#params)
       if (text === undefined || this.#isOver) continue
-      if (text.length <= MOST_LENGTH) this.#tell(JSON.parse(text))
-      else this.#refuse(`a simulation that is watched may have an answer of ${MOST_LENGTH} bytes at most`)
+      if (text.length <= MAX_LENGTH) this.#tell(JSON.parse(text))
+      else this.#refuse(`a simulation that is watched may have an answer of ${MAX_LENGTH} bytes at most`)
     }
     this.#isRunning = false
   }
@@ -59,7 +59,7 @@ export class WatchedSimulation {
       this.#resting = undefined
       void this.run()
     }, this.#restMs).unref()
-    this.#restMs = Math.min(2 * this.#restMs, MOST_REST_MS)
+    this.#restMs = Math.min(2 * this.#restMs, MAX_REST_MS)
   }
 
   #refuse(message: string): void {

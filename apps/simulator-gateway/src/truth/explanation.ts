@@ -40,7 +40,7 @@ export interface Explained extends Explanation {
   changed: ChangedFact[]
 }
 
-const MOST_SHOWN = 8
+const MAX_SHOWN = 8
 
 export function isExplained(why: Reason): boolean {
   return why === 'dependency' || why === 'block' || why === 'rule'
@@ -70,7 +70,7 @@ export function explanationOf(predicted: Run, atPlace: Run, mined: Result): Expl
   const why =
     ofState.length > 0 ? 'dependency' : priced.length > 0 ? 'rule' : named.length > 0 ? 'block' : ('unnamed' as const)
   const shown = why === 'block' ? named : [...ofState, ...priced]
-  return { why, because: shown.slice(0, MOST_SHOWN).map(shownChange), changed: changed.map(shownChange) }
+  return { why, because: shown.slice(0, MAX_SHOWN).map(shownChange), changed: changed.map(shownChange) }
 }
 
 function shownChange({ was, is }: { was: FoundFact; is: FoundFact }): ChangedFact {

@@ -9,7 +9,7 @@ export interface Found {
 }
 
 /** Most facts that are tried alone. */
-const MOST_ALONE = 3
+const MAX_ALONE = 3
 const BLOCK_FIELDS: Record<string, string> = {
   time: 'time',
   number: 'number',
@@ -33,7 +33,7 @@ export async function proofOf(
     const result = await again(foundIn(facts)).catch(() => undefined)
     return result !== undefined && partsOf(result, mined).differs.length === 0
   }
-  for (const fact of because.slice(0, MOST_ALONE)) if (await isCause([fact])) return 'alone'
+  for (const fact of because.slice(0, MAX_ALONE)) if (await isCause([fact])) return 'alone'
   return (await isCause(changed)) ? 'together' : 'neither'
 }
 

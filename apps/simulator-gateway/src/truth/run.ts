@@ -47,7 +47,7 @@ export interface FoundFact {
 }
 
 /** Further facts of a run are dropped. */
-const MOST_FACTS = 256
+const MAX_FACTS = 256
 /** Left out: they follow from other facts, or belong to the transaction itself. */
 const FOLLOWING = new Set<DecidingFact['kind']>(['gasLeft', 'gasPrice', 'origin'])
 
@@ -83,7 +83,7 @@ function factsOf(
     const place = placeOf(fact.fact)
     const known = found.get(place)
     if (known !== undefined) known.price ??= fact.price
-    else if (found.size < MOST_FACTS) found.set(place, fact)
+    else if (found.size < MAX_FACTS) found.set(place, fact)
   }
   const shown = shownDependencies(dependencies, layers).facts
   for (const [at, { kind, value, ...rest }] of dependencies.facts.entries()) {

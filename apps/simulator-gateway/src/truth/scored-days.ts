@@ -23,15 +23,15 @@ interface Judged {
 }
 
 /** Judged transactions that are kept one by one. */
-const MOST_JUDGED = 10_000
-const MOST_DAYS = 7
+const MAX_JUDGED = 10_000
+const MAX_DAYS = 7
 /** Most misses listed per day, the newest. */
-export const MOST_MISSES = 1_000
+export const MAX_MISSES = 1_000
 
-/** Outcomes of predictions by day (UTC) of mining; the latest `MOST_JUDGED` are kept one by one. */
+/** Outcomes of predictions by day (UTC) of mining; the latest `MAX_JUDGED` are kept one by one. */
 export class ScoredDays {
-  readonly #days = new LRUCache<string, TruthCounts>({ max: MOST_DAYS })
-  readonly #judged = new LRUCache<Hash, Judged>({ max: MOST_JUDGED })
+  readonly #days = new LRUCache<string, TruthCounts>({ max: MAX_DAYS })
+  readonly #judged = new LRUCache<Hash, Judged>({ max: MAX_JUDGED })
 
   count(what: 'seen' | 'predicted', day = today()): void {
     this.#of(day)[what] += 1
@@ -52,7 +52,7 @@ export class ScoredDays {
     const misses: Miss[] = []
     for (const judged of this.#judged.rvalues())
       if (judged?.day === day && judged.miss !== undefined) misses.push(judged.miss)
-    return { ...counts, misses: misses.slice(-MOST_MISSES) }
+    return { ...counts, misses: misses.slice(-MAX_MISSES) }
   }
 
   #of(day: string): TruthCounts {

@@ -1,9 +1,9 @@
 import { SpareTime } from './spare-time.js'
 
 describe('SpareTime', () => {
-  const made = (idle = () => Promise.resolve(), mostWaiting = 2) => {
+  const made = (idle = () => Promise.resolve(), maxWaiting = 2) => {
     const failures: unknown[] = []
-    return { failures, spare: new SpareTime({ idle, mostWaiting, onFailure: (error) => failures.push(error) }) }
+    return { failures, spare: new SpareTime({ idle, maxWaiting, onFailure: (error) => failures.push(error) }) }
   }
 
   it('starts no work until the gateway is idle, then runs urgent work first', async () => {

@@ -7,7 +7,7 @@ interface SpareTimeOptions {
   /** Resolves while no client's request is under way. */
   idle(): Promise<void>
   /** Most waiting pieces of each kind. */
-  mostWaiting: number
+  maxWaiting: number
   onFailure(error: unknown): void
 }
 
@@ -39,7 +39,7 @@ export class SpareTime {
 
   /** @returns false if another piece was dropped for it */
   add(work: () => Promise<void>): boolean {
-    const isFull = this.#ordinary.length >= this.#options.mostWaiting
+    const isFull = this.#ordinary.length >= this.#options.maxWaiting
     if (isFull) this.#ordinary.shift()
     this.#ordinary.push(work)
     this.#run()
@@ -48,7 +48,7 @@ export class SpareTime {
 
   /** Adds work that runs before ordinary work. @returns false if it was dropped */
   addUrgent(work: () => Promise<void>): boolean {
-    if (this.#urgent.length >= this.#options.mostWaiting) return false
+    if (this.#urgent.length >= this.#options.maxWaiting) return false
     this.#urgent.push(work)
     this.#run()
     return true

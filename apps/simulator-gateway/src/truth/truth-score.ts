@@ -30,15 +30,15 @@ interface Prediction {
 }
 
 /** Most waiting predictions; also most waiting blocks and misses. */
-const MOST_WAITING = 256
+const MAX_WAITING = 256
 /** Hashes of seen transactions that are remembered. */
-const MOST_SEEN = 50_000
+const MAX_SEEN = 50_000
 /** Memory of all kept predictions. Those of mined transactions stay: a reorganisation may mine them again. */
-const MOST_KEPT_BYTES = 64 * 1024 * 1024
+const MAX_KEPT_BYTES = 64 * 1024 * 1024
 /** Approximate bytes of a fact, or of a transfer's description. */
 const FACT_BYTES = 300
 /** Recent blocks that are searched for a transaction mined while it was predicted. */
-const MOST_BLOCKS = 16
+const MAX_BLOCKS = 16
 const SEALED_TIMEOUT_MS = 5_000
 const UNKNOWN: Explanation = { why: 'unknown', because: [] }
 
@@ -49,9 +49,9 @@ const UNKNOWN: Explanation = { why: 'unknown', because: [] }
 @Injectable()
 export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly days = new ScoredDays()
-  private readonly seen = new LRUCache<Hash, true>({ max: MOST_SEEN })
+  private readonly seen = new LRUCache<Hash, true>({ max: MAX_SEEN })
   private readonly predictions = new LRUCache<Hash, Prediction>({
-    maxSize: MOST_KEPT_BYTES,
+    maxSize: MAX_KEPT_BYTES,
     sizeCalculation: ({ seen, run }) =>
       JSON.stringify(seen.call).length + FACT_BYTES * (1 + run.facts.size + run.effects.moved.length),
   })
@@ -71,7 +71,7 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     super()
     this.spare = new SpareTime({
       idle: () => turns.idle(),
-      mostWaiting: MOST_WAITING,
+      maxWaiting: MAX_WAITING,
       onFailure: (error) => this.leave('unanswered', errorText(error)),
     })
     telemetry.show('truth', () => this.spare)
@@ -146,7 +146,7 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     const signal = AbortSignal.timeout(SEALED_TIMEOUT_MS)
     const block = await this.chain.sealed(hash, { signal }).catch(() => undefined)
     if (block === undefined) return
-    this.blocks = [block, ...this.blocks].slice(0, MOST_BLOCKS)
+    this.blocks = [block, ...this.blocks].slice(0, MAX_BLOCKS)
     for (const hash of indexesOf(block).keys()) this.keep({ hash })
     const predicted = [...indexesOf(block).keys()].filter((each) => this.predictions.has(each))
     if (predicted.length > 0) this.judgeLater(block, predicted)

@@ -18,18 +18,18 @@ import type { Notify, Subscriber } from '../subscriptions/subscriber.js'
 import { MessageSender } from './message-sender.js'
 
 /** Most messages waiting for their turn; beyond it, reading pauses. */
-const MOST_WAITING = 16
-const MOST_SUBSCRIPTIONS = 64
+const MAX_WAITING = 16
+const MAX_SUBSCRIPTIONS = 64
 /** Over all connections of a client: each subscription is notified of each block. */
-const MOST_SUBSCRIPTIONS_OF_A_CLIENT = 1_024
+const MAX_SUBSCRIPTIONS_PER_CLIENT = 1_024
 /** Bytes held per byte of a message that opens a subscription: part of it is kept as sets of addresses. */
 const COPIES_KEPT = 2
 /** Memory of a read besides its bytes: there may be a single one. */
 const READ_BYTES = 256
 /** Limit of unread notifications, including those that wait for the answer that opens their subscription. */
-const MOST_UNREAD_BYTES = 1024 * 1024
+const MAX_UNREAD_BYTES = 1024 * 1024
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Close codes of RFC 6455. */
 const GOING_AWAY = 1001
@@ -141,7 +141,7 @@ export class WebSocketConnection implements Subscriber {
     const end = () => {
       const left = time * 1_000 - Date.now()
       if (left <= 0) this.#drop('the token has expired', POLICY_VIOLATION)
-      else timer = setTimeout(end, Math.min(left, LONGEST_TIMER_MS)).unref()
+      else timer = setTimeout(end, Math.min(left, MAX_TIMER_MS)).unref()
     }
     let timer: NodeJS.Timeout | undefined
     end()
@@ -152,11 +152,11 @@ export class WebSocketConnection implements Subscriber {
     begin: (notify: Notify, drop: (reason: string) => void) => Promise<() => void>,
     kept = 0,
   ): Promise<string> {
-    if (this.#subscriptions.size >= MOST_SUBSCRIPTIONS)
-      throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`)
+    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
+      throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MAX_SUBSCRIPTIONS} subscriptions`)
     const id = `0x${randomBytes(16).toString('hex')}`
-    if (this.#services.subscriptions.of(this.#name) >= MOST_SUBSCRIPTIONS_OF_A_CLIENT)
-      throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MOST_SUBSCRIPTIONS_OF_A_CLIENT} subscriptions`)
+    if (this.#services.subscriptions.of(this.#name) >= MAX_SUBSCRIPTIONS_PER_CLIENT)
+      throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MAX_SUBSCRIPTIONS_PER_CLIENT} subscriptions`)
     const subscription: Subscription = { bytes: COPIES_KEPT * Math.max(kept, this.#messageBytes) }
     this.#share.take(subscription.bytes)
     this.#subscriptions.set(id, subscription)
@@ -210,7 +210,7 @@ export class WebSocketConnection implements Subscriber {
 
   #flow(): void {
     const { webSocket } = this.#client
-    if (this.#isLeavingTurn || this.#waiting.length >= MOST_WAITING) webSocket.pause()
+    if (this.#isLeavingTurn || this.#waiting.length >= MAX_WAITING) webSocket.pause()
     else if (webSocket.isPaused) webSocket.resume()
   }
 
@@ -311,7 +311,7 @@ export class WebSocketConnection implements Subscriber {
     const { free } = this.#services
     const { caller } = this.#client
     const { length } = notification
-    if (this.#sender.unread - this.#answerLength + length > MOST_UNREAD_BYTES) this.#drop('notifications are not read')
+    if (this.#sender.unread - this.#answerLength + length > MAX_UNREAD_BYTES) this.#drop('notifications are not read')
     else if (free.isSpent(caller)) this.#drop('the budget of this minute is spent')
     else {
       free.spend(caller, { bytes: length })

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cancellation, Turn } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
-import { type BlockLogs, MOST_LOGS, weightOfLogs } from '../blocks/block-contents.js'
+import { type BlockLogs, MAX_LOGS, weightOfLogs } from '../blocks/block-contents.js'
 import type { FollowedBlock } from '../blocks/followed-block.js'
 import type { ChainChange, KeptBlocks } from '../follow/kept-blocks.js'
 import type { BlockResolver } from '../head/block-resolver.js'
@@ -17,16 +17,16 @@ import {
 import { tellInTurns } from './tell-in-turns.js'
 
 /** Most older blocks read from the node for a listener that resumes. */
-const MOST_RECALLED = 64
+const MAX_RECALLED = 64
 /** Most changes kept for listeners that resume. */
-const MOST_CHANGES = 512
+const MAX_CHANGES = 512
 /** How long blocks are followed after the last listener left, and logs are read after the last listener that wanted them. */
 const LINGER_MS = 60_000
 const ASK_TIMEOUT_MS = 10_000
 /** How many timeouts a new listener waits for the head, provided that blocks keep arriving. */
-const MOST_WAITS = 6
+const MAX_WAITS = 6
 /** Most heads queued while logs can't be read. */
-const MOST_WAITING = 64
+const MAX_WAITING = 64
 /** Pause before failed reads of logs are repeated. */
 const RETRY_MS = 250
 
@@ -122,7 +122,7 @@ export class AnnouncedBlocks {
       await once(this.#heads, 'head', this.#within()).catch(() => {
         waits += 1
         // Missed blocks before the head are fetched one after another and announced together.
-        if (kept.fetched === fetched || waits === MOST_WAITS) throw notServed(head.hash)
+        if (kept.fetched === fetched || waits === MAX_WAITS) throw notServed(head.hash)
         fetched = kept.fetched
       })
   }
@@ -150,7 +150,7 @@ export class AnnouncedBlocks {
   /** @param isOver whether this chain is no longer followed */
   #take({ removed, added, isGap }: ChainChange<FollowedBlock>, isOver: () => boolean): void {
     this.#heads.emit('head')
-    if (isGap || this.#waiting === MOST_WAITING) {
+    if (isGap || this.#waiting === MAX_WAITING) {
       this.#beginAnew()
       return
     }
@@ -212,7 +212,7 @@ export class AnnouncedBlocks {
   /** Spread over turns of the event loop, because there may be thousands of listeners and logs. */
   async #tell(change: BlockChange): Promise<void> {
     this.#changes.push(change)
-    if (this.#changes.length > MOST_CHANGES) this.#changes.shift()
+    if (this.#changes.length > MAX_CHANGES) this.#changes.shift()
     const turn = new Turn()
     const told: [BlockListener, readonly string[]][] = []
     for (const listener of this.#listeners) {
@@ -234,7 +234,7 @@ export class AnnouncedBlocks {
     let kept = 0
     for (const block of new Set(this.#changes.toReversed().map(({ block }) => block))) {
       kept += weightOfLogs(block.logs)
-      if (kept <= MOST_LOGS) continue
+      if (kept <= MAX_LOGS) continue
       block.logs = []
       block.hasLogs = false
     }
@@ -246,7 +246,7 @@ export class AnnouncedBlocks {
     const blocks: Pick<AnnouncedBlock, 'hash' | 'logsBloom'>[] = []
     for (const { block } of this.#changes.slice(Math.max(at, 0))) if (!block.hasLogs) blocks.push(block)
     let next = at < 0 ? this.#of.tip?.header : undefined
-    for (let read = 0; next !== undefined && next.number > known.number && read < MOST_RECALLED; read += 1) {
+    for (let read = 0; next !== undefined && next.number > known.number && read < MAX_RECALLED; read += 1) {
       next = (await this.#of.sealed(next.parentHash, this.#within()))?.header
       if (next !== undefined) blocks.push(next)
     }
@@ -256,7 +256,7 @@ export class AnnouncedBlocks {
         throw unknownPosition(known, this.#changes[0]!.block.number)
       })
       logs += weightOfLogs(read)
-      if (logs > MOST_LOGS) return
+      if (logs > MAX_LOGS) return
     }
   }
 
@@ -279,7 +279,7 @@ export class AnnouncedBlocks {
         throw unknownPosition({ kind, ...block }, this.#changes[0]!.block.number)
       })
       weight += weightOfLogs(block.logs)
-      if (weight > MOST_LOGS)
+      if (weight > MAX_LOGS)
         throw new RpcError(ErrorCode.limitExceeded, 'resume: too many logs came since: ask eth_getLogs')
     }
   }
@@ -287,7 +287,7 @@ export class AnnouncedBlocks {
   /** Reads the chain back to a block from before the first listener: another replica may have announced it. */
   async #recall(number: bigint): Promise<void> {
     const [first] = this.#changes
-    if (first!.kind === 'removed' || this.#of.tip!.header.number - number >= MOST_RECALLED) return
+    if (first!.kind === 'removed' || this.#of.tip!.header.number - number >= MAX_RECALLED) return
     const older: AnnouncedBlock[] = []
     for (let next = first!.block; next.number > number; next = older[0]!) {
       const block = await this.#of.sealed(next.parentHash, this.#within())

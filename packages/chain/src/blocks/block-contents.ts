@@ -13,7 +13,7 @@ import { keccak256 } from 'viem'
 import type { FollowedBlock } from './followed-block.js'
 
 /** Most logs kept over all blocks, in the unit of `weightOfLogs`. */
-export const MOST_LOGS = 50_000
+export const MAX_LOGS = 50_000
 /** Characters of a log's data that weigh as much as another log. They are kept up to three times: see `BlockLog`. */
 const WEIGHED_CHARACTERS = 512
 
@@ -63,12 +63,12 @@ export function weightOfLogs(logs: readonly BlockLog[]): number {
   return weight
 }
 
-/** Logs of followed blocks, as the node returns them. Read on first use, once for concurrent callers, and kept up to {@link MOST_LOGS}. */
+/** Logs of followed blocks, as the node returns them. Read on first use, once for concurrent callers, and kept up to {@link MAX_LOGS}. */
 export class BlockLogs {
   readonly #asked: AskedOnce<readonly BlockLog[]>
 
   constructor(queue: CallQueue) {
-    this.#asked = new AskedOnce(queue, MOST_LOGS, (logs) => 1 + weightOfLogs(logs))
+    this.#asked = new AskedOnce(queue, MAX_LOGS, (logs) => 1 + weightOfLogs(logs))
   }
 
   /**
@@ -150,7 +150,7 @@ export class AskedOnce<V extends readonly unknown[]> {
 }
 
 /** Most characters of receipts kept, as JSON. */
-const MOST_CHARACTERS = 48 * 1024 * 1024
+const MAX_CHARACTERS = 48 * 1024 * 1024
 
 /** Receipts of followed blocks, as the node returns them. Read and kept like {@link BlockLogs}. */
 export class BlockReceipts {
@@ -158,7 +158,7 @@ export class BlockReceipts {
 
   constructor(queue: CallQueue) {
     const weigh = (receipts: readonly string[]) => receipts.reduce((sum, { length }) => sum + length, 1)
-    this.#asked = new AskedOnce(queue, MOST_CHARACTERS, weigh)
+    this.#asked = new AskedOnce(queue, MAX_CHARACTERS, weigh)
   }
 
   /**
@@ -191,7 +191,7 @@ function receiptsCall(block: Hash, count: number): BlockQuestion<string[]> {
 
 const BLOOM_CHARACTERS = 512
 /** With more alternatives in one position a bloom filter excludes little, and hashing them takes longer than reading the logs. */
-const MOST_ALTERNATIVES = 16
+const MAX_ALTERNATIVES = 16
 
 /**
  * Whether a block with this `logsBloom` may have logs that match the filter. The bloom filter is that of the Yellow Paper (4.3.1): three
@@ -201,7 +201,7 @@ export function mayHoldLogs(logsBloom: Hex, { addresses, topics }: Pick<LogFilte
   return [addresses, ...topics].every(
     (alternatives) =>
       alternatives.size === 0 ||
-      alternatives.size > MOST_ALTERNATIVES ||
+      alternatives.size > MAX_ALTERNATIVES ||
       [...alternatives].some((value) => isIn(logsBloom, value)),
   )
 }

@@ -12,11 +12,11 @@ import type { RelayMember } from './relay.js'
 
 const IDLE_MS = 60_000
 /** Least time between two checks whether the head still has to be followed. */
-const LEAST_REST_MS = 250
+const MIN_REST_MS = 250
 /** How often the node is asked in spite of subscriptions, which may lag behind it. */
 const COMPARE_MS = 15_000
 /** A subscription that announces a head this long after the node served it is not trusted with that head. */
-const MOST_LAG_MS = 250
+const MAX_LAG_MS = 250
 /** `from` of a head that the node was asked for. */
 const ASKED = ''
 /** `from` of a head that another replica announced. */
@@ -214,7 +214,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     const { told, block, confirmedAt } = this.#head
     if (!told || !this.#isSubscribed) return now < (this.#pace.trustedUntil ?? Number.NEGATIVE_INFINITY)
     if (now - block.seenAt <= this.#pace.overdueMs) return true
-    return now - confirmedAt <= Math.min(MOST_LAG_MS, this.#pace.intervalMs / 4)
+    return now - confirmedAt <= Math.min(MAX_LAG_MS, this.#pace.intervalMs / 4)
   }
 
   /** Whether a connected stream reports no newer head and would report the next. */
@@ -295,7 +295,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
         this.#stop()
         this.#options.observe({ kind: 'resting' })
       },
-      Math.max(left, LEAST_REST_MS),
+      Math.max(left, MIN_REST_MS),
     ).unref()
   }
 
@@ -376,7 +376,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     const current = this.#head
     if (from !== ASKED && header.hash === current?.block.key) {
       current.confirmedAt = at
-      if (at - current.block.seenAt <= MOST_LAG_MS) current.told = true
+      if (at - current.block.seenAt <= MAX_LAG_MS) current.told = true
       this.#awaitNext()
       return
     }

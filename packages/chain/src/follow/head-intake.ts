@@ -9,9 +9,9 @@ const PREPARE_MS = 50
 /** How long an announced block is requested: nodes may serve it a little later. */
 const SERVED_WITHIN_MS = 2_000
 /** Most missed blocks fetched below a new head, to carry state over them. */
-const MOST_MISSED = 8
+const MAX_MISSED = 8
 /** Most missed blocks fetched if a listener is told of every block. */
-const MOST_BRIDGED = 256
+const MAX_BRIDGED = 256
 /** Headers kept of followed blocks, so that a reorganisation finds its parent. */
 const KNOWN_BLOCKS = 64
 
@@ -42,7 +42,7 @@ export class HeadIntake<B extends WithHeader> {
   readonly #follower: Follower<B>
   readonly #kept: KeptBlocks<B>
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
-  /** Whether a head was processed since following began. The first one fetches at most `MOST_MISSED` blocks, however long the pause was. */
+  /** Whether a head was processed since following began. The first one fetches at most `MAX_MISSED` blocks, however long the pause was. */
   #goesOn = false
   /** Since when heads could not be linked to the chain. */
   #unbridgedSince: number | undefined
@@ -97,7 +97,7 @@ export class HeadIntake<B extends WithHeader> {
       return
     }
     const { header } = block
-    const most = this.#goesOn && this.#follower.isTold() ? MOST_BRIDGED : MOST_MISSED
+    const most = this.#goesOn && this.#follower.isTold() ? MAX_BRIDGED : MAX_MISSED
     // Only listeners that get every block have to wait for a node that does not serve one yet.
     const parentOf = (hash: Hash) =>
       this.#follower.isTold()
@@ -143,7 +143,7 @@ export class HeadIntake<B extends WithHeader> {
   async #prepared(blocks: readonly B[]): Promise<void> {
     const { prepare } = this.#options
     let done: Promise<void> | undefined
-    for (const block of blocks.slice(-(MOST_MISSED + 1))) {
+    for (const block of blocks.slice(-(MAX_MISSED + 1))) {
       const { header } = block
       if (this.#known.has(header.hash)) continue
       done = prepare?.(block, this.#known.get(header.parentHash)).catch((error) => {

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache'
 import { Branch, type Linked } from './branch.js'
 
 /** Most blocks kept of the chain, up to its newest head. */
-const MOST_BLOCKS = 64
+const MAX_BLOCKS = 64
 /** Most weight of all kept blocks, in the unit of `weigh`. */
-const MOST_WEIGHT = 24_000
+const MAX_WEIGHT = 24_000
 
 /** A followed block: its header and whatever else the follower's owner needs. */
 export interface WithHeader {
@@ -30,14 +30,14 @@ export interface ChainChange<B> {
  */
 export class KeptBlocks<B extends WithHeader> {
   readonly #blocks: LRUCache<Hash, B>
-  readonly #chain = new Branch<BlockHeader>(MOST_BLOCKS)
+  readonly #chain = new Branch<BlockHeader>(MAX_BLOCKS)
   readonly #weigh: (block: B) => number
   #fetched = 0
 
   /** @param weigh weight of a block, at least 1 */
   constructor(weigh: (block: B) => number = () => 1) {
     this.#weigh = weigh
-    this.#blocks = new LRUCache({ max: 2 * MOST_BLOCKS, maxSize: MOST_WEIGHT, sizeCalculation: weigh })
+    this.#blocks = new LRUCache({ max: 2 * MAX_BLOCKS, maxSize: MAX_WEIGHT, sizeCalculation: weigh })
   }
 
   /** A fetched block, part of the chain or not. */
@@ -64,7 +64,7 @@ export class KeptBlocks<B extends WithHeader> {
   /** A head and its kept ancestors, newest first. Starts at the parent if only the head is missing. */
   *newestFirst(head: Linked | undefined = this.#chain.tip): Generator<B> {
     let block = head && (this.#blocks.get(head.hash) ?? this.#blocks.get(head.parentHash))
-    for (let left = MOST_BLOCKS; block !== undefined && left > 0; left -= 1) {
+    for (let left = MAX_BLOCKS; block !== undefined && left > 0; left -= 1) {
       yield block
       block = this.#blocks.get(block.header.parentHash)
     }
@@ -84,7 +84,7 @@ export class KeptBlocks<B extends WithHeader> {
    * The blocks that link `head` to the chain, oldest first and including it. Blocks below the chain's oldest are not fetched.
    * @param most number of blocks before `head`
    * @param byHash undefined if a block is not available
-   * @returns undefined if there are too many, their weight exceeds `MOST_WEIGHT`, or one is not available
+   * @returns undefined if there are too many, their weight exceeds `MAX_WEIGHT`, or one is not available
    * @throws Error if a parent's number does not fit its child's; as `byHash`
    */
   async bridge(head: B, most: number, byHash: (hash: Hash) => Promise<B | undefined>): Promise<B[] | undefined> {
@@ -102,7 +102,7 @@ export class KeptBlocks<B extends WithHeader> {
         throw new Error(`block ${parent.header.number} is named as the parent of ${number}`)
       found.unshift(parent)
       weight += this.#weigh(parent)
-      if (weight > MOST_WEIGHT) return undefined
+      if (weight > MAX_WEIGHT) return undefined
     }
   }
 
@@ -115,7 +115,7 @@ export class KeptBlocks<B extends WithHeader> {
     const head = fresh.at(-1)!
     const before = this.#chain.tip
     const { removed, added } = this.#chain.extend(fresh.map(({ header }) => header))
-    while (this.#chain.blocks.length < MOST_BLOCKS) {
+    while (this.#chain.blocks.length < MAX_BLOCKS) {
       const older = this.#blocks.get(this.#chain.oldest!.parentHash)
       if (older === undefined) break
       this.#chain.prepend([older.header])

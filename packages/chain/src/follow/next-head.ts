@@ -2,19 +2,19 @@ import type { Pace } from './pace.js'
 
 /** Most and fewest announcements that the next one is predicted from. */
 const REMEMBERED = 9
-const LEAST_REMEMBERED = 6
+const MIN_REMEMBERED = 6
 /** How far their predictions may be apart, as a fraction of the block interval. */
-const MOST_SPREAD = 0.5
+const MAX_SPREAD = 0.5
 /** How much earlier to ask after a block that was there, and later after one that was not, as fractions of a round trip. */
 const SOONER = 1 / 40
 const LATER = 16 / 40
 /** How long after its expected announcement a block is requested at the latest, as a fraction of the block interval. */
-const LEAST_PART = 0.25
+const MIN_PART = 0.25
 /** After this many misses in a row, the next request is 64 blocks later. */
-const MOST_IN_VAIN = 7
-/** The longest wait for an answer: this many round trips plus `LEAST_PATIENCE_MS`. */
-const MOST_TRIPS = 3
-const LEAST_PATIENCE_MS = 50
+const MAX_VAIN_REQUESTS = 7
+/** The longest wait for an answer: this many round trips plus `MIN_PATIENCE_MS`. */
+const MAX_TRIPS = 3
+const MIN_PATIENCE_MS = 50
 
 /** Schedules requests for the next block to reach the node just after the block is made. Times are milliseconds of one clock. */
 export class NextHead {
@@ -61,12 +61,12 @@ export class NextHead {
   /** Reports whether the requested block was there. */
   noteAnswer(number: bigint, isThere: boolean): void {
     this.#lead(isThere ? SOONER : -LATER)
-    this.#vain = isThere ? 0 : Math.min(this.#vain + 1, MOST_IN_VAIN)
+    this.#vain = isThere ? 0 : Math.min(this.#vain + 1, MAX_VAIN_REQUESTS)
     if (!isThere) this.#restsUntil = number + 2n ** BigInt(this.#vain - 1)
   }
 
   get patienceMs(): number {
-    return LEAST_PATIENCE_MS + MOST_TRIPS * (this.#tripMs ?? 0)
+    return MIN_PATIENCE_MS + MAX_TRIPS * (this.#tripMs ?? 0)
   }
 
   /** When to request this block; undefined if its parent is not the last announced, announcements are few or irregular, or after misses. */
@@ -74,9 +74,9 @@ export class NextHead {
     const last = this.#told.at(-1)
     const interval = this.#pace.learntMs
     if (interval === undefined || this.#leadMs === undefined || last?.number !== number - 1n) return undefined
-    if (this.#told.length < LEAST_REMEMBERED || number < this.#restsUntil) return undefined
+    if (this.#told.length < MIN_REMEMBERED || number < this.#restsUntil) return undefined
     const foretold = this.#told.map((told) => told.at + Number(number - told.number) * interval).sort((a, b) => a - b)
-    if (foretold.at(-1)! - foretold[0]! > MOST_SPREAD * interval) return undefined
+    if (foretold.at(-1)! - foretold[0]! > MAX_SPREAD * interval) return undefined
     this.#planned = number
     // Better late than too early. The latest prediction is ignored: a single late announcement says nothing.
     return Math.max(foretold.at(-2)! - this.#leadMs, last.at)
@@ -84,7 +84,7 @@ export class NextHead {
 
   #lead(trips: number): void {
     if (this.#tripMs === undefined || this.#leadMs === undefined) return
-    const least = -LEAST_PART * this.#pace.intervalMs
+    const least = -MIN_PART * this.#pace.intervalMs
     this.#leadMs = Math.min(Math.max(least, this.#leadMs + trips * this.#tripMs), 2 * this.#tripMs)
   }
 }

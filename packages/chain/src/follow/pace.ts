@@ -1,21 +1,21 @@
 import type { BlockHeader } from '@upfront/protocol'
 
 /** The pace is learnt from this many heads, or from those of `REMEMBERED_MS` if that is more: timestamps are whole seconds. */
-const LEAST_REMEMBERED = 16
+const MIN_REMEMBERED = 16
 const REMEMBERED_MS = 8_000
 /** If `REMEMBERED_MS` holds more heads than this, no head is trusted without asking. */
-const MOST_REMEMBERED = 64
+const MAX_REMEMBERED = 64
 /** Assumed until two heads were seen. */
 const UNKNOWN_INTERVAL_MS = 1_000
-const LEAST_INTERVAL_MS = 50
+const MIN_INTERVAL_MS = 50
 /** Bounds on the time between two requests for a head that is due. */
-const LEAST_STEP_MS = 20
-const MOST_STEP_MS = 2_000
+const MIN_STEP_MS = 20
+const MAX_STEP_MS = 2_000
 /** Fewest heads and milliseconds before a chain may count as regular. */
 const HEADS_OF_REGULAR = 9
-const LEAST_REGULAR_MS = 7_000
+const MIN_REGULAR_MS = 7_000
 /** Bounds on a single block interval, as fractions of the mean. */
-const LEAST_PART = 0.7
+const MIN_PART = 0.7
 const GREATEST_PART = 1.4
 /** Timestamps are whole seconds, rounded down. */
 const TIMESTAMP_SLACK_MS = 1_100
@@ -53,7 +53,7 @@ export class Pace {
     const first = this.#seen[0]
     const last = this.#seen.at(-1)
     if (first === undefined || last === undefined || first === last) return undefined
-    return Math.max(LEAST_INTERVAL_MS, perBlock(first, last))
+    return Math.max(MIN_INTERVAL_MS, perBlock(first, last))
   }
 
   /** {@link learntMs}, or a second until it is known. */
@@ -83,12 +83,12 @@ export class Pace {
     const last = this.#seen.at(-1)
     if (last === undefined) return now + UNKNOWN_INTERVAL_MS
     const due = last.notBefore + 0.9 * this.intervalMs
-    return due > now ? due : now + Math.min(MOST_STEP_MS, Math.max(LEAST_STEP_MS, (now - last.at) / 20))
+    return due > now ? due : now + Math.min(MAX_STEP_MS, Math.max(MIN_STEP_MS, (now - last.at) / 20))
   }
 
   #remembersTooMany(now: number): boolean {
     const { length } = this.#seen
-    return length > MOST_REMEMBERED || (length > LEAST_REMEMBERED && now - this.#seen[1]!.at >= REMEMBERED_MS)
+    return length > MAX_REMEMBERED || (length > MIN_REMEMBERED && now - this.#seen[1]!.at >= REMEMBERED_MS)
   }
 }
 
@@ -97,7 +97,7 @@ function isRegular(seen: readonly Seen[]): boolean {
   const last = seen.at(-1)
   if (first === undefined || last === undefined || seen.length < HEADS_OF_REGULAR) return false
   const wallMs = last.at - first.at
-  if (wallMs < LEAST_REGULAR_MS) return false
+  if (wallMs < MIN_REGULAR_MS) return false
   const chainMs = 1_000 * Number(last.timestamp - first.timestamp)
   if (Math.abs(chainMs - wallMs) > TIMESTAMP_SLACK_MS + 0.05 * wallMs) return false
   const mean = perBlock(first, last)
@@ -105,7 +105,7 @@ function isRegular(seen: readonly Seen[]): boolean {
     const before = seen[index - 1]
     if (before === undefined) return true
     const part = perBlock(before, each) / mean
-    return part > LEAST_PART && part < GREATEST_PART
+    return part > MIN_PART && part < GREATEST_PART
   })
 }
 

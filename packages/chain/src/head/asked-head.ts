@@ -18,7 +18,7 @@ import { SharedLookup } from './shared-lookup.js'
 
 const BACKWARD_REPEATS = 3
 const BACKWARD_PAUSE_MS = 25
-const MOST_KNOWN = 1_000
+const MAX_KNOWN = 1_000
 
 /** The node's answer to which block is the head. The only place that asks for it. */
 export class AskedHead {
@@ -31,7 +31,7 @@ export class AskedHead {
   #newestNumber = 0n
   readonly #followed: Pick<FollowedHead, 'newestNumber' | 'noteAsked'> | undefined
   /** Headers that nodes returned. */
-  readonly known = new LRUCache<Hash, BlockHeader>({ max: MOST_KNOWN })
+  readonly known = new LRUCache<Hash, BlockHeader>({ max: MAX_KNOWN })
 
   /**
    * @param followed receives each answer

@@ -33,7 +33,7 @@ const LOOKUP_TIMEOUT_MS = 12_000
 /** A head seen longer ago is not used as a guess. */
 const GUESS_MOST_MS = 5_000
 /** How often work is restarted because its block moved. */
-const MOST_RUNS = 10
+const MAX_RUNS = 10
 
 type HashParameter = Extract<BlockParameter, { kind: 'hash' }>
 
@@ -118,7 +118,7 @@ export class BlockResolver {
         return onGuess(guess, block, limits, work, known)
       },
       (error) => {
-        if (!(error instanceof BlockMoved) || parameter.kind === 'hash' || run === MOST_RUNS) throw error
+        if (!(error instanceof BlockMoved) || parameter.kind === 'hash' || run === MAX_RUNS) throw error
         limits.signal.throwIfAborted()
         return this.onBlock(parameter, limits, work, known, run + 1)
       },

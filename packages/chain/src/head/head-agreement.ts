@@ -2,8 +2,8 @@ import type { CircuitState, UpstreamClient } from '@upfront/node'
 import { blockCall } from './asked-head.js'
 import { type SeenHead, type Straying, straying } from './straying.js'
 
-const MOST_OFTEN_MS = 2_000
-const LEAST_OFTEN_MS = 15_000
+const MIN_INTERVAL_MS = 2_000
+const MAX_INTERVAL_MS = 15_000
 /** Nodes answer at different moments. Blocks made within this time are no disagreement. */
 const SKEW_MS = 1_000
 /** How often other nodes must advance while one does not, before it counts as stuck. */
@@ -90,7 +90,7 @@ export class HeadAgreement {
   }
 
   #schedule(): void {
-    const inMs = Math.min(Math.max(this.#intervalMs() ?? 0, MOST_OFTEN_MS), LEAST_OFTEN_MS)
+    const inMs = Math.min(Math.max(this.#intervalMs() ?? 0, MIN_INTERVAL_MS), MAX_INTERVAL_MS)
     this.#timer = setTimeout(() => void this.#lookWhileUsed(), inMs).unref()
   }
 

@@ -3,7 +3,7 @@ import type { BlockHeader } from '@upfront/protocol'
 import { headerHash } from '@upfront/simulation'
 
 /** Most sets of fields remembered: a chain has one per fork. */
-const MOST_SHAPES = 64
+const MAX_SHAPES = 64
 
 /**
  * Checks that headers of one chain hash to their own hash. A chain may use a header format unknown here. A header that does not match its
@@ -21,7 +21,7 @@ export class HeaderCheck {
     if (!isOwn && this.#shapes.size === 0) return header
     const shape = shapeOf(block)
     if (isOwn) {
-      if (this.#shapes.size < MOST_SHAPES) this.#shapes.add(shape)
+      if (this.#shapes.size < MAX_SHAPES) this.#shapes.add(shape)
       return header
     }
     if (this.#shapes.has(shape))

@@ -4,7 +4,7 @@ const IDLE_WINDOW_MS = 1
 const BUSY_WINDOW_MS = 5
 const BUSY_COUNT = 50
 const BUSY_PERIOD_MS = 50
-const MOST_IN_FLIGHT = 4
+const MAX_IN_FLIGHT = 4
 
 /**
  * Shares the answer to a changing question, such as the node's head, among concurrent callers. The node was asked after the caller called,
@@ -32,7 +32,7 @@ export class SharedLookup<T> {
     const window = this.#window(now)
     const newest = this.#newest
     if (newest !== undefined && now - newest.startedAt <= window) return newest.value ?? newest.promise
-    if (this.#inFlight < MOST_IN_FLIGHT) return this.#start(now)
+    if (this.#inFlight < MAX_IN_FLIGHT) return this.#start(now)
     this.#next ??= this.#last.then(
       () => this.#startNext(),
       () => this.#startNext(),

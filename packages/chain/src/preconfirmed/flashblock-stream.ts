@@ -21,7 +21,7 @@ export interface FlashblockStreamOptions {
 
 /** Source name if another replica listens to the stream. */
 const RELAYED = 'relay:'
-const LONGEST_PAUSE_MS = 5_000
+const MAX_PAUSE_MS = 5_000
 /** Most messages queued for decoding. Beyond it the oldest are dropped, which shows as a gap. */
 const MAX_WAITING = 64
 
@@ -87,7 +87,7 @@ export class FlashblockStream {
       urlOf: (connection) => urls[connection % urls.length]!,
       handshakeTimeoutMs: silenceMs,
       maxMessageBytes,
-      longestPauseMs: LONGEST_PAUSE_MS,
+      maxPauseMs: MAX_PAUSE_MS,
       silenceMs: () => silenceMs,
       awaited: 'flashblock',
       onOpen: onConnected,

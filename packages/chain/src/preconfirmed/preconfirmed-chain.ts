@@ -39,7 +39,7 @@ const RETRY_MS = 100
 /** Most values prefetched for a new head, in a few HTTP requests. */
 const READ_AHEAD = 4_096
 /** Most values of state that one block's transactions may read. */
-const MOST_READS = 1_000_000
+const MAX_READS = 1_000_000
 
 /**
  * Keeps the executed blocks in line with the received flashblocks and the node's head. Every input only changes the desired chain. One loop
@@ -256,7 +256,7 @@ export class PreconfirmedChain {
         executor,
         driver,
         cancellation: canceller,
-        budget: new ReadBudget(MOST_READS, performance.now() + executionTimeoutMs),
+        budget: new ReadBudget(MAX_READS, performance.now() + executionTimeoutMs),
         onLack: (reads) => {
           this.#recentReads.note(reads)
           return undefined

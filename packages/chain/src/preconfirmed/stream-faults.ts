@@ -20,7 +20,7 @@ export interface StreamFault {
   at: string
 }
 
-const MOST_KEPT = 20
+const MAX_KEPT = 20
 
 /** The most recent faults, oldest first; at most one of a kind per block. */
 export class StreamFaults {
@@ -46,7 +46,7 @@ export class StreamFaults {
       ...('index' in event && { flashblock: event.index }),
       at: new Date().toISOString(),
     }
-    this.#kept = [...this.#kept, fault].slice(-MOST_KEPT)
+    this.#kept = [...this.#kept, fault].slice(-MAX_KEPT)
   }
 
   recent(): readonly StreamFault[] {

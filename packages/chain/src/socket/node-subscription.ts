@@ -15,9 +15,9 @@ export interface NodeSubscriptionOptions {
 }
 
 const HANDSHAKE_MS = 5_000
-const LONGEST_PAUSE_MS = 10_000
+const MAX_PAUSE_MS = 10_000
 /** Enough for a header or a transaction; block bodies are not sent here. */
-const MOST_BYTES = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 /** One subscription at a node until closed. It is renewed on each new connection. */
 export class NodeSubscription {
@@ -32,8 +32,8 @@ export class NodeSubscription {
     this.#socket = new ReconnectingSocket({
       urlOf: () => url,
       handshakeTimeoutMs: HANDSHAKE_MS,
-      maxMessageBytes: MOST_BYTES,
-      longestPauseMs: LONGEST_PAUSE_MS,
+      maxMessageBytes: MAX_BYTES,
+      maxPauseMs: MAX_PAUSE_MS,
       silenceMs,
       awaited: String(params[0]),
       onOpen: () => this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params })),

@@ -6,7 +6,7 @@ export interface ReconnectingSocketOptions {
   handshakeTimeoutMs: number
   /** Most bytes of one message. */
   maxMessageBytes: number
-  longestPauseMs: number
+  maxPauseMs: number
   /** A connection on which {@link ReconnectingSocket.heard} is not called for this long is dropped. Called each time. */
   silenceMs: () => number
   /** What the connection is expected to send, for the reason of a loss. */
@@ -56,7 +56,7 @@ export class ReconnectingSocket {
   }
 
   #connect(connection: number): void {
-    const { urlOf, handshakeTimeoutMs, maxMessageBytes, longestPauseMs } = this.#options
+    const { urlOf, handshakeTimeoutMs, maxMessageBytes, maxPauseMs } = this.#options
     const url = urlOf(connection)
     const socket = new WebSocket(url, {
       perMessageDeflate: false,
@@ -78,7 +78,7 @@ export class ReconnectingSocket {
     socket.on('close', () => {
       if (this.#socket !== socket) return
       clearTimeout(this.#timer)
-      const pauseMs = Math.random() * Math.min(longestPauseMs, FIRST_PAUSE_MS * 2 ** this.#failures)
+      const pauseMs = Math.random() * Math.min(maxPauseMs, FIRST_PAUSE_MS * 2 ** this.#failures)
       this.#failures = Math.min(this.#failures + 1, 16)
       this.#timer = setTimeout(() => this.#connect(connection + 1), pauseMs)
       this.#options.onLost(url, this.#reason, Math.round(pauseMs))

@@ -5,7 +5,7 @@ const KINDS = ['done', 'rejected', 'read', 'later', 'changed', 'refused', 'faile
 
 const PAGE = 65_536
 /** WebAssembly's maximum: 4 GiB. */
-const MOST_PAGES = 65_536
+const MAX_PAGES = 65_536
 /** The module's own initial memory, in pages. */
 const FIRST_PAGES = 512
 /** alloy's hash cache, 16 MiB, allocated by the first work. */
@@ -34,7 +34,7 @@ export class PortableInstance {
   constructor(module: WebAssembly.Module, memoryBytes: number, now = () => performance.now()) {
     this.#memory = new WebAssembly.Memory({
       initial: FIRST_PAGES,
-      maximum: Math.min(MOST_PAGES, FIRST_PAGES + HASHES_PAGES + Math.floor(memoryBytes / PAGE)),
+      maximum: Math.min(MAX_PAGES, FIRST_PAGES + HASHES_PAGES + Math.floor(memoryBytes / PAGE)),
     })
     const say = (text: string) => {
       this.#said = (this.#said + text).slice(-1_000)

@@ -8,7 +8,7 @@ const pack = promisify(gzip)
 const unpack = promisify(gunzip)
 
 /** Limit for an unpacked record. Records are written by the seller's processes but stored by others. */
-const MOST_BYTES = 64 * 1024 * 1024
+const MAX_BYTES = 64 * 1024 * 1024
 
 /** An answer that waits for its payment, as the seller's processes exchange it. */
 export interface AnswerRecord extends Pick<AnswerKey, 'payload' | 'request'> {
@@ -26,7 +26,7 @@ export async function writeAnswerRecord({ payload, request, charge, answer }: An
 /** Returns undefined if the text is no record, for example one of another version. */
 export async function readAnswerRecord(text: string): Promise<AnswerRecord | undefined> {
   try {
-    const bytes = await unpack(Buffer.from(text, 'base64'), { maxOutputLength: MOST_BYTES })
+    const bytes = await unpack(Buffer.from(text, 'base64'), { maxOutputLength: MAX_BYTES })
     const { payload, request, amount, reason, status, headers, body } = JSON.parse(bytes.toString())
     const isOne = [payload, request, reason, body].every((part) => typeof part === 'string')
     if (!isOne || typeof headers !== 'object' || !Number.isInteger(status)) return undefined

@@ -30,11 +30,11 @@ export interface RunningRequest {
 }
 
 /** Pause between two `settle` calls for an upfront payment, or for an answer that can't be kept. */
-const PAUSE_MILLISECONDS = 500
+const PAUSE_MS = 500
 /** Retry-After for a withheld answer. Each retry itself waits for the payment. */
 const RETRY_AFTER_SECONDS = 2
 /** How long a withheld answer is kept after the authorization's deadline: the last possible block may be late. */
-const AFTER_DEADLINE_MILLISECONDS = 60_000
+const AFTER_DEADLINE_MS = 60_000
 
 /** Completes a paid request: waits for the handler, decides the charge, settles it and sends the answer. */
 @Injectable()
@@ -140,7 +140,7 @@ export class Completion implements OnApplicationShutdown {
     let result = await settle()
     while (waits && isWithheld(route, result)) {
       if (this.ending || response.closed || Date.now() > Number(verified.deadline) * 1000) break
-      await sleep(PAUSE_MILLISECONDS)
+      await sleep(PAUSE_MS)
       result = await settle()
     }
     return result
@@ -194,7 +194,7 @@ export class Completion implements OnApplicationShutdown {
     if (isSold(end, charge) && (result.outcome === 'failed' || isWithheld(route, result))) {
       const copy = isWithheld(route, result) ? held.copy(headers) : undefined
       const answer = unpaidAnswer(result, copy !== undefined)
-      const until = Number(verified.deadline) * 1000 + AFTER_DEADLINE_MILLISECONDS
+      const until = Number(verified.deadline) * 1000 + AFTER_DEADLINE_MS
       // Must happen before the buyer is answered: its retry may reach another process.
       if (copy !== undefined) await this.share(verified, charge, copy, until)
       running.answerInstead(answer)

@@ -23,7 +23,7 @@ export class OfferError extends Error {
 }
 
 /** How long offers may name a signer after it can no longer settle. */
-const SUPPORTED_FOR_MILLISECONDS = 10_000
+const SUPPORTED_FOR_MS = 10_000
 
 /** Makes offers from options. Asks the facilitator what it settles, and describes tokens given only by address. */
 export class Offers {
@@ -102,7 +102,7 @@ export class Offers {
     this.#asking ??= this.#client
       .getSupported()
       .then((supported) => {
-        this.#known = { supported, until: Date.now() + SUPPORTED_FOR_MILLISECONDS }
+        this.#known = { supported, until: Date.now() + SUPPORTED_FOR_MS }
         return supported
       })
       .finally(() => {

@@ -1,4 +1,4 @@
-import { LONGEST_SETTLEMENT_SECONDS, SCHEMES, type Scheme } from '@upfront/protocol'
+import { MAX_SETTLEMENT_SECONDS, SCHEMES, type Scheme } from '@upfront/protocol'
 import { isDollars } from './amount.js'
 import { type ChargePolicy, policyFaults, upfrontFaults } from './charge-policy.js'
 import type { IncomingRequest } from './incoming-request.js'
@@ -138,7 +138,7 @@ export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
 }
 
 function leastValiditySeconds(timeout: number): number {
-  return Math.ceil(timeout / 1000) + LONGEST_SETTLEMENT_SECONDS + BUYER_SECONDS
+  return Math.ceil(timeout / 1000) + MAX_SETTLEMENT_SECONDS + BUYER_SECONDS
 }
 
 /** All faults of a route's options, as `field: problem`. */
@@ -230,7 +230,7 @@ function optionFaults(option: unknown, field: string, leastValidity: number): st
   if (maxTimeoutSeconds !== undefined) {
     if (!Number.isSafeInteger(maxTimeoutSeconds) || (maxTimeoutSeconds as number) < leastValidity) {
       faults.push(
-        `${field}.maxTimeoutSeconds: expected at least ${leastValidity} (the route's time-out, ${LONGEST_SETTLEMENT_SECONDS} s to settle where blocks are slow, and ${BUYER_SECONDS} s to pay), ${got(maxTimeoutSeconds)}`,
+        `${field}.maxTimeoutSeconds: expected at least ${leastValidity} (the route's time-out, ${MAX_SETTLEMENT_SECONDS} s to settle where blocks are slow, and ${BUYER_SECONDS} s to pay), ${got(maxTimeoutSeconds)}`,
       )
     }
   }

@@ -14,12 +14,12 @@ import type { Refusal } from './reasons.js'
 
 /**
  * Least time that billing requires between a charge and the deadline, added to `minimumValiditySeconds`. With a longer block interval it is
- * that interval plus two seconds, at most {@link LONGEST_SETTLEMENT_SECONDS}.
+ * that interval plus two seconds, at most {@link MAX_SETTLEMENT_SECONDS}.
  */
 export const SETTLEMENT_MARGIN_SECONDS = 6
 
 /** Largest margin (Ethereum). A seller's `maxTimeoutSeconds` must exceed its handler's timeout + this + the buyer's own delay. */
-export const LONGEST_SETTLEMENT_SECONDS = 14
+export const MAX_SETTLEMENT_SECONDS = 14
 
 /** How much later than the offer's `maxTimeoutSeconds` a deadline may be: clocks differ, and signing an offer takes time. */
 export const DEADLINE_SLACK_SECONDS = 60

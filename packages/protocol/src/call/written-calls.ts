@@ -35,7 +35,7 @@ export interface WaitingCalls {
 }
 
 /** Each is executed again together with the calls that it may precede. */
-export const MOST_WAITING_CALLS = 32
+export const MAX_WAITING_CALLS = 32
 
 /**
  * Decodes transactions given as call objects or as signed hex.
@@ -44,8 +44,8 @@ export const MOST_WAITING_CALLS = 32
 export function decodeWaitingCalls(value: unknown, name: string): WaitingCalls {
   const place = new Place(undefined, name)
   const entries = decodeArray(value, 'an array of transactions', undefined, name)
-  if (entries.length > MOST_WAITING_CALLS)
-    throw new DecodeError(place, `expected at most ${MOST_WAITING_CALLS} transactions, got ${entries.length}`)
+  if (entries.length > MAX_WAITING_CALLS)
+    throw new DecodeError(place, `expected at most ${MAX_WAITING_CALLS} transactions, got ${entries.length}`)
   const signed: SignedTransactionCall[] = []
   const calls = entries.map((entry, call) => {
     const at = new Place(place, call)
@@ -57,7 +57,7 @@ export function decodeWaitingCalls(value: unknown, name: string): WaitingCalls {
 }
 
 /** Each takes several runs. */
-const MOST_ACCOUNT_CALLS = 8
+const MAX_ACCOUNT_CALLS = 8
 const FORMS = ['userOperation', 'safeTransaction'] as const
 
 /**
@@ -89,10 +89,10 @@ export function takeWrittenCalls(payload: Record<string, unknown>): {
     })
     return calls === undefined ? given : { ...given, calls }
   })
-  if (accounts.length > MOST_ACCOUNT_CALLS)
+  if (accounts.length > MAX_ACCOUNT_CALLS)
     throw new DecodeError(
       blocks,
-      `at most ${MOST_ACCOUNT_CALLS} user operations and Safe transactions in a request, got ${accounts.length}`,
+      `at most ${MAX_ACCOUNT_CALLS} user operations and Safe transactions in a request, got ${accounts.length}`,
     )
   return { signed, accounts }
 }

@@ -5,7 +5,7 @@ import { type JsonBounds, refuseExceeded, refusePlain } from './nesting.js'
 /** Bytes of JSON parsed at a time, unless a single name is longer. */
 const PART_LENGTH = 131_072
 /** Most bytes of a name, a number or blanks, which can't be split. */
-const MOST_PLAIN = 16_384
+const MAX_PLAIN = 16_384
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -39,7 +39,7 @@ export function* parseInParts(bytes: Buffer, bounds: JsonBounds, options: PartsO
   let yieldAt = partLength
   for (let at = 0; at < bytes.length; at += 1) {
     if (at >= yieldAt) {
-      if (at - plainFrom > MOST_PLAIN) refusePlain(MOST_PLAIN)
+      if (at - plainFrom > MAX_PLAIN) refusePlain(MAX_PLAIN)
       yieldAt = at + partLength
       yield
     }

@@ -16,9 +16,9 @@ export interface LogFilter {
   topics: ReadonlySet<Hash>[]
 }
 
-const MOST_ADDRESSES = 1_000
-const MOST_TOPICS = 4
-const MOST_ALTERNATIVES = 1_000
+const MAX_ADDRESSES = 1_000
+const MAX_TOPICS = 4
+const MAX_ALTERNATIVES = 1_000
 
 /**
  * Decodes the filter of `eth_getLogs` with geth's limits (`eth/filters`).
@@ -52,20 +52,20 @@ export function logMatches(
 function decodeAddresses(value: unknown, place: Place): Set<Address> {
   if (!Array.isArray(value)) return new Set([decodeAddress(value, place, 'address')])
   const addresses = new Place(place, 'address')
-  if (value.length > MOST_ADDRESSES) throw mismatch(addresses, `at most ${MOST_ADDRESSES} addresses`, value)
+  if (value.length > MAX_ADDRESSES) throw mismatch(addresses, `at most ${MAX_ADDRESSES} addresses`, value)
   return new Set(value.map((address, index) => decodeAddress(address, addresses, index)))
 }
 
 function decodeTopics(value: unknown, place: Place): Set<Hash>[] {
   const topics = new Place(place, 'topics')
   if (value === undefined || value === null) return []
-  if (!Array.isArray(value) || value.length > MOST_TOPICS)
-    throw mismatch(topics, `an array of at most ${MOST_TOPICS} topics`, value)
+  if (!Array.isArray(value) || value.length > MAX_TOPICS)
+    throw mismatch(topics, `an array of at most ${MAX_TOPICS} topics`, value)
   return value.map((topic, index) => {
     if (topic === null) return new Set()
     if (!Array.isArray(topic)) return new Set([decodeBytes32(topic, topics, index)])
     const alternatives = new Place(topics, index)
-    if (topic.length > MOST_ALTERNATIVES) throw mismatch(alternatives, `at most ${MOST_ALTERNATIVES} topics`, topic)
+    if (topic.length > MAX_ALTERNATIVES) throw mismatch(alternatives, `at most ${MAX_ALTERNATIVES} topics`, topic)
     // As in geth, null among the alternatives matches everything.
     if (topic.includes(null)) return new Set()
     return new Set(topic.map((one, at) => decodeBytes32(one, alternatives, at)))

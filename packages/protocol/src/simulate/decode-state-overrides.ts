@@ -13,7 +13,7 @@ const ALIASES = { slots: 'stateDiff', movePrecompileTo: 'movePrecompileToAddress
 const ADDRESS_TWICE = 'the same address is overridden twice'
 const SLOT_TWICE = 'the same slot is overridden twice'
 /** No chain has this many. */
-const MOST_PRECOMPILES = 1_000
+const MAX_PRECOMPILES = 1_000
 
 /** Decodes an object keyed by address. One address twice, in different case, is an error, because one of them would be lost. */
 export function decodeStateOverrides(value: unknown, place: Place, later?: Later): StateOverride[] {
@@ -46,8 +46,8 @@ function* decodeLongOverrides(
   for (const override of decoded.values()) {
     if (++taken % PART_ENTRIES === 0) yield
     if (override.movePrecompileToAddress === undefined) overrides.push(override)
-    else if (moving.push(override) > MOST_PRECOMPILES)
-      throw new DecodeError(place, `more than ${MOST_PRECOMPILES} accounts are to move a precompile: there are fewer`)
+    else if (moving.push(override) > MAX_PRECOMPILES)
+      throw new DecodeError(place, `more than ${MAX_PRECOMPILES} accounts are to move a precompile: there are fewer`)
   }
   overrides.unshift(...moving.sort((a, b) => (a.address < b.address ? -1 : 1)))
 }

@@ -19,7 +19,7 @@ export interface TokenSetting {
 }
 
 /** Finding the storage slot of each takes several runs. */
-const MOST_SETTINGS = 32
+const MAX_SETTINGS = 32
 
 /**
  * Extracts `erc20` from the state overrides of a payload's blocks:
@@ -38,10 +38,10 @@ export function takeTokenSettings(blocks: unknown): { settings: TokenSetting[]; 
     if (tokens !== null) settings.push(...settingsOf(tokens, index, new Place(place, 'erc20')))
     return { ...block, stateOverrides }
   })
-  if (settings.length > MOST_SETTINGS)
+  if (settings.length > MAX_SETTINGS)
     throw new DecodeError(
       new Place(undefined, 'blockStateCalls'),
-      `at most ${MOST_SETTINGS} balances and allowances of \`erc20\` in a request, got ${settings.length}`,
+      `at most ${MAX_SETTINGS} balances and allowances of \`erc20\` in a request, got ${settings.length}`,
     )
   return { settings, blocks: rest }
 }

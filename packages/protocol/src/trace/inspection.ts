@@ -46,7 +46,7 @@ export interface Inspection {
   tokens?: TokenSetting[]
 }
 
-const MOST_ABI_ENTRIES = 1_000
+const MAX_ABI_ENTRIES = 1_000
 const OPTIONAL_FLAGS = ['decode', 'fees', 'depends', 'outcome', 'guard'] as const
 
 export const INSPECTION_FIELDS = [
@@ -113,8 +113,8 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
 function decodeAbi(value: unknown): { type: string }[] {
   const place = new Place(undefined, 'abi')
   const entries = decodeArray(value, 'an array of ABI entries', undefined, 'abi')
-  if (entries.length > MOST_ABI_ENTRIES)
-    throw new DecodeError(place, `expected at most ${MOST_ABI_ENTRIES} entries, got ${entries.length}`)
+  if (entries.length > MAX_ABI_ENTRIES)
+    throw new DecodeError(place, `expected at most ${MAX_ABI_ENTRIES} entries, got ${entries.length}`)
   return entries.map((entry, index) => {
     const at = new Place(place, index)
     const { type, ...rest } = decodeObject(entry, 'an ABI entry', at)

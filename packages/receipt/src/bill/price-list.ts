@@ -92,7 +92,7 @@ export function priceOf({ gas, accounts, slots, witnessBytes }: Usage, list: Pri
 }
 
 /** Intrinsic gas of a transaction. */
-const LEAST_GAS = 21_000n
+const MIN_GAS = 21_000n
 
 /**
  * Gas that the maximum pays for in addition to the base; undefined if the price does not depend on gas, because gas is free or the maximum
@@ -102,7 +102,7 @@ export function gasWithinMaximum({ maximum, base, perMillionGas }: PriceList): b
   const price = atto(perMillionGas)
   if (price === 0n) return undefined
   const gas = ((atto(maximum) - atto(base)) * 1_000_000n) / price
-  return gas < LEAST_GAS ? undefined : gas
+  return gas < MIN_GAS ? undefined : gas
 }
 
 /** The maximum of a list in the smallest unit of an asset with these decimals, rounded down. */

@@ -23,7 +23,7 @@ export function customError(error: Decoded | undefined): string | undefined {
 }
 
 /** Limit for reasons: they are text chosen by the contract. */
-const MOST_CHARACTERS = 1_000
+const MAX_CHARACTERS = 1_000
 
 /** @param top frame from the callTracer @returns null if the call did not fail */
 export function failingFrame(top: DecodedFrame): FailingFrame | null {
@@ -44,7 +44,7 @@ export function failingFrame(top: DecodedFrame): FailingFrame | null {
     from,
     to: to ?? null,
     selector: hasSelector ? (input.slice(0, 10) as Hex) : null,
-    error: error!.slice(0, MOST_CHARACTERS),
-    revertReason: (customError(frame.decoded?.error) ?? revertReason)?.slice(0, MOST_CHARACTERS) ?? null,
+    error: error!.slice(0, MAX_CHARACTERS),
+    revertReason: (customError(frame.decoded?.error) ?? revertReason)?.slice(0, MAX_CHARACTERS) ?? null,
   }
 }

@@ -6,7 +6,7 @@ import { type ConfirmedChange, confirmedChanges } from './confirmed-changes.js'
 import { customError, type FailingFrame, failingFrame } from './failing-frame.js'
 
 /** Changes shown per call; the others are only counted. */
-const MOST_CHANGES = 256
+const MAX_CHANGES = 256
 
 /** The effect of one call, for people. Numbers are decimal strings. */
 export interface Preview {
@@ -51,8 +51,8 @@ export function previewOf(
     revertReason: call.error === undefined ? null : (customError(call.decoded?.error) ?? wordsOf(call.error)),
     failedAt: failingFrame(trace as DecodedFrame),
     returnData: call.returnData,
-    changes: confirmedChanges(changes.slice(0, MOST_CHANGES), asked),
-    moreChanges: Math.max(changes.length - MOST_CHANGES, 0),
+    changes: confirmedChanges(changes.slice(0, MAX_CHANGES), asked),
+    moreChanges: Math.max(changes.length - MAX_CHANGES, 0),
     block: {
       number: BigInt(number).toString(),
       parentHash,

@@ -7,14 +7,14 @@ const NAMES = [
   ...['isUncertain', 'unsupportedFrom'],
 ]
 /** Size limit: a witness is paid for by length. The rules of chains with every fork take a third of this. */
-const MOST_DIGITS = 6_000
+const MAX_DIGITS = 6_000
 
 /** Decodes a witness's chain rules, with bigints already converted. @throws Error that names the field */
 export function decodeChainRules(value: unknown, field: string): ChainRules {
   const rules = decodeObject(value, field)
   refuseUnknownFields(rules, field, NAMES)
-  if (JSON.stringify(bigintsToJson(rules)).length > MOST_DIGITS)
-    throw new Error(`${field}: expected at most ${MOST_DIGITS} digits`)
+  if (JSON.stringify(bigintsToJson(rules)).length > MAX_DIGITS)
+    throw new Error(`${field}: expected at most ${MAX_DIGITS} digits`)
   demandBigint(rules.chainId, `${field}.chainId`)
   if (rules.stack !== 'ethereum' && rules.stack !== 'optimism')
     throw new Error(`${field}.stack: expected ethereum or optimism`)

@@ -14,7 +14,7 @@ import { neededReads } from './needed-reads.js'
 import { ReadingDriver } from './reading-driver.js'
 
 /** Each account has its own proof, and each value takes space in the answer. */
-const MOST_VALUES = 10_000
+const MAX_VALUES = 10_000
 
 /** A simulation's result, and the values needed to execute it again. */
 export interface RecordedReads {
@@ -38,8 +38,8 @@ export async function recordReads(
 ): Promise<RecordedReads> {
   const values = new Map<string, readonly [StateRead, StateValue]>()
   const keep = async (reads: readonly StateRead[]) => {
-    if (values.size + reads.length > MOST_VALUES)
-      throw new RpcError(ErrorCode.limitExceeded, `a witness holds at most ${MOST_VALUES} values of state`)
+    if (values.size + reads.length > MAX_VALUES)
+      throw new RpcError(ErrorCode.limitExceeded, `a witness holds at most ${MAX_VALUES} values of state`)
     const got = await read(reads)
     for (const [index, asked] of reads.entries()) values.set(readKey(asked), [asked, got[index]!])
     return got

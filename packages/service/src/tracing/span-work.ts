@@ -4,7 +4,7 @@ import { TRACED_WORK, type TracedWork } from '@upfront/node'
 import { errorText } from '../logger.js'
 
 /** Traces that later work may continue; the oldest are dropped. */
-const MOST_BEGUN = 10_000
+const MAX_BEGUN = 10_000
 
 /** Makes a span for each {@link TracedWork}. @returns a function that stops it */
 export function spanWork(tracer: Tracer): () => void {
@@ -19,7 +19,7 @@ export function spanWork(tracer: Tracer): () => void {
       if (begins !== undefined) {
         begun.set(begins, inside)
         const [oldest] = begun.keys()
-        if (begun.size > MOST_BEGUN && oldest !== undefined) begun.delete(oldest)
+        if (begun.size > MAX_BEGUN && oldest !== undefined) begun.delete(oldest)
       }
       return ended(span, () => context.with(inside, run))
     }

@@ -18,7 +18,7 @@ import {
 type Token = Exclude<Asset, { type: 'native' }>
 
 /** Limit of questions per request. Each is asked after its call and, if the value before is shown, before it. */
-const MOST_QUESTIONS = 256
+const MAX_QUESTIONS = 256
 
 const UNNAMED = { symbol: undefined, decimals: undefined }
 
@@ -81,7 +81,7 @@ export interface AssetQuestions {
  */
 export function assetQuestions(records: readonly CallRecord[]): AssetQuestions[] {
   const known = new Set<Address>()
-  let left = MOST_QUESTIONS
+  let left = MAX_QUESTIONS
   return records.map((record) => {
     const events = assetEvents(record)
     const questions = new Map<string, Question>()

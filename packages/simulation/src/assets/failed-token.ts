@@ -6,7 +6,7 @@ import { decimalsIn, decimalsOf } from './questions.js'
 /** Length of a selector and three words, as in `ERC20InsufficientBalance(address,uint256,uint256)`. */
 const ERROR_OF_THREE = 2 + 2 * (4 + 3 * 32)
 /** A uint256 has at most 78 digits. */
-const MOST_DECIMALS = 77
+const MAX_DECIMALS = 77
 
 /** The token that a call's error comes from, and its decimals. */
 export interface FailedToken {
@@ -32,7 +32,7 @@ export function failedToken({ questions }: AssetQuestions, record: CallRecord): 
   const { to, input } = decimalsOf(token)
   const at = questions.findIndex((question) => question.to === to && question.input === input)
   const decimals = decimalsIn(record.probed[at]?.after)
-  return decimals === undefined || decimals > MOST_DECIMALS ? undefined : { error: record.frames[0]!.output, decimals }
+  return decimals === undefined || decimals > MAX_DECIMALS ? undefined : { error: record.frames[0]!.output, decimals }
 }
 
 /** The contract whose storage the failing code uses: behind a proxy, the proxy. */

@@ -21,7 +21,7 @@ const SELECTOR = {
   decimals: '313ce567',
 } as const
 
-const MOST_SYMBOL = 32
+const MAX_SYMBOL = 32
 
 /** `balanceOf` an account; for ERC-721 `ownerOf` the token. */
 export function holdingOf(asset: Exclude<Asset, { type: 'native' }>, account: Address): Question {
@@ -85,7 +85,7 @@ export function symbolIn(answer: Hex | undefined): string | undefined {
   const length = isString ? Math.min(Number(wordOf(`0x${answer.slice(66, 130)}`) ?? 0n), bytes.length - 64) : 32
   const text = (isString ? bytes.subarray(64, 64 + length) : bytes.subarray(0, 32)).toString('utf8')
   const shown = Array.from(text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ''))
-    .slice(0, MOST_SYMBOL)
+    .slice(0, MAX_SYMBOL)
     .join('')
     .trim()
   return shown === '' ? undefined : shown

@@ -42,17 +42,17 @@ export interface ExecutedPart {
 type Followed = Pick<SealedBlock, 'header'>
 
 /** Limit of blocks waiting for earlier ones to be executed. */
-const MOST_WAITING = 16
+const MAX_WAITING = 16
 /** Contradicted reads that each drop the cached state; one more also stops carrying. */
-const MOST_DISPUTES = 3
+const MAX_DISPUTES = 3
 /** Limit of state values read for one block. */
-const MOST_READS = 200_000
-const LEAST_TIME_MS = 1_000
+const MAX_READS = 200_000
+const MIN_TIME_MS = 1_000
 /** Timeout for a block's access list; then the block is executed. */
-const MOST_LIST_MS = 2_000
+const MAX_LIST_MS = 2_000
 /** Block intervals allowed for a block whose parent was not carried: it has to read most of its state, later blocks little. */
 const COLD_INTERVALS = 4
-const MOST_TIME_COLD_MS = 30_000
+const MAX_TIME_COLD_MS = 30_000
 const AUDIT_EVERY_MS = 60_000
 
 /**
@@ -92,7 +92,7 @@ export class StateCarrier {
    */
   prepare(block: SealedBlock, parent: Followed | undefined): Promise<void> {
     if (this.#closed) return Promise.resolve()
-    if (this.#waiting >= MOST_WAITING) {
+    if (this.#waiting >= MAX_WAITING) {
       this.#not(block, 'behind', `${this.#waiting} blocks before it are not executed yet`)
       return Promise.resolve()
     }
@@ -137,11 +137,11 @@ export class StateCarrier {
     const began = performance.now()
     const interval = this.#options.intervalMs()
     const isCold = this.#newest !== parent.header.hash
-    const most = isCold ? this.#mostCold(interval) : Math.max(interval, LEAST_TIME_MS)
+    const most = isCold ? this.#maxCold(interval) : Math.max(interval, MIN_TIME_MS)
     const canceller = new Canceller()
     const late = new Error(`not executed within ${Math.round(most)} ms`)
     const timer = setTimeout(() => canceller.cancel(late), most)
-    const budget = new ReadBudget(MOST_READS, began + most)
+    const budget = new ReadBudget(MAX_READS, began + most)
     const limits = { budget, cancellation: canceller }
     this.#underWay = canceller
     let carried: Carried
@@ -182,7 +182,7 @@ export class StateCarrier {
     const { hash, number, blockAccessListHash } = header
     if (accessLists === undefined || blockAccessListHash === undefined) return undefined
     const { signal } = limits.cancellation
-    const accessList = await accessLists.of(hash, { signal, deadline: performance.now() + MOST_LIST_MS })
+    const accessList = await accessLists.of(hash, { signal, deadline: performance.now() + MAX_LIST_MS })
     if (accessList === undefined) return undefined
     const at = pinnedState({ header: parent.header, key: parent.header.hash })
     const listed = { hash, number, blockAccessListHash, accessList }
@@ -212,9 +212,9 @@ export class StateCarrier {
   }
 
   /** Time limit in milliseconds for a block whose parent was not carried. */
-  #mostCold(intervalMs: number): number {
+  #maxCold(intervalMs: number): number {
     const interval = Math.max(intervalMs, 1_000 * Number(this.#options.rules.schedule.blockTime))
-    return Math.max(LEAST_TIME_MS, Math.min(COLD_INTERVALS * interval, MOST_TIME_COLD_MS))
+    return Math.max(MIN_TIME_MS, Math.min(COLD_INTERVALS * interval, MAX_TIME_COLD_MS))
   }
 
   /** The part that need not be executed again. Used only if nothing after the transactions needs their logs. */
@@ -230,7 +230,7 @@ export class StateCarrier {
       // Either the read or the carried value is wrong, and it is unknown which: drop both.
       this.#options.engine.forget()
       this.#disputes++
-      if (this.#disputes > MOST_DISPUTES) {
+      if (this.#disputes > MAX_DISPUTES) {
         this.#distrust(header, `a value read at this block or before: ${detail}`)
         return
       }

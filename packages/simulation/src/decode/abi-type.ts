@@ -20,8 +20,8 @@ export interface AbiParameter {
 }
 
 /** Limits per name or type, and for all parameters of an ABI. Real ABIs are far below. */
-const MOST_CHARACTERS = 256
-const MOST_PARAMETERS = 20_000
+const MAX_CHARACTERS = 256
+const MAX_PARAMETERS = 20_000
 
 /** Parses the types of one ABI. */
 export class AbiTypes {
@@ -36,7 +36,7 @@ export class AbiTypes {
     const names: string[] = []
     const fields = parameters.map((parameter: AbiParameter, position) => {
       this.#parameters += 1
-      if (this.#parameters > MOST_PARAMETERS) throw new TypeError(`more than ${MOST_PARAMETERS} parameters`)
+      if (this.#parameters > MAX_PARAMETERS) throw new TypeError(`more than ${MAX_PARAMETERS} parameters`)
       const { type, name } = this.#type(parameter)
       names.push(name)
       return { name: shortText(parameter.name ?? '') || `${position}`, type }
@@ -75,8 +75,8 @@ export function isDynamicType(type: AbiType): boolean {
 
 /** @throws TypeError */
 export function shortText(value: unknown): string {
-  if (typeof value !== 'string' || value.length > MOST_CHARACTERS)
-    throw new TypeError(`expected at most ${MOST_CHARACTERS} characters`)
+  if (typeof value !== 'string' || value.length > MAX_CHARACTERS)
+    throw new TypeError(`expected at most ${MAX_CHARACTERS} characters`)
   return value
 }
 

@@ -7,7 +7,7 @@ export interface SignedCall {
 }
 
 /** Half of secp256k1's order: EIP-2 rejects a higher `s`. */
-const HIGHEST_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+const MAX_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /**
  * Decodes a signed transaction. viem is loaded on first use, because that is slow.
@@ -40,7 +40,7 @@ export async function readSignedCall(raw: Hex, chainId: bigint): Promise<SignedC
   if (!hasBlobs && sealed !== raw)
     throw new Error('expected a signed transaction: its bytes are not as RLP writes them')
   const from = await recoverTransactionAddress({ serializedTransaction: sealed as never }).catch(() => undefined)
-  if (from === undefined || BigInt(s) > HIGHEST_S)
+  if (from === undefined || BigInt(s) > MAX_S)
     throw new Error('expected a signed transaction: its signature is not valid')
   return { call: callOf(transaction as unknown as Fields, from.toLowerCase() as Hex, chainId), hash: keccak256(sealed) }
 }

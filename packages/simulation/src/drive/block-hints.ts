@@ -22,17 +22,17 @@ import {
 import { isUnserved, Unserved } from './unserved.js'
 
 /** Fewer missing values than this need no hint. */
-const LEAST_LACKING = 32
-const MOST_TOUCHED = 50_000
+const MIN_MISSING = 32
+const MAX_TOUCHED = 50_000
 const HINT_BYTES = 32 * 1024 * 1024
 /** Timeout; the block is executed without the hint. */
 const HINT_MS = 10_000
 /** Response limit for a refusal. */
 const REFUSAL_BYTES = 4 * 1024
 /** Limit of transactions per block whose access lists are requested: those with the most gas. */
-const MOST_LISTED = 64
+const MAX_LISTED = 64
 /** Transactions with longer input are not sent. */
-const MOST_INPUT_DIGITS = 16_384
+const MAX_INPUT_DIGITS = 16_384
 
 const KINDS = ['debug_traceBlockByHash', 'debug_executionWitness', 'eth_createAccessList'] as const
 type Kind = (typeof KINDS)[number]
@@ -75,7 +75,7 @@ export class BlockHints {
     let reading: Promise<unknown> | undefined
     return (lacking) => {
       const kind = KINDS.find((each) => !this.#unserved.has(each))
-      if (!isAsked && this.#asksNode && lacking.length >= LEAST_LACKING && kind !== undefined) {
+      if (!isAsked && this.#asksNode && lacking.length >= MIN_MISSING && kind !== undefined) {
         if (this.#served.has(kind)) {
           isAsked = true
           this.#touched(kind, header, calls, at).then(
@@ -117,7 +117,7 @@ export class BlockHints {
   }
 
   #read(touched: StateRead[], at: PinnedState): Promise<unknown> | undefined {
-    const reads = new Map(touched.slice(0, MOST_TOUCHED).map((read) => [readKey(read), read]))
+    const reads = new Map(touched.slice(0, MAX_TOUCHED).map((read) => [readKey(read), read]))
     return this.#reads.askAhead(at, [...reads.values()])
   }
 }
@@ -138,9 +138,9 @@ function hintsOf(
       return [{ ...call, params: [toQuantity(number)], decode: touchedInWitness }]
     case 'eth_createAccessList':
       return calls
-        .filter(({ to, input }) => to !== null && input !== '0x' && input.length < MOST_INPUT_DIGITS)
+        .filter(({ to, input }) => to !== null && input !== '0x' && input.length < MAX_INPUT_DIGITS)
         .sort((one, other) => Number(other.gas! - one.gas!))
-        .slice(0, MOST_LISTED)
+        .slice(0, MAX_LISTED)
         .map((call) => accessListHint({ call, overrides: [] }, at, false)!)
   }
 }

@@ -23,8 +23,8 @@ const GWEI = 1_000_000_000n
 const SECONDS = BigInt(SECONDS_LATER)
 const BLOCKS = 2n
 /** EIP-7825's gas limit of a transaction. */
-const MOST_GAS = 1n << 24n
-const FEWEST_GAS = 500_000n
+const MAX_GAS = 1n << 24n
+const MIN_GAS = 500_000n
 const HIGH_PRICE = 100n * GWEI
 
 /** A simulated request with its result. */
@@ -226,7 +226,7 @@ function withoutCode({ request }: Simulation): Condition {
 function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] {
   const calls = request.blockStateCalls.flatMap((block) => block.calls)
   const concerns = ({ kind }: DecidingFact) => kind === 'gasLeft'
-  const isCapped = calls.some(({ gas }) => gas === undefined || gas > MOST_GAS)
+  const isCapped = calls.some(({ gas }) => gas === undefined || gas > MAX_GAS)
   const condition = (under: string, of: Condition['of'], limit: (gas: bigint, used: bigint) => bigint): Condition => ({
     under,
     of,
@@ -241,9 +241,9 @@ function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] 
     },
   })
   const asWallets = (limit: bigint, used: bigint) => {
-    if (limit <= MOST_GAS) return limit
-    const ample = used * 8n > FEWEST_GAS ? used * 8n : FEWEST_GAS
-    return ample < MOST_GAS ? ample : used > MOST_GAS ? limit : MOST_GAS
+    if (limit <= MAX_GAS) return limit
+    const ample = used * 8n > MIN_GAS ? used * 8n : MIN_GAS
+    return ample < MAX_GAS ? ample : used > MAX_GAS ? limit : MAX_GAS
   }
   return [
     isCapped
@@ -253,7 +253,7 @@ function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] 
       const little = (used * 6n) / 5n + 50_000n
       if (little < limit) return little
       // A call that uses nearly all of its gas may do so because it is there: it gets a transaction's maximum, or else an eighth less.
-      return limit > MOST_GAS ? MOST_GAS : limit - limit / 8n
+      return limit > MAX_GAS ? MAX_GAS : limit - limit / 8n
     }),
   ]
 }

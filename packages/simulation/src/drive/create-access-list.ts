@@ -22,8 +22,8 @@ export interface CreatedAccessList {
 }
 
 /** A list changes the call's gas, and thereby its accesses. geth repeats until its request times out. */
-const MOST_RUNS = 16
-const NO_LIST = `no access list fits: with each of ${MOST_RUNS} the call accessed another, as its gas ran out elsewhere`
+const MAX_RUNS = 16
+const NO_LIST = `no access list fits: with each of ${MAX_RUNS} the call accessed another, as its gas ran out elsewhere`
 
 /**
  * Repeats the call with the access list of its last run until the list no longer changes, as geth does.
@@ -46,7 +46,7 @@ export async function createAccessList(
       const error = failed && presentFailure({ ...failed, returnData: '0x' }, 'ethereum')
       return { accessList: accessed, gasUsed, ...(typeof error === 'object' && { error: error.message }) }
     }
-    if (runs === MOST_RUNS) throw new RpcError(ErrorCode.serverError, NO_LIST)
+    if (runs === MAX_RUNS) throw new RpcError(ErrorCode.serverError, NO_LIST)
     accessList = accessed
   }
 }

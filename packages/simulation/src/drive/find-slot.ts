@@ -13,7 +13,7 @@ export class NotSettable extends Error {
 /** Unused addresses. A slot that the view also reads for them is not the owner's alone. */
 const STRANGERS: readonly Address[] = [`0x5eed${'a7'.repeat(18)}`, `0x5eed${'3c'.repeat(18)}`]
 /** A view of one amount with more owner-specific slots than this is given up. */
-const MOST_OWN = 8
+const MAX_OWN = 8
 /** A number that a token is unlikely to return by itself. */
 const PATTERN = BigInt(`0x${'6b1d93a5'.repeat(8)}`)
 const ROUNDS = 8
@@ -51,7 +51,7 @@ export async function findSlot(
   if (answer === setting.amount) return undefined
   const slots = ownSlots(own!, strange, view)
   if (slots.length === 0) throw new NotSettable(`${view} of ${setting.token} reads no slot that is this one's alone`)
-  if (slots.length > MOST_OWN)
+  if (slots.length > MAX_OWN)
     throw new NotSettable(`${view} of ${setting.token} reads ${slots.length} slots of this one's: more than are tried`)
   const known = slots.length === 1 ? layouts?.get(slots[0]!.code) : undefined
   if (known !== undefined) {

@@ -11,13 +11,13 @@ import type { StateReads } from './state-reads.js'
 import { accessListHint, accountReads, type HintedCall, hintedCall, type OnLack, prestateHint } from './touch-hints.js'
 import { isUnserved, Unserved } from './unserved.js'
 
-const MOST_TOUCHED = 3_000
-const MOST_SEEN = 20_000
+const MAX_TOUCHED = 3_000
+const MAX_SEEN = 20_000
 /** Calls per block checked for a function not called before. */
-const MOST_FUNCTIONS = 16
+const MAX_FUNCTIONS = 16
 const SELECTOR_DIGITS = '0x'.length + 8
 /** Limit of overridden accounts and slots. */
-const MOST_OVERRIDES = 1_024
+const MAX_OVERRIDES = 1_024
 /** Hints share HTTP requests with reads. After a slow one, they are paused for a while. */
 const SLOW_HINT_MS = 1_500
 const SLOW_LASTS_MS = 60_000
@@ -34,7 +34,7 @@ export class Hints {
   readonly #reads: StateReads
   readonly #unserved: Unserved<Feature>
   readonly #asksNode: boolean
-  readonly #seen = new LRUCache<string, true>({ max: MOST_SEEN })
+  readonly #seen = new LRUCache<string, true>({ max: MAX_SEEN })
   #pausedUntil = 0
 
   constructor(queue: CallQueue, reads: StateReads, onWorkaround: (lacks: string) => void, asksNode: boolean) {
@@ -93,7 +93,7 @@ export class Hints {
       if (read.kind === 'code' && !senders.has(read.address) && isNew(read.address)) unseen.add(read.address)
     if (!lacking.some(({ kind }) => kind === 'storage')) return unseen
     for (const { calls } of blocks)
-      for (const { to, input } of calls.slice(0, MOST_FUNCTIONS))
+      for (const { to, input } of calls.slice(0, MAX_FUNCTIONS))
         if (to !== null && input.length >= SELECTOR_DIGITS && isNew(to + input.slice(2, SELECTOR_DIGITS)))
           unseen.add(to)
     return unseen
@@ -126,7 +126,7 @@ export class Hints {
     const overridden = new Overridden()
     for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
     const open = touched.filter((read) => !overridden.has(read) && layerValue(at.layers, read) === undefined)
-    return this.#reads.askAhead(at, open.slice(0, MOST_TOUCHED))
+    return this.#reads.askAhead(at, open.slice(0, MAX_TOUCHED))
   }
 }
 
@@ -135,7 +135,7 @@ function overridesMuch({ blocks }: SimulationPlan): boolean {
   for (const { stateOverrides } of blocks)
     for (const { state, stateDiff } of stateOverrides) {
       count += 1 + (state?.length ?? 0) + (stateDiff?.length ?? 0)
-      if (count > MOST_OVERRIDES) return true
+      if (count > MAX_OVERRIDES) return true
     }
   return false
 }

@@ -37,7 +37,7 @@ import { structLogJson } from '../trace/struct-logger.js'
 import { comparison } from './comparison.js'
 import type { Simulated } from './conditions.js'
 import { guardsOf } from './guards.js'
-import { leastGas } from './least-gas.js'
+import { minGas } from './least-gas.js'
 import { operationGas } from './operation-gas.js'
 import { outcomesOf } from './outcomes.js'
 import { rollupFees } from './rollup-fees.js'
@@ -320,7 +320,7 @@ async function addGasLimits(
     gas += gasOf(tried)
     return tried.records
   }
-  const found = await leastGas(simulation.request, records, used, attempt, onFailed)
+  const found = await minGas(simulation.request, records, used, attempt, onFailed)
   for (const [index, limit] of found.entries()) {
     if (limit !== undefined) shown[index]!.gasLimit = toQuantity(limit)
     else if (leftOut !== undefined) shown[index]!.gasLimitLeftOut = leftOut

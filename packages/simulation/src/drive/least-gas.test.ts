@@ -1,6 +1,6 @@
 import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, ErrorCode, RpcError } from '@upfront/protocol'
 import type { CallRecord, Frame } from '../engine/call-record.js'
-import { leastGas } from './least-gas.js'
+import { minGas } from './least-gas.js'
 
 const A = `0x${'aa'.repeat(20)}` as const
 
@@ -32,22 +32,22 @@ const fail = (error: unknown) => {
   throw error
 }
 
-describe('leastGas', () => {
+describe('minGas', () => {
   it('returns the gas used if that is enough, in one run', async () => {
     const { request, run, runs, reference } = machine(30_000n, 40_000n)
-    expect(await leastGas(request, reference, [30_000n, 40_000n], run, fail)).toEqual([30_000n, 40_000n])
+    expect(await minGas(request, reference, [30_000n, 40_000n], run, fail)).toEqual([30_000n, 40_000n])
     expect(runs()).toBe(1)
   })
 
   it('finds the exact minimum if a call needs more than it used', async () => {
     const { request, run, reference } = machine(30_000n, 123_457n, 40_000n, 999_999n)
     const used = [30_000n, 50_000n, 40_000n, 21_000n]
-    expect(await leastGas(request, reference, used, run, fail)).toEqual([30_000n, 123_457n, 40_000n, 999_999n])
+    expect(await minGas(request, reference, used, run, fail)).toEqual([30_000n, 123_457n, 40_000n, 999_999n])
   })
 
   it('leaves out limits that it does not find in 129 runs', async () => {
     const { request, run, runs, reference } = machine(...Array<bigint>(40).fill(777_777n))
-    const limits = await leastGas(request, reference, Array<bigint>(40).fill(21_000n), run, fail)
+    const limits = await minGas(request, reference, Array<bigint>(40).fill(21_000n), run, fail)
     expect(limits[0]).toBe(777_777n)
     expect(limits.at(-1)).toBeUndefined()
     expect(runs()).toBeLessThanOrEqual(129)
@@ -63,10 +63,10 @@ describe('leastGas', () => {
     }
     const told: unknown[] = []
     const used = [30_000n, 50_000n, 40_000n]
-    const limits = await leastGas(request, reference, used, failing, (error) => told.push(error))
+    const limits = await minGas(request, reference, used, failing, (error) => told.push(error))
     expect(limits).toEqual([30_000n, 123_457n, undefined])
     expect(told).toEqual([silent])
     expect(runs()).toBeGreaterThan(10)
-    await expect(leastGas(request, reference, used, failing, fail)).rejects.toBe(silent)
+    await expect(minGas(request, reference, used, failing, fail)).rejects.toBe(silent)
   })
 })

@@ -3,7 +3,7 @@ import type { CallRecord, Frame } from '../engine/call-record.js'
 import { unlessRefused } from './unless-refused.js'
 
 /** Limit of runs per request; limits not found by then are left out. */
-const MOST_RUNS = 128
+const MAX_RUNS = 128
 
 /**
  * The smallest gas limits with which each call of a bundle has the same effect: the same frames with inputs, outputs and failures, and the
@@ -15,7 +15,7 @@ const MOST_RUNS = 128
  * @param onFailed called with a run's error; if it throws, the search ends without any limit
  * @returns in the order of the calls; undefined for a limit not found within 128 runs, or before a run failed
  */
-export async function leastGas(
+export async function minGas(
   request: SimulationRequest,
   reference: readonly CallRecord[],
   used: readonly bigint[],
@@ -40,12 +40,12 @@ export async function leastGas(
       const changed = await firstChanged(limits.map((limit, at) => limit ?? given[at]!))
       if (changed === outcomes.length) return limits
       // An earlier limit has a different effect now, because it depends on another call's gas: leave the remaining limits out.
-      if (changed <= next || runs >= MOST_RUNS) return limits.map((limit, at) => (at <= next ? limit : undefined))
+      if (changed <= next || runs >= MAX_RUNS) return limits.map((limit, at) => (at <= next ? limit : undefined))
       next = changed
       const tried = (limit: bigint) =>
         given.map((gas, at) => (at < next ? (limits[at] ?? gas) : at === next ? limit : gas))
       const holds = async (limit: bigint) => (await firstChanged(tried(limit))) > next
-      limits[next] = await search(used[next]!, given[next]!, holds, () => runs < MOST_RUNS)
+      limits[next] = await search(used[next]!, given[next]!, holds, () => runs < MAX_RUNS)
     }
   } catch (error) {
     onFailed(error)

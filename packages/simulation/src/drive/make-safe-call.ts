@@ -31,7 +31,7 @@ const GUARD_SLOT: Hash = '0x4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4
 const ZERO_WORD: Hash = `0x${'0'.repeat(64)}`
 const ONE_WORD: Hash = `0x${'1'.padStart(64, '0')}`
 /** Safes with a higher threshold are not simulated. */
-const MOST_OWNERS = 256n
+const MAX_OWNERS = 256n
 
 /**
  * Makes the `execTransaction` call of a Safe transaction, approved by as many owners as the threshold requires, as if each had called
@@ -61,8 +61,8 @@ export async function makeSafeCall(
     !Array.isArray(owners)
   )
     throw refused('safe: no Safe answers at this address')
-  if (threshold > MOST_OWNERS)
-    throw refused(`safe: ${threshold} owners have to sign, at most ${MOST_OWNERS} are looked at`)
+  if (threshold > MAX_OWNERS)
+    throw refused(`safe: ${threshold} owners have to sign, at most ${MAX_OWNERS} are looked at`)
   const { nonce = next } = transaction
   if (nonce < next) throw refused(`nonce: ${nonce} is used, the Safe's next is ${next}`)
   const sorted = owners.map((owner) => String(owner).toLowerCase() as Address).sort()

@@ -1,8 +1,8 @@
 import type { Address } from '@upfront/protocol'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 
-const MOST_ACCOUNTS = 32
-const MOST_WORDS = 64
+const MAX_ACCOUNTS = 32
+const MAX_WORDS = 64
 const SELECTOR_DIGITS = '0x'.length + 8
 const WORD_DIGITS = 64
 /** A word that looks like an address; numbers below 2^128 don't. */
@@ -14,12 +14,12 @@ export function namedAccounts(plan: SimulationPlan, callees: ReadonlySet<Address
   for (const { calls } of plan.blocks) {
     for (const { to, input } of calls) {
       if (to === null || !callees.has(to)) continue
-      const end = Math.min(input.length, SELECTOR_DIGITS + MOST_WORDS * WORD_DIGITS)
+      const end = Math.min(input.length, SELECTOR_DIGITS + MAX_WORDS * WORD_DIGITS)
       for (let from = SELECTOR_DIGITS; from + WORD_DIGITS <= end; from += WORD_DIGITS) {
         const word = input.slice(from, from + WORD_DIGITS)
         if (!ADDRESS_WORD.test(word)) continue
         named.add(`0x${word.slice(24)}`)
-        if (named.size === MOST_ACCOUNTS) return [...named]
+        if (named.size === MAX_ACCOUNTS) return [...named]
       }
     }
   }

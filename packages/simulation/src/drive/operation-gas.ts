@@ -8,7 +8,7 @@ import { bundleOf, priced } from './make-operation-call.js'
 import type { Rehearsal } from './rehearsal.js'
 
 /** Limit of runs per operation. */
-const MOST_RUNS = 128
+const MAX_RUNS = 128
 /** The EntryPoint's constant of that name. */
 const INNER_GAS_OVERHEAD = 10_000n
 const RICH: bigint = 1n << 112n
@@ -35,7 +35,7 @@ export async function operationGas(made: OperationCall, rehearsal: Rehearsal): P
   let found = start
   const least = async (low: bigint, high: bigint, changed: (limit: bigint) => PricedOperation) => {
     const holds = async (limit: bigint) => (await attempt(changed(limit))).outcome === reference.outcome
-    const limit = low === 0n && (await holds(0n)) ? 0n : await search(low, high, holds, () => runs < MOST_RUNS)
+    const limit = low === 0n && (await holds(0n)) ? 0n : await search(low, high, holds, () => runs < MAX_RUNS)
     if (limit !== undefined) found = changed(limit)
     return limit
   }

@@ -22,7 +22,7 @@ const BLOCK_BYTES = 8 * 1024 * 1024
 const ATTEMPTS_SERVED = 8
 const ATTEMPTS_RECENT = 5
 const ATTEMPTS_OLD = 2
-const MOST_BLOCKS = 1_000
+const MAX_BLOCKS = 1_000
 
 /** Reads at pinned blocks: shared between requests, batched, and verified to be of that very block. */
 export class StateReads {
@@ -34,8 +34,8 @@ export class StateReads {
   readonly #underWay = new Map<Hash, Map<string, InFlightRead>>()
   #byNumberUntil = 0
   /** Blocks that the node served a read of, and blocks whose state it said it lacks. */
-  readonly #served = new LRUCache<Hash, true>({ max: MOST_BLOCKS })
-  readonly #lacking = new LRUCache<Hash, true>({ max: MOST_BLOCKS })
+  readonly #served = new LRUCache<Hash, true>({ max: MAX_BLOCKS })
+  readonly #lacking = new LRUCache<Hash, true>({ max: MAX_BLOCKS })
 
   /** @param engine receives values that no request waits for any more */
   constructor(

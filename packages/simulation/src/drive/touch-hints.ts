@@ -8,9 +8,9 @@ import type { BlockReference } from './read-call.js'
 const HINT_BYTES = 4 * 1024 * 1024
 /** Gas limit for a hint. A call that runs out still names what it touched before. */
 const HINT_GAS = 3_000_000n
-const MOST_OVERRIDDEN_ACCOUNTS = 100
+const MAX_OVERRIDDEN_ACCOUNTS = 100
 /** Limit of input and overrides: longer ones take milliseconds of the event loop to serialize. */
-const MOST_DIGITS = 500_000
+const MAX_DIGITS = 500_000
 /** Rank above any input length. */
 const FIRST = 2 ** 32
 /** Balance of the sender in a hint, so that it never lacks funds. */
@@ -34,9 +34,9 @@ export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): Hint
   let hinted: HintedCall | undefined
   for (const block of plan.blocks) {
     if (block.stateOverrides.length > 0) overrides = [...overrides, ...block.stateOverrides]
-    if (overrides.length > MOST_OVERRIDDEN_ACCOUNTS) break
+    if (overrides.length > MAX_OVERRIDDEN_ACCOUNTS) break
     for (const call of block.calls) {
-      if (call.to === null || call.input.length > MOST_DIGITS) continue
+      if (call.to === null || call.input.length > MAX_DIGITS) continue
       if (rank(call, to) > (hinted === undefined ? '0x'.length : rank(hinted.call, to))) hinted = { call, overrides }
     }
   }
@@ -112,7 +112,7 @@ function overridesToRpc(sender: Address, overrides: readonly StateOverride[]): R
       ...(stateDiff !== undefined && state === undefined && { stateDiff: Object.fromEntries(stateDiff) }),
     }
   }
-  if (digits > MOST_DIGITS) return undefined
+  if (digits > MAX_DIGITS) return undefined
   accounts[sender] = { ...accounts[sender], balance: RICH }
   return accounts
 }

@@ -1,4 +1,4 @@
-import { type Call, ErrorCode, MOST_WAITING_CALLS, RpcError, type WaitingCalls } from '@upfront/protocol'
+import { type Call, ErrorCode, MAX_WAITING_CALLS, RpcError, type WaitingCalls } from '@upfront/protocol'
 import type { CallRecord, DecidingFact } from '../engine/call-record.js'
 import { changedFacts, stateKey } from '../outcome/shown-dependencies.js'
 import type { Comparison, Differences } from './comparison.js'
@@ -62,7 +62,7 @@ export async function afterWaiting(
     for (const call of calls) await after(on, [call], one)
   }
   const why = (error: unknown) => unanswered(error, { cancellation, isForAll })
-  const own = calls.slice(0, MOST_WAITING_CALLS)
+  const own = calls.slice(0, MAX_WAITING_CALLS)
   await together(simulation, own).catch((error) => leftOut.push(leftOutOf(own.length, why(error))))
   const [left, most] = [limits.gas - gasUsed, limits.gas / BigInt(PART)]
   const affordable = affordableOf(seen, left < most ? left : most)

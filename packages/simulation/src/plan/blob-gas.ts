@@ -5,7 +5,7 @@ export const GAS_PER_BLOB = 131_072n
 
 /** EIP-7918's BLOB_BASE_COST. */
 const BLOB_BASE_COST = 8_192n
-const HIGHEST_FEE = (1n << 256n) - 1n
+const MAX_FEE = (1n << 256n) - 1n
 
 /**
  * Excess blob gas of the block after `parent` (EIP-4844; from Osaka on EIP-7918). 0 on OP-stack chains, and if the rules have no blob
@@ -34,7 +34,7 @@ export function nextExcessBlobGas(
 /** Blob base fee in wei per blob gas: EIP-4844's `fake_exponential(1, excess, fraction)`, at most 2^256 - 1. */
 export function blobBaseFee(excessBlobGas: bigint, baseFeeUpdateFraction: bigint): bigint {
   // e^178 exceeds 2^256. No real chain has such an excess, and the sum below would run for ever.
-  if (excessBlobGas / baseFeeUpdateFraction > 178n) return HIGHEST_FEE
+  if (excessBlobGas / baseFeeUpdateFraction > 178n) return MAX_FEE
   let sum = 0n
   let term = baseFeeUpdateFraction
   for (let i = 1n; term > 0n; i++) {
@@ -42,5 +42,5 @@ export function blobBaseFee(excessBlobGas: bigint, baseFeeUpdateFraction: bigint
     term = (term * excessBlobGas) / (baseFeeUpdateFraction * i)
   }
   const fee = sum / baseFeeUpdateFraction
-  return fee > HIGHEST_FEE ? HIGHEST_FEE : fee
+  return fee > MAX_FEE ? MAX_FEE : fee
 }

@@ -21,7 +21,7 @@ import { NO_RECORDING, type Recording } from './recording.js'
 import { isForkActive, rulesAt } from './rules-at.js'
 import type { PlannedBlock, SimulationPlan } from './simulation-plan.js'
 
-const HIGHEST_TIMESTAMP = (1n << 64n) - 1n
+const MAX_TIMESTAMP = (1n << 64n) - 1n
 const EMPTY: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
 
 /**
@@ -210,7 +210,7 @@ function timeOf(
       `blockStateCalls[${index}].blockOverrides.time: block timestamps must be in order: ${timestamp} <= ${previous}`,
     )
   }
-  if (timestamp > HIGHEST_TIMESTAMP) {
+  if (timestamp > MAX_TIMESTAMP) {
     throw new RpcError(ErrorCode.blockTimestampInvalid, `${placeOf(index)}: no block time is left below 2^64`)
   }
   return timestamp

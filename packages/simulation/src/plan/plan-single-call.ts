@@ -7,7 +7,7 @@ import { planBlock } from './plan-simulation.js'
 import { NO_RECORDING, type Recording } from './recording.js'
 import type { SimulationPlan } from './simulation-plan.js'
 
-const HIGHEST_NUMBER = (1n << 64n) - 1n
+const MAX_NUMBER = (1n << 64n) - 1n
 
 /**
  * One call in the block after `base`, as `eth_call` runs it. Block overrides are applied unchecked: a number or time need not follow
@@ -28,7 +28,7 @@ export function planSingleCall(
     throw new RpcError(ErrorCode.serverError, 'both `state` and `stateDiff` are given for one account')
   const overrides = { ...opening, ...blockOverrides }
   const { number = base.number + 1n, timestamp } = overrides
-  if (number > HIGHEST_NUMBER)
+  if (number > MAX_NUMBER)
     throw new RpcError(ErrorCode.invalidParams, 'params[3].number: expected a block number below 2^64')
   const baseRules = rulesOf(base, rules)
   const before = {

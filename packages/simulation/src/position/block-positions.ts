@@ -12,7 +12,7 @@ import type { PendingBlock } from '../present/present-pending-block.js'
 import { BlockPrefix, type PrefixSite } from './block-prefix.js'
 
 /** Limit of state values over all cached blocks, about 400 bytes each. */
-const MOST_VALUES = 64_000
+const MAX_VALUES = 64_000
 
 /** Weight of a character of a transaction's input, in values. */
 const VALUES_A_CHARACTER = 1 / 400
@@ -34,7 +34,7 @@ export interface OpenedBlock extends OpenedPrefix {
 
 /** Caches blocks that were executed transaction by transaction, for later requests on them. */
 export class BlockPositions {
-  readonly #prefixes = new LRUCache<string, BlockPrefix>({ max: 256, maxSize: MOST_VALUES })
+  readonly #prefixes = new LRUCache<string, BlockPrefix>({ max: 256, maxSize: MAX_VALUES })
   /** For sealed blocks, as long as their prefixes are cached. */
   readonly #opened = new WeakMap<BlockPrefix, OpenedBlock>()
 

@@ -10,9 +10,9 @@ const NODE_MS = 40
 const TRANSACTIONS = 5
 const DAY_MS = 86_400_000
 const WARM_BLOCKS = 20
-const MOST_WARM_MS = 60_000
-const LEAST_MEASURED_MS = 60_000
-const LEAST_BLOCKS = 10
+const MAX_WARM_MS = 60_000
+const MIN_MEASURED_MS = 60_000
+const MIN_BLOCKS = 10
 const INTERVALS_MS = [200, 2_000, 12_000]
 
 interface Followed {
@@ -59,8 +59,8 @@ async function withStream(): Promise<Followed> {
 
 /** Measures both ways of following the same blocks concurrently. */
 async function measure(chain: Followed, intervalMs: number, title: string): Promise<void> {
-  const warmMs = Math.min(WARM_BLOCKS * intervalMs, MOST_WARM_MS)
-  const measuredMs = Math.max(LEAST_MEASURED_MS, LEAST_BLOCKS * intervalMs)
+  const warmMs = Math.min(WARM_BLOCKS * intervalMs, MAX_WARM_MS)
+  const measuredMs = Math.max(MIN_MEASURED_MS, MIN_BLOCKS * intervalMs)
   const both = await Promise.all(
     [true, false].map(async (isSubscribed) => {
       const node = await startFaultProxy(chain.url)

@@ -42,7 +42,7 @@ interface Write {
 }
 
 /** Most bytes of a precompile's output that are tracked. */
-const MOST_RETURNED = 1 << 16
+const MAX_RETURNED = 1 << 16
 const ENDS = ['STOP', 'RETURN', 'REVERT', 'SELFDESTRUCT', 'INVALID']
 const DELEGATION = '0xef0100'
 
@@ -111,7 +111,7 @@ export class DependentReads {
         this.#return(frames.at(-2)!, frames.pop()!, next)
       } else if (opened !== undefined) {
         // A precompile, an account without code, or a call that can't be made.
-        const size = Math.min(opened.into.size, MOST_RETURNED)
+        const size = Math.min(opened.into.size, MAX_RETURNED)
         opened.returned = new Uint16Array(size).fill(Math.max(frame.base, most(opened.input)))
         this.#return(frame, opened, next)
       }

@@ -5,7 +5,7 @@ export type Depths = Uint16Array
 
 export const NONE: Depths = new Uint16Array(0)
 /** Access beyond it runs out of gas. */
-const MOST_BYTES = 1 << 24
+const MAX_BYTES = 1 << 24
 
 export function most(depths: Depths): Depth {
   let found = 0
@@ -33,7 +33,7 @@ export class Memory {
   }
 
   #reaches(end: number): boolean {
-    if (end > MOST_BYTES) return false
+    if (end > MAX_BYTES) return false
     if (end > this.#bytes.length) {
       const longer = new Uint16Array(Math.max(end, 2 * this.#bytes.length))
       longer.set(this.#bytes)

@@ -13,8 +13,8 @@ export interface SimulatedCall {
 }
 
 /** A swap involves several tokens and pools, but is not a large batch. */
-const LEAST_LOGS = 4
-const MOST_GAS = 600_000
+const MIN_LOGS = 4
+const MAX_GAS = 600_000
 const DEPOSIT = '0x7e'
 
 /** All transactions of the block as calls without a gas price, in that block. */
@@ -37,7 +37,7 @@ export function busiestSwap(recorded: RecordedBlock, simulated: readonly Simulat
   } = callsOf(recorded)
   let best: number | undefined
   for (const [index, { gasUsed, logs }] of simulated.entries()) {
-    if (logs.length < LEAST_LOGS || Number(gasUsed) >= MOST_GAS || transactions[index]!.type === DEPOSIT) continue
+    if (logs.length < MIN_LOGS || Number(gasUsed) >= MAX_GAS || transactions[index]!.type === DEPOSIT) continue
     if (best === undefined || Number(gasUsed) > Number(simulated[best]!.gasUsed)) best = index
   }
   if (best === undefined) return undefined

@@ -18,7 +18,7 @@ export interface FoundSettlement {
 }
 
 /** Limit for payments with the same terms: a transfer pays one of them. */
-const MOST_ALIKE = 16
+const MAX_ALIKE = 16
 
 /**
  * Finds the payment that a transfer settled, by the transaction's calldata and, in a batch, the log's position. `exact` can be settled by
@@ -87,7 +87,7 @@ async function findPermitted(
         eq(payments.maximum, BigInt(log.data)),
       ),
     )
-    .limit(MOST_ALIKE)
+    .limit(MAX_ALIKE)
   const block = alike.length === 0 ? null : await chain.block(receipt.blockNumber)
   if (block?.hash !== receipt.blockHash) return null
   for (const payment of alike) {

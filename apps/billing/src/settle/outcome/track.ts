@@ -24,7 +24,7 @@ export type TrackResult =
   | { outcome: 'resubmit' }
 
 /** Retries of a settlement that reverted unexpectedly. Payers with code get none. */
-const MOST_RETRIES = 1
+const MAX_RETRIES = 1
 
 /** Looks up a submitted payment on chain and takes the next step. Throws `NodeFault`. */
 export async function track(
@@ -120,7 +120,7 @@ async function reverted(
   // The payer's code ran at the signer's expense and reverted although the simulation had succeeded.
   const isContract = receipt.tried && (await chain.hadCode(payment.payer, receipt.blockNumber))
   const earlier = transactions.filter(({ status, hash }) => status === 'mined' && hash !== receipt.hash).length
-  if (verdict.kind === 'impossible' || isContract || earlier >= MOST_RETRIES) {
+  if (verdict.kind === 'impossible' || isContract || earlier >= MAX_RETRIES) {
     const reason = verdict.kind === 'impossible' ? verdict.reason : RefusalReason.transactionFailed
     return final(await concludeFailed(db, noted, reason, verdict.block, receipt, null, isContract))
   }

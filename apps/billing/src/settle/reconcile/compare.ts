@@ -48,7 +48,7 @@ export type Finding =
   | { kind: 'difference'; difference: Difference }
 
 /** Transfers examined concurrently. */
-const MOST_AT_ONCE = 40
+const MAX_AT_ONCE = 40
 
 /**
  * Compares the ledger with a range of blocks, both ways, for the payments selected by `where`. Used by `GET /reconciliation`
@@ -93,8 +93,8 @@ export async function compare(
     }
     findings.push(differenceOf(chain, 'missing on chain', recordedAs))
   }
-  for (let at = 0; at < unknown.length; at += MOST_AT_ONCE) {
-    const explained = await Promise.all(unknown.slice(at, at + MOST_AT_ONCE).map((log) => explain(db, chain, log)))
+  for (let at = 0; at < unknown.length; at += MAX_AT_ONCE) {
+    const explained = await Promise.all(unknown.slice(at, at + MAX_AT_ONCE).map((log) => explain(db, chain, log)))
     findings.push(...explained.filter((finding) => finding !== null))
   }
   for (const { from, to } of unread) {

@@ -13,7 +13,7 @@ export const RANGE_BLOCKS = 2_000n
 /** Number of newest blocks checked in each round. Older blocks are checked once, when they are final. */
 const WATCHED_BLOCKS = 64n
 /** Further failures are checked when their blocks are final. */
-const MOST_FAILURES = 200
+const MAX_FAILURES = 200
 
 /** The changes made to the ledger. */
 export interface Followed {
@@ -54,7 +54,7 @@ export async function followNewest(db: Database, chain: Chain): Promise<Followed
     .select()
     .from(payments)
     .where(and(eq(payments.network, network), isInState('failed'), gte(payments.judgedBlock, range.from)))
-    .limit(MOST_FAILURES)
+    .limit(MAX_FAILURES)
   const places = {
     assets: [...new Set(failed.map(({ asset }) => asset))],
     senders: [...new Set(failed.map(({ payer }) => payer))],

@@ -1,6 +1,6 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
-import { DAY_MILLISECONDS, HOUR_MILLISECONDS, sumSpentGas } from '../../ledger/gas-sums.js'
+import { DAY_MS, HOUR_MS, sumSpentGas } from '../../ledger/gas-sums.js'
 import type { Database } from '../../ledger/ledger.js'
 import { transfers } from '../../ledger/schema.js'
 import type { BillingMetrics } from '../../metrics.js'
@@ -9,7 +9,7 @@ import type { BillingMetrics } from '../../metrics.js'
 export async function measureEconomics(db: Database, chain: Chain, metrics: BillingMetrics): Promise<void> {
   const { network } = chain
   metrics.gasSpentInADay.set({ network }, Number(await sumSpentGas(db, { network })))
-  const yesterday = new Date(Date.now() - DAY_MILLISECONDS)
+  const yesterday = new Date(Date.now() - DAY_MS)
   const received = await db
     .select({ asset: transfers.asset, amount: sql<string>`sum(${transfers.amount})::text` })
     .from(transfers)
@@ -20,7 +20,7 @@ export async function measureEconomics(db: Database, chain: Chain, metrics: Bill
     metrics.receivedInADay.set({ network, asset }, Number(found?.amount ?? 0))
   }
   for (const signer of chain.signers.keys()) {
-    const fee = Number(await sumSpentGas(db, { network, signer }, HOUR_MILLISECONDS))
+    const fee = Number(await sumSpentGas(db, { network, signer }, HOUR_MS))
     const hours = fee === 0 ? Number.POSITIVE_INFINITY : Number(await chain.latest.balance(signer)) / fee
     metrics.signerHoursLeft.set({ network, signer }, hours)
   }

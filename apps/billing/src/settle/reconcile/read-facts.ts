@@ -9,9 +9,9 @@ import type { Database } from '../../ledger/ledger.js'
 import { payments, transfers } from '../../ledger/schema.js'
 
 /** Recipients per request. */
-const MOST_RECIPIENTS = 100
+const MAX_RECIPIENTS = 100
 /** Refusals per range, so that a node that refuses everything is not asked for each block. */
-const MOST_REFUSALS = 64
+const MAX_REFUSALS = 64
 
 /** A transfer recorded in the ledger and not reversed. Smallest unit. */
 export interface Recorded {
@@ -81,8 +81,8 @@ export async function readTransfers(
   const found = { logs: [] as Log[], unread: [] as BlockRange[] }
   const from = senders === undefined ? null : senders.map((sender) => pad(sender))
   let refusals = 0
-  for (let at = 0; at < recipients.length; at += MOST_RECIPIENTS) {
-    const to = recipients.slice(at, at + MOST_RECIPIENTS).map((recipient) => pad(recipient))
+  for (let at = 0; at < recipients.length; at += MAX_RECIPIENTS) {
+    const to = recipients.slice(at, at + MAX_RECIPIENTS).map((recipient) => pad(recipient))
     const read = async (part: BlockRange): Promise<void> => {
       try {
         const logs = await chain.logs(assets, [TRANSFER_TOPIC, from, to], part.from, part.to)
@@ -90,7 +90,7 @@ export async function readTransfers(
       } catch (error) {
         if (!isTooMuch(error)) throw error
         refusals += 1
-        if (part.from === part.to || refusals > MOST_REFUSALS) return void found.unread.push(part)
+        if (part.from === part.to || refusals > MAX_REFUSALS) return void found.unread.push(part)
         const middle = (part.from + part.to) / 2n
         await read({ from: part.from, to: middle })
         await read({ from: middle + 1n, to: part.to })

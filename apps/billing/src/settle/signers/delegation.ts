@@ -13,7 +13,7 @@ import type { Settling } from '../submissions.js'
 import { signTransaction, takeNonces } from './sign.js'
 
 /** Limits repeated delegations that are mined but have no effect. */
-const MOST_ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 const DELEGATION_GAS = 100_000n
 /** 200 gas per byte of code, 40 per byte of calldata, and CREATE2 itself. */
 const DEPLOYMENT_GAS = 400_000n
@@ -52,7 +52,7 @@ export class Delegation {
   async #findObstacle(signer: Address, code: string): Promise<string | null> {
     const { chain } = this.#settling
     if (code !== '0x') return 'the account has other code already'
-    if ((this.#attempts.get(signer) ?? 0) >= MOST_ATTEMPTS) return 'its delegations had no effect'
+    if ((this.#attempts.get(signer) ?? 0) >= MAX_ATTEMPTS) return 'its delegations had no effect'
     if (!(await chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
     const contract = await chain.latest.code(SETTLEMENT_BATCH)
     if (contract === SETTLEMENT_BATCH_CODE) return null

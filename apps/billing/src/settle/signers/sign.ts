@@ -55,14 +55,14 @@ export async function signTransaction(
 }
 
 /** A fee above this multiple of the current one is not raised any further. */
-const HIGHEST_RAISE = 10n
+const MAX_RAISE = 10n
 
 /**
  * Fees for a replacement: nodes require at least 10 % more, and the base fee may have risen further. `null` if the previous fee is already
  * far above the current one, or the new one would exceed `most` (wei per gas).
  */
 export function raisedFees(previous: Fees, current: Fees, most: bigint): Fees | null {
-  if (previous.maxFeePerGas > current.maxFeePerGas * HIGHEST_RAISE) return null
+  if (previous.maxFeePerGas > current.maxFeePerGas * MAX_RAISE) return null
   const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n
   const larger = (a: bigint, b: bigint) => (a > b ? a : b)
   const maxFeePerGas = larger(raise(previous.maxFeePerGas), current.maxFeePerGas)

@@ -10,7 +10,7 @@ import { Ledger } from '../../ledger/ledger.js'
 import { payments } from '../../ledger/schema.js'
 import { BillingMetrics } from '../../metrics.js'
 
-const FRESH_MILLISECONDS = 2_000
+const FRESH_MS = 2_000
 
 /** How many settlements each signer can still pay for. Nothing may be authorized that its signer can't settle. */
 @Injectable()
@@ -40,7 +40,7 @@ export class SignerFunds {
   settlementsLeft(chain: Chain, signer: Address): Promise<number> {
     const key = `${chain.network}/${signer}`
     const known = this.known.get(key)
-    if (known !== undefined && Date.now() - known.at < FRESH_MILLISECONDS) return known.left
+    if (known !== undefined && Date.now() - known.at < FRESH_MS) return known.left
     const left = this.read(chain, signer)
     this.known.set(key, { left, at: Date.now() })
     // Failed reads are not cached.

@@ -10,13 +10,13 @@ import { recordCost } from './record-cost.js'
 import { raisedFees, signTransaction } from './sign.js'
 
 /** A missing nonce blocks all later ones. After this long it is considered lost. */
-const GAP_MILLISECONDS = 15_000
+const GAP_MS = 15_000
 /** After this long without a transaction, the chain's nonce overrides the ledger's. */
-const QUIET_MILLISECONDS = 60_000
+const QUIET_MS = 60_000
 /** A transaction whose nonce is used and that has no receipt for this long is considered replaced. */
-const GIVEN_UP_MILLISECONDS = 600_000
+const GIVEN_UP_MS = 600_000
 /** Receipts read per signer and round. */
-const MOST_RECEIPTS = 100
+const MAX_RECEIPTS = 100
 /** Gas for an empty transfer, even if it runs the account's delegated code (EIP-7702). */
 const FILLER_GAS = 30_000n
 
@@ -57,9 +57,9 @@ export async function mendNonces(
       .where(ofSignerTransactions)
       .orderBy(desc(signedTransactions.signedAt))
       .limit(1)
-    const quiet = latest === undefined || Date.now() - latest.signedAt.getTime() > QUIET_MILLISECONDS
+    const quiet = latest === undefined || Date.now() - latest.signedAt.getTime() > QUIET_MS
     const first = waiting[0]
-    const gap = first !== undefined && first.nonce > count && isOlderThan(waiting, GAP_MILLISECONDS)
+    const gap = first !== undefined && first.nonce > count && isOlderThan(waiting, GAP_MS)
     const lost = gap ? waiting : []
     const behind = (lease?.nextNonce ?? 0) < count
     const nextNonce = behind || gap || (waiting.length === 0 && quiet) ? count : (lease?.nextNonce ?? count)
@@ -79,7 +79,7 @@ export async function mendNonces(
     return { orphans: newestByNonce(waiting).filter(({ nonce }) => !needed.has(nonce)), past, next: nextNonce }
   })
   for (const orphan of orphans) await fillNonce(db, chain, orphan, logger)
-  await recordPast(db, chain, past.slice(0, MOST_RECEIPTS))
+  await recordPast(db, chain, past.slice(0, MAX_RECEIPTS))
   return { mined: count, next }
 }
 
@@ -107,7 +107,7 @@ async function recordPast(db: Database, chain: Chain, past: readonly SignedTrans
     await recordCost(db, receipt, transaction)
   }
   const displaced = missing
-    .filter((transaction) => mined.has(transaction.nonce) || isOlderThan([transaction], GIVEN_UP_MILLISECONDS))
+    .filter((transaction) => mined.has(transaction.nonce) || isOlderThan([transaction], GIVEN_UP_MS))
     .map(({ hash }) => hash)
   if (displaced.length === 0) return
   await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, displaced))
@@ -128,7 +128,7 @@ function newestByNonce(transactions: readonly SignedTransactionRow[]): SignedTra
 
 /** Replaces an unwanted transaction by an empty one, so that later nonces can be mined. */
 async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRow, logger: Logger): Promise<void> {
-  const isYoung = Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS
+  const isYoung = Date.now() - orphan.signedAt.getTime() < GAP_MS
   if (isYoung && (await readPaymentIds(db, orphan.hash)).length === 0) return broadcast(chain, orphan, logger)
   const fees = raisedFees(orphan, await chain.fees(), chain.maxFeePerGas)
   if (fees === null) return broadcast(chain, orphan, logger)

@@ -12,7 +12,7 @@ import { SharedTurns } from '../../ledger/shared-turns.js'
 import { type Intent, signTransaction } from './sign.js'
 
 /** Transactions per database transaction. More would hold the signer's lease for too long. */
-const MOST_TRANSACTIONS = 16
+const MAX_TRANSACTIONS = 16
 /** Included in the gas of a single settlement, but not needed by an item of a batch. */
 const TRANSACTION_GAS = 21_000n
 
@@ -52,7 +52,7 @@ interface Stored {
 export class SigningQueue {
   /** By network and signer: this process's guess of the next nonce. Another process may have used it. */
   private readonly nonces = new Map<string, number>()
-  private readonly turns = new SharedTurns<Wanted, SignedTransactionRow | null>(MOST_TRANSACTIONS, (wanted) =>
+  private readonly turns = new SharedTurns<Wanted, SignedTransactionRow | null>(MAX_TRANSACTIONS, (wanted) =>
     this.signAll(wanted),
   )
 

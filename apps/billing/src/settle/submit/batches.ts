@@ -9,7 +9,7 @@ import { intentOf, prepare, type Settlement } from '../signers/signing-queue.js'
 import type { Settling } from '../submissions.js'
 
 /** Slightly below EIP-7825's limit for a transaction. */
-const MOST_GAS = 16_000_000n
+const MAX_GAS = 16_000_000n
 
 /** Result of a signer's turn to send a batch. */
 export interface BatchTurn {
@@ -139,7 +139,7 @@ export class Batches {
 
   /** As many settlements as fit in one transaction and the signer can pay for. Only the first if the node refuses the batch. */
   async #fit(signer: Address, settlements: readonly Settlement[], affordable: bigint): Promise<readonly Settlement[]> {
-    const most = affordable < MOST_GAS ? affordable : MOST_GAS
+    const most = affordable < MAX_GAS ? affordable : MAX_GAS
     let count = settlements.length
     while (count > 1 && intentOf(settlements.slice(0, count)).gas > most) count = Math.ceil(count / 2)
     if (count === 1) return settlements.slice(0, 1)

@@ -7,7 +7,7 @@ import { NodeFault, NodeRefusal } from '../../chain/node-error.js'
 import type { SignedTransactionRow } from '../../ledger/schema.js'
 
 /** A distant node answers later than this, but requests still leave in order. */
-const STAGGER_MILLISECONDS = 10
+const STAGGER_MS = 10
 
 /**
  * Sends each signer's transactions in nonce order. The next ones follow, in one request, when the previous was answered or sent a moment
@@ -41,7 +41,7 @@ export class Broadcasts {
     await this.#turns.get(transaction.signer)
     const sent = broadcast(this.#chain, transaction, this.#logger)
     const passed = sent.catch(() => undefined)
-    this.#turns.set(transaction.signer, Promise.race([passed, sleep(STAGGER_MILLISECONDS)]))
+    this.#turns.set(transaction.signer, Promise.race([passed, sleep(STAGGER_MS)]))
     await sent
     this.#onSent()
   }

@@ -3,12 +3,12 @@ import { LRUCache } from 'lru-cache'
 import type { AnswerState } from '../../pending/answer-state.js'
 
 /** Most flashblocks and blocks that are remembered. */
-const MOST_OPEN = 100
+const MAX_OPEN = 100
 
 /** Prints the flashblocks of the stream, and when the gateway shows each. */
 export class StreamPrinter {
-  readonly #arrived = new LRUCache<string, number>({ max: MOST_OPEN })
-  readonly #told = new LRUCache<string, string>({ max: MOST_OPEN })
+  readonly #arrived = new LRUCache<string, number>({ max: MAX_OPEN })
+  readonly #told = new LRUCache<string, string>({ max: MAX_OPEN })
   #answerState = ''
   #problem: string | undefined
   #newest = 0n

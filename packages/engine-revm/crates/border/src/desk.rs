@@ -30,7 +30,7 @@ pub struct Desk {
 
 /// Extra frames in a plan's allowance per probe, and the number of probes that count.
 const FRAMES_OF_PROBE: usize = 2;
-const MOST_PROBES: usize = 16;
+const MAX_PROBES: usize = 16;
 
 /// `TooMuch` is large, but returned only once per request.
 #[expect(clippy::large_enum_variant)]
@@ -60,7 +60,7 @@ impl Desk {
         let Simulation { plan, key, layers } = &simulation;
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(NoSource), stop.clone());
-        let frames = self.allowance.frames + FRAMES_OF_PROBE * plan.probes.len().min(MOST_PROBES);
+        let frames = self.allowance.frames + FRAMES_OF_PROBE * plan.probes.len().min(MAX_PROBES);
         let state = state.within(Allowance { frames, ..self.allowance });
         let Simulated { outcome, missed } = simulate(plan, state, stop, MemoryReservation::default());
         match outcome.and_then(|outcome| answered(plan, &outcome)) {

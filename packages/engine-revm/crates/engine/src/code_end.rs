@@ -4,7 +4,7 @@ use crate::pushed_words::{PushedWords, next};
 use revm::bytecode::opcode::{self, OPCODE_INFO};
 
 /// Limit of steps along a branch.
-const MOST_STEPS: usize = 96;
+const MAX_STEPS: usize = 96;
 
 /// Whether the code at `from` leads to a REVERT or INVALID without a branch, as Solidity's errors do.
 pub fn ends_in_error(code: &[u8], from: usize) -> bool {
@@ -22,7 +22,7 @@ pub fn end_of(code: &[u8], from: usize) -> Option<u8> {
     let mut at = from;
     // Words are only known up to `followed`, the rest when a jump needs them: most branches have none.
     let (mut words, mut followed) = (PushedWords::default(), from);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let opcode = *code.get(at)?;
         at = match opcode {
             opcode::JUMP => {

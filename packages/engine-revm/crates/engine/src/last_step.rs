@@ -6,7 +6,7 @@ use revm::interpreter::{
 };
 
 /// Number of operands stored.
-const MOST_OPERANDS: usize = 7;
+const MAX_OPERANDS: usize = 7;
 
 /// The state before an instruction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct LastStep {
     opcode: u8,
     height: usize,
     /// The last of them is the top of the stack.
-    operands: [U256; MOST_OPERANDS],
+    operands: [U256; MAX_OPERANDS],
     gas: u64,
     /// Length in bytes.
     memory: usize,
@@ -26,7 +26,7 @@ impl LastStep {
         let stack = interpreter.stack.data();
         match stack.last_chunk() {
             Some(top) => self.operands = *top,
-            None => self.operands[MOST_OPERANDS - stack.len()..].copy_from_slice(stack),
+            None => self.operands[MAX_OPERANDS - stack.len()..].copy_from_slice(stack),
         }
         self.opcode = interpreter.bytecode.opcode();
         self.height = stack.len();
@@ -45,7 +45,7 @@ impl LastStep {
 
     /// The word at this depth below the top, from 0 to 6.
     pub fn operand(&self, at: usize) -> U256 {
-        if at < self.height { self.operands[MOST_OPERANDS - 1 - at] } else { U256::ZERO }
+        if at < self.height { self.operands[MAX_OPERANDS - 1 - at] } else { U256::ZERO }
     }
 
     /// Gas left before the instruction.

@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use revm::bytecode::opcode::{self, OPCODE_INFO};
 
 /// Depth to which words are followed.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 
 /// The position of the instruction after the one at this position (not the code's end); None after an invalid one.
 pub fn next(code: &[u8], at: usize) -> Option<usize> {
@@ -49,8 +49,8 @@ impl PushedWords {
                 words.extend((0..info.outputs()).map(|_| None));
             }
         }
-        if words.len() > 2 * MOST_WORDS {
-            words.drain(..MOST_WORDS);
+        if words.len() > 2 * MAX_WORDS {
+            words.drain(..MAX_WORDS);
         }
         Some(next)
     }

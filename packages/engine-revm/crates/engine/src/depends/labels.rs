@@ -18,7 +18,7 @@ const HOW_MASK: u32 = (1 << HOW_BITS) - 1;
 /// Labels from here on also have a known later value of the word.
 const LATER: Label = 1 << 31;
 /// Limit of words with a known later value: some 500 kB.
-const MOST_LATER: usize = 10_000;
+const MAX_LATER: usize = 10_000;
 
 /// A fact and how it was used: `fact << HOW_BITS | how`.
 type Element = u32;
@@ -101,7 +101,7 @@ impl Labels {
 
     /// The same facts, with the word's later value.
     pub fn with_later(&mut self, label: Label, later: U256) -> Label {
-        if self.later.len() == MOST_LATER {
+        if self.later.len() == MAX_LATER {
             return label;
         }
         self.later.push((self.plain(label), later));

@@ -1,7 +1,7 @@
 //! Finds, while a call runs, what decides its outcome. Each word carries the facts (values of state, block and transaction) that it was
 //! derived from. A fact decides if such a word reaches a branch, a jump, a callee, a slot's number or an amount.
 //!
-//! Work and memory are limited (`MOST_WORK`, `MOST_KEPT`). Beyond the limits nothing is followed, and the record is marked as partial.
+//! Work and memory are limited (`MAX_WORK`, `MAX_KEPT`). Beyond the limits nothing is followed, and the record is marked as partial.
 
 mod fact;
 mod frame;

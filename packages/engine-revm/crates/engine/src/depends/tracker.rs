@@ -12,16 +12,16 @@ use revm::bytecode::opcode::*;
 use std::rc::Rc;
 
 /// Limit of steps, and of pieces looked at or copied: some seconds.
-const MOST_WORK: u64 = 16_000_000;
+const MAX_WORK: u64 = 16_000_000;
 /// Limit of pieces ever kept (elements of sets, spans, words): some 32 MB.
-const MOST_KEPT: u64 = 500_000;
-const MOST_FACTS: usize = 8_192;
+const MAX_KEPT: u64 = 500_000;
+const MAX_FACTS: usize = 8_192;
 /// If a fact reaches only these, the same branches mean the same outcome.
 const DECIDED_BY_BRANCHES: u64 = reached::BRANCH | reached::GUARD;
 /// Pieces that can be moved in the time of a step.
 const PIECES_A_STEP: usize = 64;
 /// A mask or shift that leaves fewer bits counts as a selection.
-const FEWEST_BITS: usize = 64;
+const MIN_BITS: usize = 64;
 
 /// Follows facts through the calls of a plan.
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ impl Tracker {
     }
 
     pub fn is_spent(&self) -> bool {
-        self.work >= MOST_WORK
+        self.work >= MAX_WORK
     }
 
     /// Called before a step. Returns true if nothing has to be noted after it: it only moves words, or the limits are reached.
@@ -131,7 +131,7 @@ impl Tracker {
         }
         let place = || operand(0).saturating_to();
         let is_clean = |at: usize| shadow.at(at) == NONE;
-        let (most, whole) = (U256::from(256 - FEWEST_BITS), |is_whole: bool| if is_whole { 0 } else { SELECTED });
+        let (most, whole) = (U256::from(256 - MIN_BITS), |is_whole: bool| if is_whole { 0 } else { SELECTED });
         let (words, how) = match opcode {
             OR | SIGNEXTEND => (2, 0),
             ADD | MUL | SUB | XOR => (2, COMPUTED),
@@ -139,12 +139,12 @@ impl Tracker {
             NOT => (1, COMPUTED),
             AND => {
                 let mask = operand(usize::from(!is_clean(0)));
-                let is_wide = mask.count_ones() >= FEWEST_BITS || mask.is_zero();
+                let is_wide = mask.count_ones() >= MIN_BITS || mask.is_zero();
                 (2, whole(is_wide && (is_clean(0) || is_clean(1))))
             }
             SHL => (2, whole(is_clean(0) && operand(0) < most)),
             SHR => (2, whole(is_clean(0) && operand(0) <= most)),
-            DIV | SDIV if is_clean(1) && operand(1).bit_len() <= FEWEST_BITS => (2, COMPUTED),
+            DIV | SDIV if is_clean(1) && operand(1).bit_len() <= MIN_BITS => (2, COMPUTED),
             LT | GT | SLT | SGT | EQ | BYTE | DIV | SDIV | MOD | SMOD | EXP | SAR => (2, SELECTED),
             ISZERO | CLZ => (1, SELECTED),
             JUMPI if shadow.at(0) == NONE && settled.get(labels.plain(shadow.at(1)) as usize) == Some(&true) => {
@@ -200,8 +200,8 @@ impl Tracker {
     pub fn count_step(&mut self) {
         self.work += 1 + self.labels.take_work();
         self.kept += self.labels.take_kept();
-        if self.kept >= MOST_KEPT || self.facts.count() >= MOST_FACTS {
-            self.work = MOST_WORK;
+        if self.kept >= MAX_KEPT || self.facts.count() >= MAX_FACTS {
+            self.work = MAX_WORK;
         }
     }
 

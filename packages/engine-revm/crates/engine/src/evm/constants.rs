@@ -6,16 +6,16 @@ use alloy_primitives::{Address, B256, U256};
 use revm::bytecode::opcode;
 
 /// EIP-170's limit of deployed code. An override's code may be longer: the rest is ignored.
-const MOST_BYTES: usize = 24_576;
+const MAX_BYTES: usize = 24_576;
 /// Limit per code.
-const MOST_SLOTS: usize = 32;
-const MOST_ADDRESSES: usize = 32;
+const MAX_SLOTS: usize = 32;
+const MAX_ADDRESSES: usize = 32;
 /// Leading zero bytes of an address, which some were mined for.
-const MOST_ZERO_BYTES: usize = 7;
+const MAX_ZERO_BYTES: usize = 7;
 
 /// The slots that the code reads or writes by a pushed number, sorted. Stacks are followed from one JUMPDEST to the next.
 pub fn constant_slots(code: &[u8]) -> Vec<U256> {
-    let code = &code[..code.len().min(MOST_BYTES)];
+    let code = &code[..code.len().min(MAX_BYTES)];
     let mut slots: Vec<U256> = Vec::new();
     let mut words = PushedWords::default();
     let mut at = 0;
@@ -32,13 +32,13 @@ pub fn constant_slots(code: &[u8]) -> Vec<U256> {
     }
     slots.sort_unstable();
     slots.dedup();
-    slots.truncate(MOST_SLOTS);
+    slots.truncate(MAX_SLOTS);
     slots
 }
 
 /// The addresses that the code pushes, sorted: as 20 bytes (libraries, constants), or as a word (Solidity's immutables).
 pub fn constant_addresses(code: &[u8]) -> Vec<Address> {
-    let code = &code[..code.len().min(MOST_BYTES)];
+    let code = &code[..code.len().min(MAX_BYTES)];
     let mut addresses: Vec<Address> = Vec::new();
     let mut words = PushedWords::default();
     let mut at = 0;
@@ -50,7 +50,7 @@ pub fn constant_addresses(code: &[u8]) -> Vec<Address> {
     }
     addresses.sort_unstable();
     addresses.dedup();
-    addresses.truncate(MOST_ADDRESSES);
+    addresses.truncate(MAX_ADDRESSES);
     addresses
 }
 
@@ -58,7 +58,7 @@ pub fn constant_addresses(code: &[u8]) -> Vec<Address> {
 pub fn address_in(word: U256) -> Option<Address> {
     let address = Address::from_word(B256::from(word));
     let leading = |byte: u8| address.iter().take_while(|each| **each == byte).count();
-    let is_number = leading(0) > MOST_ZERO_BYTES || leading(0xff) > 1;
+    let is_number = leading(0) > MAX_ZERO_BYTES || leading(0xff) > 1;
     (address.into_word() == B256::from(word) && !is_number).then_some(address)
 }
 
@@ -90,11 +90,11 @@ mod tests {
     #[test]
     fn is_bounded() {
         let slots: Vec<u8> = (0..=255).flat_map(|slot| [opcode::PUSH1, slot, opcode::SLOAD]).collect();
-        assert_eq!(constant_slots(&slots).len(), MOST_SLOTS);
+        assert_eq!(constant_slots(&slots).len(), MAX_SLOTS);
         assert_eq!(constant_slots(&[opcode::PUSH1; 25_000]), [] as [U256; 0]);
         let behind =
             |bytes: usize| constant_slots(&[vec![opcode::JUMPDEST; bytes], vec![opcode::PUSH0, 0x54]].concat());
-        assert_eq!((behind(MOST_BYTES - 2).len(), behind(MOST_BYTES).len()), (1, 0));
+        assert_eq!((behind(MAX_BYTES - 2).len(), behind(MAX_BYTES).len()), (1, 0));
     }
 
     #[test]
@@ -113,6 +113,6 @@ mod tests {
         let inside = format!("7f{}{library}", "c3".repeat(11));
         assert_eq!(addresses(&[mask, number, word, inside, "73a1".to_owned()].concat()), [] as [Address; 0]);
         let many = (0..=255).map(|byte| "73".to_owned() + &format!("{byte:02x}").repeat(20)).collect::<String>();
-        assert_eq!(addresses(&many).len(), MOST_ADDRESSES);
+        assert_eq!(addresses(&many).len(), MAX_ADDRESSES);
     }
 }

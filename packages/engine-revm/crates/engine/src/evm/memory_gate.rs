@@ -9,7 +9,7 @@ use std::{
 /// Memory that every simulation gets without waiting.
 pub const FREE_BYTES: usize = 1 << 20;
 /// EIP-150 allows at most this many frames.
-const MOST_FRAMES: u64 = 1_024;
+const MAX_FRAMES: u64 = 1_024;
 /// Memory of one frame in addition to the EVM's: the stack, code that it creates, revm's own.
 const FRAME_BYTES: usize = 64 * 1024;
 /// How often a waiting simulation checks whether it is stopped.
@@ -133,9 +133,9 @@ impl MemoryReservation {
 /// The most bytes of memory that frames can use at once with this gas. w words cost 3w + w²/512 gas, so it is most if all frames use the
 /// same. Doubled, because a growing buffer is copied.
 fn most_memory(gas: u64) -> usize {
-    let each = (gas / MOST_FRAMES) as f64;
+    let each = (gas / MAX_FRAMES) as f64;
     let words = 256.0 * ((9.0 + each / 128.0).sqrt() - 3.0);
-    MOST_FRAMES as usize * (2 * 32 * words as usize + FRAME_BYTES)
+    MAX_FRAMES as usize * (2 * 32 * words as usize + FRAME_BYTES)
 }
 
 #[cfg(test)]
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn equal_frames_pay_all_of_the_gas() {
-        let words = (most_memory(50_000_000) / MOST_FRAMES as usize - FRAME_BYTES) as u64 / 64;
-        let cost = |words: u64| MOST_FRAMES * (3 * words + words * words / 512);
+        let words = (most_memory(50_000_000) / MAX_FRAMES as usize - FRAME_BYTES) as u64 / 64;
+        let cost = |words: u64| MAX_FRAMES * (3 * words + words * words / 512);
         assert!(cost(words) <= 50_000_000 && cost(words + 2) > 50_000_000);
     }
 

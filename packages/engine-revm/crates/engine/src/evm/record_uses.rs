@@ -1,6 +1,6 @@
 //! Counts what an instruction used, after it ran.
 
-use super::{context::Context, record_step::present, recorder::MOST_PADDING};
+use super::{context::Context, record_step::present, recorder::MAX_PADDING};
 use crate::{last_step::LastStep, outcome::NamedContract, state::ReadError};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::{
@@ -106,7 +106,7 @@ fn hashed(frame: &Interpreter<EthInterpreter>, step: &LastStep) -> Option<Bytes>
     let low = |word: U256| i64::try_from(word.as_limbs()[0]).ok();
     let (offset, size) = (low(step.operand(0))?, low(step.operand(1))?);
     let end = offset.checked_add(size)?;
-    if end - step.memory() as i64 > MOST_PADDING as i64 {
+    if end - step.memory() as i64 > MAX_PADDING as i64 {
         return None;
     }
     let mut preimage = vec![0; size as usize];

@@ -21,7 +21,7 @@ const FRAME_BYTES: usize = 256;
 const LOG_BYTES: usize = 256;
 const LOOKUP_BYTES: usize = 128;
 /// geth's `memoryPadLimit`, bytes.
-pub const MOST_PADDING: usize = 1 << 20;
+pub const MAX_PADDING: usize = 1 << 20;
 
 #[derive(Debug)]
 pub struct Recorder {
@@ -94,7 +94,7 @@ impl Named {
             SELFDESTRUCT if height >= 1 => Some(Self::Beneficiary(address(0))),
             CALL | CALLCODE | DELEGATECALL | STATICCALL if height >= 5 => Some(Self::Callee(address(1))),
             // geth's prestateTracer does not read init code that far beyond the memory.
-            CREATE2 if step.operand(1).saturating_add(step.operand(2)) > U256::from(step.memory() + MOST_PADDING) => {
+            CREATE2 if step.operand(1).saturating_add(step.operand(2)) > U256::from(step.memory() + MAX_PADDING) => {
                 None
             }
             opcode @ (CREATE | CREATE2) => {

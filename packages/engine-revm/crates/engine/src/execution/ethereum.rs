@@ -9,7 +9,7 @@ use crate::{access_list::AccessList, state::SimulationState};
 use revm::{ExecuteEvm, context_interface::result::ResultAndState, handler::EthPrecompiles};
 
 /// EIP-8037: execution and state gas together.
-const MOST_TRANSACTION_GAS: u64 = u32::MAX as u64;
+const MAX_TRANSACTION_GAS: u64 = u32::MAX as u64;
 
 /// Executes transactions by Ethereum's rules, fully validated.
 pub struct EthereumEvm {
@@ -34,8 +34,8 @@ impl EthereumEvm {
 
     pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, TransactionError> {
         let asked = transaction.env.gas_limit;
-        if self.access_list.is_some() && asked > MOST_TRANSACTION_GAS {
-            return Err(TransactionError::GasLimit { left: MOST_TRANSACTION_GAS, asked });
+        if self.access_list.is_some() && asked > MAX_TRANSACTION_GAS {
+            return Err(TransactionError::GasLimit { left: MAX_TRANSACTION_GAS, asked });
         }
         let ResultAndState { result, state } = self.evm.transact(transaction.env.clone())?;
         if let Some(list) = &mut self.access_list {

@@ -157,7 +157,7 @@ pub fn run(
         while let ([pattern, rest @ ..], true) = (leans, state.guesses_storage()) {
             leans = rest;
             state.set_allowance(allowance);
-            state.set_lean(Lean { pattern: *pattern, most: MOST_LEANT });
+            state.set_lean(Lean { pattern: *pattern, most: MAX_LEANT });
             (_, state) = try_out(execution, transaction, state, stop.clone());
         }
         let left = state.allowance().map_or(0, |allowance| allowance.gas);
@@ -183,7 +183,7 @@ pub fn run(
 /// Guesses for unseen words, tried if zero leaves something open: all ones, and two alternating patterns.
 const LEANS: [u8; 3] = [0b111, 0b010, 0b101];
 /// Limit of new words that each guess may ask for.
-const MOST_LEANT: usize = 16;
+const MAX_LEANT: usize = 16;
 
 struct Progress {
     pool: GasPool,

@@ -5,7 +5,7 @@ use crate::{
 };
 
 /// Limit of accounts read along with missing values because earlier values name them.
-const MOST_NAMED: usize = 512;
+const MAX_NAMED: usize = 512;
 
 /// Repeats the run, each time with the values that the last one noted as missing, until none is missing; only that run counts. No run waits
 /// for a value. `run` returns the state.
@@ -13,7 +13,7 @@ pub fn reading<T>(
     base: &BaseState,
     mut run: impl FnMut(SimulationState) -> (T, SimulationState),
 ) -> Result<T, ReadError> {
-    let (mut named, mut left) = (Vec::new(), MOST_NAMED);
+    let (mut named, mut left) = (Vec::new(), MAX_NAMED);
     loop {
         let state = base.state().noting();
         state.hope_for(named);

@@ -13,7 +13,7 @@ const WINDOW: usize = 8_192;
 /// Final bytes of the input, which are never matched.
 const TAIL: usize = 13;
 /// Least length of a match.
-const LEAST_MATCH: usize = 3;
+const MIN_MATCH: usize = 3;
 
 /// Length of FastLZ's (level 1) output for this input.
 fn fast_lz_length(input: &[u8]) -> u64 {
@@ -48,8 +48,8 @@ fn find(input: &[u8], seen: &mut [u32; WINDOW], from: usize, end: usize) -> Opti
 
 /// Number of bytes after the first three, up to and including the first that differs.
 fn match_length(input: &[u8], earlier: usize, at: usize, end: usize) -> usize {
-    let most = end + 9 - (at + LEAST_MATCH);
-    let same = (0..most).take_while(|by| input[earlier + LEAST_MATCH + by] == input[at + LEAST_MATCH + by]).count();
+    let most = end + 9 - (at + MIN_MATCH);
+    let same = (0..most).take_while(|by| input[earlier + MIN_MATCH + by] == input[at + MIN_MATCH + by]).count();
     most.min(same + 1)
 }
 

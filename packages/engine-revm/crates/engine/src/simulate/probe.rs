@@ -15,7 +15,7 @@ use revm::{
 /// Gas limit of one probe.
 const PROBE_GAS: u64 = 500_000;
 /// Limit of an answer; longer ones are dropped.
-const MOST_BYTES: usize = 1_024;
+const MAX_BYTES: usize = 1_024;
 
 /// The result of one round of questions.
 #[derive(Default)]
@@ -62,6 +62,6 @@ fn answer(evm: &mut Evm, probe: &Probe) -> Result<(Option<Bytes>, u64), ReadErro
     let inspector = &mut evm.inner.ctx.chain;
     (inspector.log_count, inspector.recorder, inspector.halt) = (logs, recorder, None);
     let outcome = outcome?;
-    let answer = (outcome.result.is_ok() && outcome.output.len() <= MOST_BYTES).then_some(outcome.output);
+    let answer = (outcome.result.is_ok() && outcome.output.len() <= MAX_BYTES).then_some(outcome.output);
     Ok((answer, outcome.gas.total_gas_spent()))
 }

@@ -5,7 +5,7 @@ use crate::{
     plan::Plan,
     rejection::Failure,
     state::{
-        Allowance, Layer, LookAhead, MOST_ASSUMED, MOST_NOTED, SimulationState, StateCache, StateSource, thread_time,
+        Allowance, Layer, LookAhead, MAX_ASSUMED, MAX_NOTED, SimulationState, StateCache, StateSource, thread_time,
     },
     time_slices::Stop,
 };
@@ -35,11 +35,11 @@ impl BaseState {
 
 /// CPU time for all runs of a plan except the last. Time spent waiting for values is added, up to a limit.
 const TIME_AHEAD: Duration = Duration::from_millis(50);
-const MOST_TIME_EARNED: Duration = Duration::from_millis(450);
+const MAX_TIME_EARNED: Duration = Duration::from_millis(450);
 /// Least time added per value read in a batch, because reading it separately would cost a round trip.
 const TIME_EARNED_A_VALUE: Duration = Duration::from_micros(50);
 /// Gas limit for looking ahead; at most a quarter of the plan's gas.
-const MOST_GAS_AHEAD: u64 = 15_000_000;
+const MAX_GAS_AHEAD: u64 = 15_000_000;
 
 /// A record's byte is held in its source, in the record and as text.
 const COPIES: usize = 4;
@@ -48,10 +48,10 @@ const COPIES: usize = 4;
 /// missing values are read together. The plan is run again until nothing is missing, or all assumed values were right; that run gives the
 /// answer.
 pub fn simulate_reading(plan: &Plan, base: &BaseState) -> Result<Outcome, Failure> {
-    let gas = (plan.gas_budget / 4).min(MOST_GAS_AHEAD);
+    let gas = (plan.gas_budget / 4).min(MAX_GAS_AHEAD);
     let allowance = Allowance { gas, frames: 10_000, bytes: 1 << 20, precompile_gas: gas };
-    let (mut left, mut earns) = (TIME_AHEAD, MOST_TIME_EARNED);
-    let mut most = MOST_ASSUMED;
+    let (mut left, mut earns) = (TIME_AHEAD, MAX_TIME_EARNED);
+    let mut most = MAX_ASSUMED;
     let recorded = if plan.recording.is_on() { COPIES * plan.answer_bytes / 2 } else { 0 };
     loop {
         // Acquired before any other memory, and not held while waiting for values.
@@ -70,7 +70,7 @@ pub fn simulate_reading(plan: &Plan, base: &BaseState) -> Result<Outcome, Failur
         left = left.saturating_sub(thread_time().saturating_sub(began));
         let (reads, certain) = missed.reads();
         if reads.len() >= most {
-            most = (2 * most).min(MOST_NOTED);
+            most = (2 * most).min(MAX_NOTED);
         }
         let asked = Instant::now();
         let values = base.cache.pinned(base.key).fetch(&reads, certain, &*base.source)?;

@@ -4,7 +4,7 @@ use revm::bytecode::Bytecode;
 use std::sync::{Mutex, MutexGuard};
 
 /// Limit of code as read. Beyond it everything is dropped; blocks keep the code that they hold.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The code last seen at each account. It hardly ever changes, so blocks share it instead of each holding, hashing and analysing a copy.
 #[derive(Default)]
@@ -38,11 +38,11 @@ impl Codes {
     fn add(&self, address: Address, code: Bytes) -> (B256, Bytecode) {
         let length = code.len();
         let made = analysed(code);
-        if length > MOST_BYTES {
+        if length > MAX_BYTES {
             return made;
         }
         let mut known = self.known();
-        if known.bytes + length > MOST_BYTES {
+        if known.bytes + length > MAX_BYTES {
             *known = Known::default();
         }
         known.bytes += length;
@@ -94,7 +94,7 @@ mod tests {
         for number in 0..100 {
             codes.analysed(Address::with_last_byte(number), Bytes::from(vec![number; 1024 * 1024]));
             let known = codes.known();
-            assert!(known.bytes <= MOST_BYTES);
+            assert!(known.bytes <= MAX_BYTES);
             assert_eq!(known.bytes, known.by_address.len() * 1024 * 1024);
         }
     }

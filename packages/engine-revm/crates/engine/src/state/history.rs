@@ -60,14 +60,14 @@ impl From<AddressMap<AccountChange>> for Writes {
 }
 
 /// Number of steps kept, so that a reorganisation finds its parent and running simulations can continue.
-const MOST_STEPS: usize = 64;
+const MAX_STEPS: usize = 64;
 /// Changes made per lock: this bounds how long other writers wait.
 const CHUNK: usize = 64;
 /// Bytes of a key in a step.
 const KEY_BYTES: usize = 64;
 
 /// Limit of entries that a sample skips.
-const MOST_SKIPPED: usize = 4_096;
+const MAX_SKIPPED: usize = 4_096;
 
 type Map = papaya::HashMap<Read, Entry, DefaultHashBuilder>;
 type Held<'a> = papaya::HashMapRef<'a, Read, Entry, DefaultHashBuilder, papaya::LocalGuard<'a>>;
@@ -262,8 +262,8 @@ impl History {
     /// @param seed selects the sample
     pub(super) fn some_words(&self, at: Position, seed: usize, most: usize) -> Vec<(Read, U256)> {
         let values = self.values.pin();
-        let from = seed % values.len().clamp(1, MOST_SKIPPED);
-        let words = values.iter().skip(from).take(MOST_SKIPPED).filter_map(|(read, entry)| {
+        let from = seed % values.len().clamp(1, MAX_SKIPPED);
+        let words = values.iter().skip(from).take(MAX_SKIPPED).filter_map(|(read, entry)| {
             match (read, self.value(entry, at)?) {
                 (Read::BlockHash(_), _) | (_, Cached::Code(..)) => None,
                 (_, Cached::Word(word)) => Some((*read, word)),
@@ -349,7 +349,7 @@ impl History {
             let bytes = step.key_bytes();
             window.count_step(to, bytes);
         }
-        while window.steps.len() > MOST_STEPS {
+        while window.steps.len() > MAX_STEPS {
             window.forget_oldest();
         }
         Ok(to)

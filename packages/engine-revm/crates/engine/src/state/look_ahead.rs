@@ -107,6 +107,6 @@ pub struct Lean {
 pub(super) const LEANS: usize = 3;
 
 /// Limit of values that a simulation's run misses, at first.
-pub const MOST_ASSUMED: usize = 1_000;
+pub const MAX_ASSUMED: usize = 1_000;
 /// Limit of values that a block's run misses: about what its gas can pay for.
-pub const MOST_NOTED: usize = 16_384;
+pub const MAX_NOTED: usize = 16_384;

@@ -22,7 +22,7 @@ mod tests;
 pub use cache::StateCache;
 pub use change::{AccountChange, Code, Layer, analysed};
 pub use history::{NotCarried, Writes};
-pub use look_ahead::{Allowance, Assumed, Assumption, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, Missed, thread_time};
+pub use look_ahead::{Allowance, Assumed, Assumption, Lean, LookAhead, MAX_ASSUMED, MAX_NOTED, Missed, thread_time};
 pub use pinned::PinnedState;
 pub use read::{Cached, Read, ReadError, StateSource, Value};
 pub use simulation_state::SimulationState;

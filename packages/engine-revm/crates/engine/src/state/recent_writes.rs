@@ -5,9 +5,9 @@ use alloy_primitives::map::DefaultHashBuilder;
 use std::{collections::VecDeque, hash::BuildHasher};
 
 /// Number of blocks counted.
-const MOST_BLOCKS: usize = 100;
+const MAX_BLOCKS: usize = 100;
 /// Limit of values written by all counted blocks. If exceeded, fewer blocks are counted.
-const MOST_VALUES: usize = 400_000;
+const MAX_VALUES: usize = 400_000;
 /// Stores only digests of values: some 3 MB at most.
 #[derive(Default)]
 pub(super) struct RecentWrites {
@@ -28,7 +28,7 @@ impl RecentWrites {
         digests.sort_unstable();
         self.values += digests.len();
         self.blocks.push_back((to, digests));
-        while self.blocks.len() > MOST_BLOCKS || (self.values > MOST_VALUES && self.blocks.len() > 1) {
+        while self.blocks.len() > MAX_BLOCKS || (self.values > MAX_VALUES && self.blocks.len() > 1) {
             self.values -= self.blocks.pop_front().map_or(0, |(_, oldest)| oldest.len());
         }
     }

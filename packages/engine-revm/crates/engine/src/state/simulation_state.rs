@@ -1,9 +1,7 @@
 use super::{
     cache::StateCache,
     change::{AccountChange, Layer, analysed},
-    look_ahead::{
-        Allowance, Assumed, Assumption, LEANS, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, Missed, thread_time,
-    },
+    look_ahead::{Allowance, Assumed, Assumption, LEANS, Lean, LookAhead, MAX_ASSUMED, MAX_NOTED, Missed, thread_time},
     pinned::PinnedState,
     read::{Cached, Read, ReadError, StateSource},
     usual::Selector,
@@ -26,7 +24,7 @@ use std::{
 /// Unseen slots of one contract that are assumed to be zero.
 const ZERO_SLOTS: usize = 8;
 /// Limit of contracts whose code a run scans when they first run it.
-const MOST_FIRST_RUNS: usize = 1_000;
+const MAX_FIRST_RUNS: usize = 1_000;
 
 /// How a missing value is handled.
 #[derive(Clone, Copy)]
@@ -118,7 +116,7 @@ impl SimulationState {
             source,
             stop,
             missing: Missing::Waited,
-            most_assumed: MOST_ASSUMED,
+            most_assumed: MAX_ASSUMED,
             allowance: Cell::default(),
             blind: Cell::default(),
             guesses_storage: Cell::default(),
@@ -129,7 +127,7 @@ impl SimulationState {
             assumed: RefCell::default(),
             first: RefCell::default(),
             learns,
-            first_runs_left: Cell::new(MOST_FIRST_RUNS),
+            first_runs_left: Cell::new(MAX_FIRST_RUNS),
             hoped: RefCell::default(),
             guessed: RefCell::default(),
             reads: None,
@@ -198,7 +196,7 @@ impl SimulationState {
         }
     }
 
-    /// Whether the contract was never known to run this code. True at most `MOST_FIRST_RUNS` times per run.
+    /// Whether the contract was never known to run this code. True at most `MAX_FIRST_RUNS` times per run.
     pub fn is_first_run(&self, contract: Address, code: B256) -> bool {
         let left = self.first_runs_left.get();
         let is_first = left > 0 && self.pinned.is_first_run(contract, code);
@@ -414,7 +412,7 @@ impl SimulationState {
     }
 
     fn most_assumed(&self) -> usize {
-        if let Missing::Noted = self.missing { MOST_NOTED } else { self.most_assumed }
+        if let Missing::Noted = self.missing { MAX_NOTED } else { self.most_assumed }
     }
 
     fn assume(&self, read: Read) -> Result<Cached, ReadError> {

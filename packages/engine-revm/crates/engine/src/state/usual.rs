@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 pub type Selector = [u8; 4];
 
 /// Limits per generation. Two are kept: some 4 MB of words and 1 MB of callees.
-const MOST_WORDS: usize = 16 * 1024;
-const MOST_CALLEES: usize = 4 * 1024;
-const MOST_RAN: usize = 16 * 1024;
+const MAX_WORDS: usize = 16 * 1024;
+const MAX_CALLEES: usize = 4 * 1024;
+const MAX_RAN: usize = 16 * 1024;
 
 /// What unseen contracts are likely to be: like others that the same code calls with the same function, and like others with the same code.
 /// Guides runs that look ahead; never part of an answer.
@@ -27,7 +27,7 @@ impl Usual {
     pub(super) fn note_callee(&self, codes: &Codes, caller: Address, selector: Selector, callee: Address) {
         let mut callees = self.callees.lock().unwrap_or_else(PoisonError::into_inner);
         for code in [hash_of(codes, caller), B256::ZERO] {
-            callees.insert((code, selector), callee, MOST_CALLEES);
+            callees.insert((code, selector), callee, MAX_CALLEES);
         }
     }
 
@@ -43,7 +43,7 @@ impl Usual {
         let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = ran.get(&(contract, code)).is_none();
         if is_first {
-            ran.insert((contract, code), (), MOST_RAN);
+            ran.insert((contract, code), (), MAX_RAN);
         }
         is_first
     }
@@ -51,7 +51,7 @@ impl Usual {
     pub(super) fn note_words(&self, words: impl IntoIterator<Item = ((B256, U256), U256)>) {
         let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         for (place, word) in words {
-            known.insert(place, word, MOST_WORDS);
+            known.insert(place, word, MAX_WORDS);
         }
     }
 

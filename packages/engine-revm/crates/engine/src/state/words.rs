@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Limit of words per generation. Two are kept: some 8 MB.
-const MOST_WORDS: usize = 32 * 1024;
+const MAX_WORDS: usize = 32 * 1024;
 
 /// The words last read on any block. Most are the same on a new block, so a run that looks ahead assumes them for missing words.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Words {
         let mut words = self.generations();
         for (read, value) in values {
             let Cached::Word(word) = value else { continue };
-            words.insert(*read, *word, MOST_WORDS);
+            words.insert(*read, *word, MAX_WORDS);
         }
     }
 
@@ -69,13 +69,13 @@ mod tests {
         let words = Words::default();
         words.note(&[word(1), (Read::BlockHash(1), Cached::Word(U256::from(7)))]);
         assert_eq!(words.last_seen(&Read::BlockHash(1)), Some(U256::from(7)));
-        for number in 2..3 * MOST_WORDS {
+        for number in 2..3 * MAX_WORDS {
             words.note(&[word(number)]);
         }
         assert_eq!(words.last_seen(&Read::BlockHash(1)), None);
-        let newest = 3 * MOST_WORDS - 1;
+        let newest = 3 * MAX_WORDS - 1;
         assert_eq!(words.last_seen(&Read::BlockHash(newest as u64)), Some(U256::from(newest)));
         let words = words.generations();
-        assert!(words.young.len() + words.old.len() <= 2 * MOST_WORDS);
+        assert!(words.young.len() + words.old.len() <= 2 * MAX_WORDS);
     }
 }
