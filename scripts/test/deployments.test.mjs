@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { load, loadAll, YAML11_SCHEMA } from 'js-yaml'
 import {
   builtProgram,
@@ -89,10 +90,11 @@ async function rpc(url, method, params = []) {
 
 const simulation = [{ blockStateCalls: [{ calls: [{ to: USDC_ADDRESS }] }] }, 'latest']
 
+/** Whether the check passes within 20 s: a service that listens may not have reached its node yet. */
 async function isHealthy({ check }, { env }) {
   if (check === undefined) return true
   const [, ...args] = check
-  for (let attempt = 0; attempt < 20; attempt += 1)
+  for (const until = Date.now() + 20_000; Date.now() < until; await sleep(100))
     if (spawnSync(process.execPath, args, { env }).status === 0) return true
   return false
 }

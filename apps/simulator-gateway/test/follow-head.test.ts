@@ -114,6 +114,21 @@ describe('following the head over a subscription', () => {
     expect(await gateway.metric('upfront_head_events_total{event="head"}')).toBeGreaterThan(1)
   })
 
+  it('health shows a followed head at once, although it asks the node once a second', async () => {
+    await follow()
+    await untilFollowed()
+    for (let round = 0; round < 3; round += 1) {
+      await following()
+      await mine()
+      const head = await headOf()
+      await until(async () => {
+        const { block, ageMs } = await simulate()
+        return ageMs !== undefined && block === head
+      })
+      expect(Number((await following()).head)).toBe(head)
+    }
+  })
+
   it('switches to another branch with the node', async () => {
     await follow()
     await untilFollowed()

@@ -10,7 +10,7 @@ import type { Role } from '../replicas/lease.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 
 const PROBE_TIMEOUT_MS = 3_000
-/** A report is reused this long, however many probes ask. */
+/** What the node says is reused this long, however many probes ask. */
 const PROBE_LASTS_MS = 1_000
 /** Only for chains known by ID: a development chain may stand still for days. */
 const KNOWN_CHAIN_MAX_AGE_SECONDS = 60
@@ -61,11 +61,14 @@ interface Following {
   recent: RecentHead[]
 }
 
+/** The part of a report that takes a request to the node. */
+type Findings = Pick<ReadinessReport, 'ready' | 'reason' | 'engine' | 'chain'>
+
 /** Whether requests can be served correctly now: the node answers, and its head is not stale. */
 @Injectable()
 export class GatewayReadiness extends Readiness {
   private ending = false
-  private probe: { startedAt: number; report: Promise<ReadinessReport> } | undefined
+  private probe: { startedAt: number; findings: Promise<Findings> } | undefined
 
   constructor(
     private readonly environment: Environment,
@@ -77,12 +80,21 @@ export class GatewayReadiness extends Readiness {
     super()
   }
 
-  report(): Promise<ReadinessReport> {
+  async report(): Promise<ReadinessReport> {
     const now = performance.now()
     if (this.probe === undefined || now - this.probe.startedAt > PROBE_LASTS_MS) {
-      this.probe = { startedAt: now, report: this.look() }
+      this.probe = { startedAt: now, findings: this.findings() }
     }
-    return this.probe.report
+    const found = await this.probe.findings
+    const upstreams = this.chain.agreement
+      .status()
+      .map(({ head, ...status }) => ({ ...status, ...(head !== undefined && { head: String(head) }) }))
+    return {
+      ...found,
+      ...(found.ready && { following: this.following(), ...this.limits(), ...this.pending() }),
+      upstreams,
+      ...(this.environment.TRUTH_SCORE === 'on' && { scores: true as const }),
+    }
   }
 
   /** Nest's hook: not ready from here on. */
@@ -91,15 +103,7 @@ export class GatewayReadiness extends Readiness {
     this.probe = undefined
   }
 
-  private async look(): Promise<ReadinessReport> {
-    const found = await this.findings()
-    const upstreams = this.chain.agreement
-      .status()
-      .map(({ head, ...status }) => ({ ...status, ...(head !== undefined && { head: String(head) }) }))
-    return { ...found, upstreams, ...(this.environment.TRUTH_SCORE === 'on' && { scores: true as const }) }
-  }
-
-  private async findings(): Promise<Omit<ReadinessReport, 'upstreams' | 'scores'>> {
+  private async findings(): Promise<Findings> {
     const { name, version } = this.choice.engine
     const engine = { name, version, reason: this.choice.reason }
     if (this.ending) return { ready: false, reason: 'shutting down', engine }
@@ -120,7 +124,7 @@ export class GatewayReadiness extends Readiness {
       if (maxAge > 0 && headAgeSeconds > maxAge) {
         return { ready: false, reason: `the upstream's head is ${headAgeSeconds} s old`, engine, chain }
       }
-      return { ready: true, engine, chain, following: this.following(), ...this.limits(), ...this.pending() }
+      return { ready: true, engine, chain }
     } catch (error) {
       const unreadable = error instanceof RpcError || error instanceof ChainMismatch
       const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
