@@ -97,6 +97,7 @@ export class Chain {
       relay: options.relay?.(() => this.chainId()),
       mode: options.follow,
       urls: options.urls,
+      chainId: () => this.knownChainId,
       idleMs: options.idleMs,
       askHead: (limits) => this.#asked.get(limits),
       byHash: (hash, limits) => this.#block(hash, limits),
@@ -130,6 +131,11 @@ export class Chain {
   /** @throws as {@link rules}, after 5 s at the latest */
   async chainId(): Promise<bigint> {
     return (await this.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })).chainId
+  }
+
+  /** Undefined while it is unknown. */
+  get knownChainId(): bigint | undefined {
+    return this.#rules.known?.chainId
   }
 
   /** Whether reads may be answered from held state: the head is followed, and only blocks change the state. */

@@ -7,6 +7,7 @@ import { SameChain } from './same-chain.js'
 import { type CallLimits, type CallOutcome, settled, type UpstreamCall } from './upstream-call.js'
 import { UpstreamError, type UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
+import { outlasts } from './within.js'
 
 export interface UpstreamOptions {
   /** One or more http(s) URLs, the preferred one first. User info becomes basic authorization. */
@@ -206,15 +207,4 @@ export class UpstreamClient {
     if ('error' in outcome)
       this.observer.onRetry?.({ upstream: endpoint.label, method, fault: outcome.error.fault.kind })
   }
-}
-
-function outlasts(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(true), milliseconds)
-    const end = () => {
-      clearTimeout(timer)
-      resolve(false)
-    }
-    work.then(end, end)
-  })
 }

@@ -34,3 +34,15 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
 export function unlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
   return within(work, signal === undefined ? {} : { signal }, () => new Error('late')) as Promise<T>
 }
+
+/** Whether the work is still under way after so many milliseconds. Never rejects. */
+export function outlasts(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), milliseconds)
+    const end = () => {
+      clearTimeout(timer)
+      resolve(false)
+    }
+    work.then(end, end)
+  })
+}

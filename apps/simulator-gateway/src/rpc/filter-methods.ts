@@ -1,4 +1,4 @@
-import type { AnnouncedBlocks } from '@upfront/chain'
+import type { Chain } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { Filters } from '../subscriptions/filters.js'
@@ -7,7 +7,7 @@ import { nodeTransactions } from '../subscriptions/node-transactions.js'
 import { listOf } from './reading.js'
 
 export interface FilterSources {
-  blocks: AnnouncedBlocks
+  chain: Chain
   /** Whether the head is followed. */
   follows: boolean
   /** WebSocket URLs of nodes: only they know pending transactions. */
@@ -20,9 +20,10 @@ export interface FilterSources {
  * `eth_newFilter`, `eth_newBlockFilter`, `eth_newPendingTransactionFilter` (if nodes have WebSocket URLs) and the methods that poll them.
  * They behave like geth's, on the same stream of blocks as subscriptions.
  */
-export function filterMethods({ blocks, follows, nodeUrls, getLogs }: FilterSources): Map<string, RpcMethod> {
+export function filterMethods({ chain, follows, nodeUrls, getLogs }: FilterSources): Map<string, RpcMethod> {
+  const { announced: blocks } = chain
   const filters = new Filters()
-  const transactions = nodeTransactions(nodeUrls, [])
+  const transactions = nodeTransactions(nodeUrls, chain, [])
   const clientOf = ({ client }: RpcContext) => {
     if (!follows) throw new RpcError(ErrorCode.serverError, 'no block is announced: FOLLOW_HEAD is off')
     return client

@@ -74,9 +74,9 @@ export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMetho
   })
   const follows = environment.FOLLOW_HEAD !== 'off'
   const nodeUrls = environment.UPSTREAM_WS_URL ?? []
-  for (const [name, method] of subscriptionMethods({ blocks: chain.announced, preconfirmed, follows, nodeUrls }))
+  for (const [name, method] of subscriptionMethods({ chain, preconfirmed, follows, nodeUrls }))
     methods.set(name, method)
-  const filterSources = { blocks: chain.announced, follows, nodeUrls, getLogs: methods.get('eth_getLogs') }
+  const filterSources = { chain, follows, nodeUrls, getLogs: methods.get('eth_getLogs') }
   for (const [name, method] of filterMethods(filterSources)) methods.set(name, method)
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(choice.engine)))

@@ -1,4 +1,4 @@
-import { type AnnouncedBlocks, type BlockChange, type BlockLog, newestBlock, type Preconfirmed } from '@upfront/chain'
+import { type BlockChange, type BlockLog, type Chain, newestBlock, type Preconfirmed } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { presentPendingBlock } from '@upfront/simulation'
 import { type UnsealedLog, UnsealedLogs } from '../pending/unsealed-logs.js'
@@ -21,7 +21,7 @@ import { listOf } from './reading.js'
 
 /** Sources of notifications. */
 export interface SubscriptionSources {
-  blocks: AnnouncedBlocks
+  chain: Chain
   preconfirmed: Preconfirmed
   /** Whether the head is followed. */
   follows: boolean
@@ -45,7 +45,7 @@ const MAX_FLASHBLOCKS_LENGTH = 8 * 1024 * 1024
  */
 export function subscriptionMethods(sources: SubscriptionSources): Map<string, RpcMethod> {
   const methods = new Map<string, RpcMethod>()
-  const ofNode = sources.nodeUrls.length > 0 && nodeKinds(sources.nodeUrls)
+  const ofNode = sources.nodeUrls.length > 0 && nodeKinds(sources)
   for (const [namespace, kinds] of [
     ['eth', { ...headKinds(sources), ...ofNode, ...(sources.preconfirmed.enabled && streamKinds(sources)) }],
     ['upfront', simulationKinds(sources)],
@@ -70,14 +70,14 @@ export function subscriptionMethods(sources: SubscriptionSources): Map<string, R
   return methods
 }
 
-function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
+function headKinds({ chain }: SubscriptionSources): Record<string, Open> {
   return {
     newHeads: (subscriber, [options]) => {
       const known = headPosition(options)
       return subscriber.subscribe((notify, ended) => {
         const texts = ({ kind, block }: BlockChange) => (kind === 'added' ? [block.header] : [])
         const resumed = ([_, ...since]: readonly BlockChange[]) => replay(notify, since.flatMap(texts))
-        return blocks.listen({ texts, notify, ended, resumed }, known)
+        return chain.announced.listen({ texts, notify, ended, resumed }, known)
       })
     },
     logs: (subscriber, [argument, options]) => {
@@ -88,7 +88,7 @@ function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
           passes(log) ? [change.kind === 'added' ? log.json : log.removedJson] : [],
         )
       return subscriber.subscribe((notify, ended) =>
-        blocks.listen(
+        chain.announced.listen(
           {
             ...{ wantsLogs: true, texts, notify, ended },
             resumed: ([first, ...since]) =>
@@ -114,7 +114,7 @@ function logsOf({ kind, block }: BlockChange, after?: LogPosition): readonly Blo
   })
 }
 
-function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<string, Open> {
+function streamKinds({ chain, preconfirmed }: SubscriptionSources): Record<string, Open> {
   const flashblocks = new Broadcast<{ number: bigint; payloadId: string; flashblock: number; text: string }>({
     most: MAX_FLASHBLOCKS_LENGTH,
     weigh: ({ text }) => text.length,
@@ -140,7 +140,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
     begin: async (publish, end) => {
       const logs = new UnsealedLogs(publish)
       unsealed = logs
-      const leave = await blocks.listen({
+      const leave = await chain.announced.listen({
         wantsLogs: true,
         added: (block) => logs.settle(block),
         removed: (block) => logs.unsettle(block),
@@ -196,9 +196,9 @@ function resumable(leave: (() => void) | undefined): () => void {
   return leave
 }
 
-function nodeKinds(urls: readonly string[]): Record<string, Open> {
-  const hashes = nodeTransactions(urls, [])
-  const full = nodeTransactions(urls, [true])
+function nodeKinds({ nodeUrls, chain }: SubscriptionSources): Record<string, Open> {
+  const hashes = nodeTransactions(nodeUrls, chain, [])
+  const full = nodeTransactions(nodeUrls, chain, [true])
   return {
     newPendingTransactions: (subscriber, [isFull = false]) => {
       if (typeof isFull !== 'boolean')
@@ -211,7 +211,7 @@ function nodeKinds(urls: readonly string[]): Record<string, Open> {
   }
 }
 
-function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<string, Open> {
+function simulationKinds({ chain, preconfirmed }: SubscriptionSources): Record<string, Open> {
   return {
     simulation: (subscriber, params) => {
       const isPending = params[1] === 'pending'
@@ -219,7 +219,7 @@ function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<
       const text = JSON.stringify(params)
       return subscriber.subscribe(async (notify, ended) => {
         const watch = new WatchedSimulation(subscriber, text, notify)
-        const leave = await blocks.listen({ added: () => void watch.run(), ended })
+        const leave = await chain.announced.listen({ added: () => void watch.run(), ended })
         const unlisten = isPending ? preconfirmed.onSnapshot(() => void watch.run()) : () => undefined
         void watch.run()
         return () => {

@@ -1,4 +1,4 @@
-import { NodeSubscription } from '@upfront/chain'
+import { type Chain, NodeSubscription } from '@upfront/chain'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { Broadcast } from './broadcast.js'
 
@@ -10,9 +10,14 @@ const MAX_LENGTH = 8 * 1024 * 1024
 /**
  * Pending transactions as the node's `newPendingTransactions` reports them, passed on as JSON.
  * @param urls of nodes, tried in order until one serves the subscription
+ * @param chain the served chain: URLs of others are not used
  * @param params of the subscription: `[true]` for full transactions
  */
-export function nodeTransactions(urls: readonly string[], params: unknown[]): Broadcast<string> {
+export function nodeTransactions(
+  urls: readonly string[],
+  chain: Pick<Chain, 'knownChainId'>,
+  params: unknown[],
+): Broadcast<string> {
   return new Broadcast({
     most: MAX_LENGTH,
     weigh: (transaction) => transaction.length,
@@ -22,7 +27,7 @@ export function nodeTransactions(urls: readonly string[], params: unknown[]): Br
     begin: async (publish) => {
       let refusal = ''
       for (const url of urls) {
-        const opened = await subscribe(url, params, publish)
+        const opened = await subscribe(url, chain, params, publish)
         if (typeof opened !== 'string') return opened
         refusal = opened
       }
@@ -37,6 +42,7 @@ export function nodeTransactions(urls: readonly string[], params: unknown[]): Br
 /** @returns a function that ends the subscription, or the reason why the node does not serve it */
 function subscribe(
   url: string,
+  chain: Pick<Chain, 'knownChainId'>,
   params: unknown[],
   publish: (transaction: string) => void,
 ): Promise<(() => void) | string> {
@@ -44,6 +50,7 @@ function subscribe(
     let isServed = false
     const subscription = new NodeSubscription({
       url,
+      chainId: () => chain.knownChainId,
       params: ['newPendingTransactions', ...params],
       silenceMs: () => SILENCE_MS,
       onResult: (result) => publish(JSON.stringify(result ?? null)),

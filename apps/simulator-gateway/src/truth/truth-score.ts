@@ -85,7 +85,7 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     if (placeOfWorker() !== undefined) process.on('message', this.answer)
     const { environment, chain, preconfirmed, telemetry } = this
     this.sources = new TruthSources({
-      ...{ environment, blocks: chain.announced, preconfirmed, telemetry },
+      ...{ environment, chain, preconfirmed, telemetry },
       onSeen: (transaction) => this.onSeen(transaction),
       onBlock: (block) => void this.onBlock(block),
     })

@@ -1,6 +1,6 @@
 import {
   type AnnouncedBlock,
-  type AnnouncedBlocks,
+  type Chain,
   newestBlock,
   type Preconfirmed,
   type PreconfirmedSnapshot,
@@ -13,7 +13,7 @@ import { type SeenTransaction, waitingTransaction } from './seen-transaction.js'
 
 interface TruthSourcesOptions {
   environment: Environment
-  blocks: AnnouncedBlocks
+  chain: Chain
   preconfirmed: Preconfirmed
   telemetry: Telemetry
   onSeen(transaction: SeenTransaction): void
@@ -32,11 +32,11 @@ export class TruthSources {
 
   constructor(options: TruthSourcesOptions) {
     this.#options = options
-    const { environment, blocks, preconfirmed, onSeen, onBlock } = options
+    const { environment, chain, preconfirmed, onSeen, onBlock } = options
     const waitsOn = preconfirmed.enabled ? 'pending' : 'latest'
-    this.#keep('blocks', (ended) => blocks.listen({ added: onBlock, ended }))
+    this.#keep('blocks', (ended) => chain.announced.listen({ added: onBlock, ended }))
     const urls = environment.UPSTREAM_WS_URL ?? []
-    const transactions = nodeTransactions(urls, [true])
+    const transactions = nodeTransactions(urls, chain, [true])
     const told = (...texts: string[]) => {
       for (const text of texts) {
         const seen = waitingTransaction(JSON.parse(text), waitsOn)

@@ -11,6 +11,8 @@ export interface HeadFollowerOptions<B extends WithHeader> {
   mode: FollowMode
   /** WebSocket URLs of nodes. While none is connected, the node is polled at the chain's pace. */
   urls: readonly string[]
+  /** The followed chain; undefined while it is unknown. A WebSocket URL of another chain is not subscribed to. */
+  chainId: () => bigint | undefined
   /** `auto` stops following after this time without a request, milliseconds. */
   idleMs?: number
   /** Asks the node for its head and reports the answer to `HeadFollower.noteAsked`. */

@@ -1,4 +1,4 @@
-import { type CallLimits, Canceller, messageOf } from '@upfront/node'
+import { type CallLimits, Canceller, messageOf, outlasts } from '@upfront/node'
 import { type BlockHeader, blockHeaderToRpc, type Hash } from '@upfront/protocol'
 import { headerFromRpc, type PinnedBlock } from '@upfront/simulation'
 import type { FollowedHead } from '../head/asked-head.js'
@@ -148,9 +148,14 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     return asked
   }
 
+  /** A lost answer would hold up the head until its timeout: a block that is overdue is requested once more. */
   async #fetch(hash: Hash, limits: CallLimits): Promise<B | undefined> {
     const askedAt = performance.now()
-    const block = await this.#options.byHash(hash, limits)
+    const { patienceMs } = this.#next
+    const ask = () => this.#options.byHash(hash, limits)
+    const first = ask()
+    const isOverdue = patienceMs !== undefined && (await outlasts(first, patienceMs))
+    const block = await (isOverdue ? Promise.any([first, ask()]).catch(() => first) : first)
     if (block !== undefined) {
       this.kept.add(block)
       this.#next.noteTrip(performance.now() - askedAt)
@@ -253,6 +258,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     return new NodeSubscription({
       url,
       params: ['newHeads'],
+      chainId: this.#options.chainId,
       silenceMs: () => Math.max(10_000, 4 * this.#pace.overdueMs),
       onResult: (header) => this.#onAnnouncement(header, url),
       onSubscribed: () => this.#onSubscribed(),
@@ -343,7 +349,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     if (signal === undefined || this.newestNumber !== number - 1n || this.#intake.announced !== undefined) return
     this.#nextAsked = number
     this.#next.noteAsked()
-    const deadline = performance.now() + this.#next.patienceMs
+    const deadline = performance.now() + this.#next.patienceMs!
     const coming = byNumber(number, { signal, deadline }).catch(() => undefined)
     this.#coming = coming
     const block = await coming

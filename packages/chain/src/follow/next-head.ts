@@ -65,8 +65,9 @@ export class NextHead {
     if (!isThere) this.#restsUntil = number + 2n ** BigInt(this.#vain - 1)
   }
 
-  get patienceMs(): number {
-    return MIN_PATIENCE_MS + MAX_TRIPS * (this.#tripMs ?? 0)
+  /** How long to wait for a block that was requested; undefined until it is known how long that takes. */
+  get patienceMs(): number | undefined {
+    return this.#tripMs === undefined ? undefined : MIN_PATIENCE_MS + MAX_TRIPS * this.#tripMs
   }
 
   /** When to request this block; undefined if its parent is not the last announced, announcements are few or irregular, or after misses. */

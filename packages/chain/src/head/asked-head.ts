@@ -29,6 +29,8 @@ export class AskedHead {
   readonly #latest: UpstreamCall<BlockHeader>
   #last: BlockHeader | undefined
   #newestNumber = 0n
+  /** The lower head that was confirmed, and what it was lower than: as long as both stay, it is not confirmed again. */
+  #lower: { hash: Hash; newestNumber: bigint } | undefined
   readonly #followed: Pick<FollowedHead, 'newestNumber' | 'noteAsked'> | undefined
   /** Headers that nodes returned. */
   readonly known = new LRUCache<Hash, BlockHeader>({ max: MAX_KNOWN })
@@ -70,10 +72,14 @@ export class AskedHead {
     let header = await this.#once()
     const { newestNumber = 0n } = this.#followed ?? {}
     if (newestNumber > this.#newestNumber) this.#newestNumber = newestNumber
-    for (let again = 0; again < BACKWARD_REPEATS && header.number < this.#newestNumber; again += 1) {
+    const isDoubtful = () =>
+      header.number < this.#newestNumber &&
+      (header.hash !== this.#lower?.hash || newestNumber !== this.#lower.newestNumber)
+    for (let again = 0; again < BACKWARD_REPEATS && isDoubtful(); again += 1) {
       await sleep(BACKWARD_PAUSE_MS)
       header = await this.#once()
     }
+    this.#lower = header.number < newestNumber ? { hash: header.hash, newestNumber } : undefined
     this.#newestNumber = header.number
     this.known.set(header.hash, header)
     this.#followed?.noteAsked(header, askedAt)

@@ -20,6 +20,11 @@ export class ServedRules {
     this.#learnt = learnt
   }
 
+  /** Undefined until they were fetched once. */
+  get known(): ChainRules | undefined {
+    return this.#known
+  }
+
   /** @throws or rejects with UpstreamError, ChainMismatch, or the signal's reason */
   get(cancellation: Cancellation): Awaitable<ChainRules> {
     if (this.#known !== undefined) {

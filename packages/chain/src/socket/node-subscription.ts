@@ -4,6 +4,8 @@ export interface NodeSubscriptionOptions {
   url: string
   /** Parameters of `eth_subscribe`. */
   params: unknown[]
+  /** The chain that the node must serve; undefined while it is unknown. A node that does not say which it serves is believed. */
+  chainId: () => bigint | undefined
   /** A connection on which nothing arrives for this long is dropped. Called each time, because the chain's pace is learnt. */
   silenceMs: () => number
   /** The subscription's `result`, as the node sent it. */
@@ -18,6 +20,9 @@ const HANDSHAKE_MS = 5_000
 const MAX_PAUSE_MS = 10_000
 /** Enough for a header or a transaction; block bodies are not sent here. */
 const MAX_BYTES = 1024 * 1024
+/** Ids of the calls sent on each connection. */
+const SUBSCRIBE = 1
+const CHAIN_ID = 2
 
 /** One subscription at a node until closed. It is renewed on each new connection. */
 export class NodeSubscription {
@@ -25,6 +30,8 @@ export class NodeSubscription {
   readonly #socket: ReconnectingSocket
   /** Subscription id on this connection; undefined until the node confirmed it. */
   #subscribed: string | undefined
+  /** The chain that the node of this connection serves, as it said. */
+  #chainId: bigint | undefined
 
   constructor(options: NodeSubscriptionOptions) {
     this.#options = options
@@ -36,10 +43,14 @@ export class NodeSubscription {
       maxPauseMs: MAX_PAUSE_MS,
       silenceMs,
       awaited: String(params[0]),
-      onOpen: () => this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params })),
+      onOpen: () => {
+        this.#send(CHAIN_ID, 'eth_chainId', [])
+        this.#send(SUBSCRIBE, 'eth_subscribe', params)
+      },
       onMessage: (data) => this.#hear(parsed(String(data))),
       onLost: (_url, reason) => {
         this.#subscribed = undefined
+        this.#chainId = undefined
         options.onLost(reason)
       },
     })
@@ -54,8 +65,20 @@ export class NodeSubscription {
     this.#socket.close()
   }
 
+  #send(id: number, method: string, params: unknown[]): void {
+    this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+  }
+
   #hear(message: Message | undefined): void {
-    if (message?.id === 1) {
+    if (message?.id === CHAIN_ID && typeof message.result === 'string' && /^0x[0-9a-f]{1,64}$/i.test(message.result))
+      this.#chainId = BigInt(message.result)
+    const wanted = this.#options.chainId()
+    if (this.#chainId !== undefined && wanted !== undefined && this.#chainId !== wanted) {
+      this.#subscribed = undefined
+      this.#socket.giveUp(`serves chain ${this.#chainId}, not chain ${wanted}`)
+      return
+    }
+    if (message?.id === SUBSCRIBE) {
       if (typeof message.result === 'string') {
         this.#subscribed = message.result
         this.#options.onSubscribed()
@@ -63,7 +86,8 @@ export class NodeSubscription {
       return
     }
     const { subscription, result } = message?.params ?? {}
-    if (message?.method !== 'eth_subscription' || subscription !== this.#subscribed) return
+    if (message?.method !== 'eth_subscription' || subscription === undefined || subscription !== this.#subscribed)
+      return
     this.#socket.heard()
     this.#options.onResult(result)
   }
