@@ -25,10 +25,10 @@ import type { ChainChange } from './follow/kept-blocks.js'
 import { RecentHeads } from './follow/recent-heads.js'
 import type { Relay } from './follow/relay.js'
 import { StateCarrying, type StateCarryingOptions } from './follow/state-carrying.js'
-import { AskedHead } from './head/asked-head.js'
 import { BlockResolver } from './head/block-resolver.js'
 import { HeadAgreement } from './head/head-agreement.js'
 import { HeaderCheck } from './head/header-check.js'
+import { NodeHead } from './head/node-head.js'
 import { ServedRules } from './head/served-rules.js'
 import type { Straying } from './head/straying.js'
 
@@ -72,7 +72,7 @@ export class Chain {
   readonly agreement: HeadAgreement
   readonly carrying: StateCarrying
   readonly recent = new RecentHeads()
-  readonly #asked: AskedHead
+  readonly #asked: NodeHead
   readonly #rules: ServedRules
   readonly #headers = new HeaderCheck()
   readonly #listeners = new Set<ChangeListener>()
@@ -107,11 +107,11 @@ export class Chain {
         observer.head(event)
         if (event.kind === 'head') this.recent.noteHead(event)
       },
-      taken: (change) => {
+      onChange: (change) => {
         for (const listener of [...this.#listeners]) listener(change)
       },
     })
-    this.#asked = new AskedHead(client, queue, this.head, this.#headers)
+    this.#asked = new NodeHead(client, queue, this.head, this.#headers)
     this.resolver = new BlockResolver(client, this.#asked, this.head, this.#headers)
     this.agreement = new HeadAgreement(
       client,
@@ -140,7 +140,7 @@ export class Chain {
 
   /** Whether reads may be answered from held state: the head is followed, and only blocks change the state. */
   get answersReads(): boolean {
-    return this.#options.follow !== 'off' && this.carrying.isByBlocksAlone
+    return this.#options.follow !== 'off' && this.carrying.changesOnlyByBlocks
   }
 
   /**

@@ -1,6 +1,6 @@
 export * from './announce/announced-block.js'
 export type { AnnouncedBlocks } from './announce/announced-blocks.js'
-export { tellInTurns } from './announce/tell-in-turns.js'
+export { notifyInTurns } from './announce/notify-in-turns.js'
 export { BlockLog, type BlockLogs, type BlockReceipts, mayHoldLogs } from './blocks/block-contents.js'
 export { type FollowedBlock, indexesOf, transactionHashes } from './blocks/followed-block.js'
 export * from './chain.js'

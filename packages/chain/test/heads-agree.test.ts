@@ -1,9 +1,9 @@
 import { type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { createTestClient, http } from 'viem'
-import { AskedHead } from '../src/head/asked-head.js'
 import { BlockResolver } from '../src/head/block-resolver.js'
 import { HeadAgreement } from '../src/head/head-agreement.js'
+import { NodeHead } from '../src/head/node-head.js'
 
 const TOLD = { method: 'eth_getBlockByNumber', tag: 'latest' }
 
@@ -35,7 +35,7 @@ afterEach(async () => {
 function open(count: number): void {
   client = new UpstreamClient({ urls: proxies.slice(0, count).map(({ url }) => url) })
   agreement = new HeadAgreement(client)
-  resolver = new BlockResolver(client, new AskedHead(client, new CallQueue(client)))
+  resolver = new BlockResolver(client, new NodeHead(client, new CallQueue(client)))
 }
 
 const node = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
@@ -60,18 +60,18 @@ describe('latest of several URLs', () => {
     open(3)
     proxies[0]!.cap = (await head()) - 5n
     expect(await latest()).toBe((await head()) - 5n)
-    await agreement.look()
+    await agreement.compare()
     expect(strays()).toEqual(['lags', undefined, undefined])
     expect(await latest()).toBe(await head())
     proxies[0]!.cap = undefined
-    await agreement.look()
+    await agreement.compare()
     expect(strays()).toEqual([undefined, undefined, undefined])
   })
 
   it('ignores the head of a node that is ahead of all others', async () => {
     open(3)
     await say(proxies[0]!, { number: `0x${((await head()) + 5n).toString(16)}`, hash: `0x${'ab'.repeat(32)}` })
-    await agreement.look()
+    await agreement.compare()
     expect(strays()).toEqual(['ahead', undefined, undefined])
     expect(await latest()).toBe(await head())
   })
@@ -79,7 +79,7 @@ describe('latest of several URLs', () => {
   it('ignores the head of a node with another block at the same height', async () => {
     open(3)
     await say(proxies[0]!, { hash: `0x${'ab'.repeat(32)}` })
-    await agreement.look()
+    await agreement.compare()
     expect(strays()).toEqual(['differs', undefined, undefined])
     const resolved = await resolver.resolve({ kind: 'tag', tag: 'latest' })
     expect(resolved.header.hash).toBe((await block('latest')).hash)
@@ -88,10 +88,10 @@ describe('latest of several URLs', () => {
   it('ignores the head of one of two nodes that stands still while the other advances', async () => {
     open(2)
     proxies[0]!.cap = await head()
-    await agreement.look()
+    await agreement.compare()
     for (let moves = 0; moves < 2; moves += 1) {
       await mine(2)
-      await agreement.look()
+      await agreement.compare()
     }
     expect(strays()).toEqual(['lags', undefined])
     expect(await latest()).toBe(await head())
@@ -100,7 +100,7 @@ describe('latest of several URLs', () => {
   it('uses a node that disagrees if it is the only one left', async () => {
     open(2)
     await say(proxies[1]!, { hash: `0x${'ab'.repeat(32)}` })
-    await agreement.look()
+    await agreement.compare()
     expect(strays()).toEqual([undefined, 'differs'])
     proxies[0]!.fault = 'reset'
     expect(await latest()).toBe(await head())

@@ -12,8 +12,8 @@ import {
   type StateValue,
 } from '@upfront/simulation'
 import { ScriptedEngine } from '../../simulation/test/scripted-engine.js'
-import { AskedHead } from '../src/head/asked-head.js'
 import { BlockResolver } from '../src/head/block-resolver.js'
+import { NodeHead } from '../src/head/node-head.js'
 
 const READ_TIMEOUT_MS = 12_000
 
@@ -33,7 +33,7 @@ export class NodeState {
   constructor(urls: string[], observer?: UpstreamObserver) {
     this.client = new UpstreamClient({ urls, ...(observer && { observer }) })
     const queue = new CallQueue(this.client)
-    this.resolver = new BlockResolver(this.client, new AskedHead(this.client, queue))
+    this.resolver = new BlockResolver(this.client, new NodeHead(this.client, queue))
     this.driver = new Driver(this.engine, this.client, queue)
   }
 

@@ -152,7 +152,7 @@ export class GatewayReadiness extends Readiness {
   }
 
   private carrying(): Pick<Following, 'carrying'> {
-    const not = this.chain.carrying.whyNot()
+    const not = this.chain.carrying.obstacle()
     if (not !== undefined) return { carrying: { not } }
     const status = this.chain.carrying.status()
     if (status === undefined) return {}

@@ -1,4 +1,4 @@
-import { tellInTurns } from '@upfront/chain'
+import { notifyInTurns } from '@upfront/chain'
 import { Turn } from '@upfront/node'
 
 /** The source of a {@link Broadcast}'s events. */
@@ -113,7 +113,7 @@ export class Broadcast<T> {
         listening.skips = 0
         return [listener, own] as const
       })
-      await tellInTurns(told, turn, (listener, some) => this.#listeners.has(listener) && listener(...some))
+      await notifyInTurns(told, turn, (listener, some) => this.#listeners.has(listener) && listener(...some))
     }
     this.#isTelling = false
   }

@@ -2,7 +2,7 @@ import type { BlockHeader, Hash } from '@upfront/protocol'
 import { BlockLog } from '../blocks/block-contents.js'
 import type { FollowedBlock } from '../blocks/followed-block.js'
 import { type ChainChange, KeptBlocks } from '../follow/kept-blocks.js'
-import { AnnouncedBlocks, type AnnouncedFrom } from './announced-blocks.js'
+import { AnnouncedBlocks, type AnnouncedChain } from './announced-blocks.js'
 
 const hashOf = (number: number, fork = 0): Hash => `0x${(fork * 2 ** 40 + number).toString(16).padStart(64, '0')}`
 const block = (number: number, fork = 0): FollowedBlock => {
@@ -26,13 +26,13 @@ async function listening() {
   })
   let tell: (change: ChainChange<FollowedBlock>) => void = () => undefined
   let tip = block(10)
-  kept.lead([tip])
+  kept.advance([tip])
   /** The node's head, if it is ahead of the tip. */
   let ahead: FollowedBlock | undefined
   /** Whether blocks before it arrive, and how often that was checked. */
   let come = false
   let looks = 0
-  const source: AnnouncedFrom = {
+  const source: AnnouncedChain = {
     head: {
       kept: {
         get fetched() {
@@ -60,7 +60,7 @@ async function listening() {
   })
   const head = async (number: number, fork = 0) => {
     tip = block(number, fork)
-    tell(kept.lead([tip]))
+    tell(kept.advance([tip]))
     // Announcements are spread over turns of the event loop.
     for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
     return told.splice(0)
@@ -130,7 +130,7 @@ describe('AnnouncedBlocks', () => {
     let tip = block(10)
     let tell: (change: ChainChange<FollowedBlock>) => void = () => undefined
     const kept = new KeptBlocks<FollowedBlock>()
-    kept.lead([tip])
+    kept.advance([tip])
     const announced = new AnnouncedBlocks(
       {
         head: { kept },
@@ -156,7 +156,7 @@ describe('AnnouncedBlocks', () => {
     for (let number = 11; number <= 15; number += 1) {
       const { header, ...rest } = block(number)
       tip = { ...rest, header: { ...header, logsBloom: `0x${'ff'.repeat(256)}` } }
-      tell(kept.lead([tip]))
+      tell(kept.advance([tip]))
     }
     while (asked.length < 5) await new Promise(setImmediate)
     const resume = (number: number) =>

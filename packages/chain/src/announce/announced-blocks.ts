@@ -14,10 +14,10 @@ import {
   type KnownChange,
   unknownPosition,
 } from './announced-block.js'
-import { tellInTurns } from './tell-in-turns.js'
+import { notifyInTurns } from './notify-in-turns.js'
 
 /** Most older blocks read from the node for a listener that resumes. */
-const MAX_RECALLED = 64
+const MAX_BLOCKS_BACK = 64
 /** Most changes kept for listeners that resume. */
 const MAX_CHANGES = 512
 /** How long blocks are followed after the last listener left, and logs are read after the last listener that wanted them. */
@@ -31,7 +31,7 @@ const MAX_WAITING = 64
 const RETRY_MS = 250
 
 /** The chain whose blocks are announced: see `Chain`. */
-export interface AnnouncedFrom {
+export interface AnnouncedChain {
   listen(listener: (change: ChainChange<FollowedBlock>) => void): () => void
   readonly tip: FollowedBlock | undefined
   sealed(hash: Hash, cancellation: Cancellation): Promise<FollowedBlock | undefined>
@@ -45,30 +45,30 @@ export class AnnouncedBlocks {
   readonly #listeners = new Set<BlockListener>()
   /** The changes announced so far, newest last. */
   #changes: BlockChange[] = []
-  #work: Promise<void> = Promise.resolve()
+  #queue: Promise<void> = Promise.resolve()
   /** Number of heads waiting to be announced. */
-  #waiting = 0
+  #queuedChanges = 0
   /** Blocks that a waiting head removes. The node may no longer have their logs. */
-  readonly #takenBack = new Set<Hash>()
+  readonly #removing = new Set<Hash>()
   /** Blocks that the last head dropped, newest first. It may only lag: they count as removed once another branch replaces them. */
-  #left: Hash[] = []
+  #removedHashes: Hash[] = []
   readonly #heads = new EventEmitter().setMaxListeners(0)
   #end: (() => void) | undefined
   #lingering: NodeJS.Timeout | undefined
   #logsWantedUntil = 0
 
-  readonly #of: AnnouncedFrom
-  readonly #untold: (reason: string) => void
-  readonly #patienceMs: number
+  readonly #chain: AnnouncedChain
+  readonly #onDelayed: (reason: string) => void
+  readonly #timeoutMs: number
 
   /**
-   * @param untold called with the reason when a block can't be announced yet; it is tried again
-   * @param patienceMs how long to wait for the node
+   * @param onDelayed called with the reason when a block can't be announced yet; it is tried again
+   * @param timeoutMs how long to wait for the node
    */
-  constructor(chain: AnnouncedFrom, untold: (reason: string) => void, patienceMs = ASK_TIMEOUT_MS) {
-    this.#of = chain
-    this.#untold = untold
-    this.#patienceMs = patienceMs
+  constructor(chain: AnnouncedChain, onDelayed: (reason: string) => void, timeoutMs = ASK_TIMEOUT_MS) {
+    this.#chain = chain
+    this.#onDelayed = onDelayed
+    this.#timeoutMs = timeoutMs
   }
 
   /**
@@ -82,12 +82,12 @@ export class AnnouncedBlocks {
     if (this.#end === undefined) this.#start()
     const leave = () => {
       this.#listeners.delete(listener)
-      this.#stopIfUnheard()
+      this.#stopIfUnused()
     }
     try {
-      await this.#reach(known)
-      if (known !== undefined) await this.#lookBack(known, listener.wantsLogs ?? false)
-      await this.#inTurn(async () => {
+      await this.#awaitHead(known)
+      if (known !== undefined) await this.#prefetchMissed(known, listener.wantsLogs ?? false)
+      await this.#enqueue(async () => {
         if (known !== undefined) listener.resumed?.(await this.#changesFrom(known, listener.wantsLogs ?? false))
         this.#listeners.add(listener)
       })
@@ -104,22 +104,22 @@ export class AnnouncedBlocks {
   }
 
   #start(): void {
-    const { tip } = this.#of
-    this.#left = []
+    const { tip } = this.#chain
+    this.#removedHashes = []
     this.#changes = tip === undefined ? [] : [{ kind: 'added', block: announcedBlock(tip) }]
-    const end = this.#of.listen((change) => this.#take(change, () => this.#end !== end))
+    const end = this.#chain.listen((change) => this.#onChange(change, () => this.#end !== end))
     this.#end = end
   }
 
   /** Waits until the node's head is followed. */
-  async #reach(known: KnownChange | undefined): Promise<void> {
-    const limits = this.#within()
-    const isAhead = () => known !== undefined && known.number > (this.#of.tip?.header.number ?? -1n)
-    const head = await (isAhead() ? this.#of.resolver.askHead(limits) : this.#of.resolver.head(limits))
-    const { kept } = this.#of.head
+  async #awaitHead(known: KnownChange | undefined): Promise<void> {
+    const limits = this.#limits()
+    const isAhead = () => known !== undefined && known.number > (this.#chain.tip?.header.number ?? -1n)
+    const head = await (isAhead() ? this.#chain.resolver.askHead(limits) : this.#chain.resolver.head(limits))
+    const { kept } = this.#chain.head
     let fetched = kept.fetched
-    for (let waits = 0; this.#of.tip === undefined || this.#of.tip.header.number < head.number; )
-      await once(this.#heads, 'head', this.#within()).catch(() => {
+    for (let waits = 0; this.#chain.tip === undefined || this.#chain.tip.header.number < head.number; )
+      await once(this.#heads, 'head', this.#limits()).catch(() => {
         waits += 1
         // Missed blocks before the head are fetched one after another and announced together.
         if (kept.fetched === fetched || waits === MAX_WAITS) throw notServed(head.hash)
@@ -127,7 +127,7 @@ export class AnnouncedBlocks {
       })
   }
 
-  #stopIfUnheard(): void {
+  #stopIfUnused(): void {
     if (this.#listeners.size > 0) return
     clearTimeout(this.#lingering)
     this.#lingering = setTimeout(() => {
@@ -141,59 +141,59 @@ export class AnnouncedBlocks {
     this.#changes = []
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#work.then(work)
-    this.#work = done.catch(() => undefined)
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    const done = this.#queue.then(work)
+    this.#queue = done.catch(() => undefined)
     return done
   }
 
   /** @param isOver whether this chain is no longer followed */
-  #take({ removed, added, isGap }: ChainChange<FollowedBlock>, isOver: () => boolean): void {
+  #onChange({ removed, added, isGap }: ChainChange<FollowedBlock>, isOver: () => boolean): void {
     this.#heads.emit('head')
-    if (isGap || this.#waiting === MAX_WAITING) {
-      this.#beginAnew()
+    if (isGap || this.#queuedChanges === MAX_WAITING) {
+      this.#restart()
       return
     }
-    const left = [...this.#left, ...removed.map(({ hash }) => hash)]
+    const left = [...this.#removedHashes, ...removed.map(({ hash }) => hash)]
     const again = added.findIndex(({ header: { hash } }, index) => left.at(-1 - index) !== hash)
     const same = again < 0 ? added.length : again
-    this.#left = left.slice(0, left.length - same)
+    this.#removedHashes = left.slice(0, left.length - same)
     if (same === added.length) return
     const fresh = added.slice(same).map(announcedBlock)
-    const gone = this.#left
-    this.#left = []
-    for (const hash of gone) this.#takenBack.add(hash)
-    this.#waiting += 1
-    void this.#inTurn(async () => {
-      if (!isOver()) await this.#advance(gone, fresh, isOver)
-      for (const hash of gone) this.#takenBack.delete(hash)
-      this.#waiting -= 1
+    const gone = this.#removedHashes
+    this.#removedHashes = []
+    for (const hash of gone) this.#removing.add(hash)
+    this.#queuedChanges += 1
+    void this.#enqueue(async () => {
+      if (!isOver()) await this.#announce(gone, fresh, isOver)
+      for (const hash of gone) this.#removing.delete(hash)
+      this.#queuedChanges -= 1
     })
   }
 
-  async #advance(gone: readonly Hash[], fresh: readonly AnnouncedBlock[], isOver: () => boolean): Promise<void> {
+  async #announce(gone: readonly Hash[], fresh: readonly AnnouncedBlock[], isOver: () => boolean): Promise<void> {
     for (const block of fresh) if (this.#wantsLogs()) await this.#tryLogs(block, isOver)
     for (const hash of gone) {
       if (isOver()) return
       const told = this.#changes.findLast(({ block }) => block.hash === hash)
-      if (told?.kind === 'added') await this.#tell({ kind: 'removed', block: told.block })
+      if (told?.kind === 'added') await this.#notifyAll({ kind: 'removed', block: told.block })
     }
     for (const block of fresh) {
       if (isOver()) return
-      await this.#tell({ kind: 'added', block })
+      await this.#notifyAll({ kind: 'added', block })
     }
     this.#forgetOldLogs()
   }
 
   /** More blocks came at once than are announced. Listeners are told to subscribe again, so that they notice the gap. */
-  #beginAnew(): void {
+  #restart(): void {
     const end = this.#end
     this.#start()
     end?.()
     const told = [...this.#listeners]
     this.#listeners.clear()
     for (const listener of told) listener.ended?.('more blocks came at once than can be told: subscribe again')
-    this.#stopIfUnheard()
+    this.#stopIfUnused()
   }
 
   /** Retries until the logs are read or the block is removed. */
@@ -202,15 +202,15 @@ export class AnnouncedBlocks {
       try {
         return await this.#readLogs(block)
       } catch (error) {
-        if (this.#takenBack.has(block.hash)) return
-        this.#untold(String(error))
+        if (this.#removing.has(block.hash)) return
+        this.#onDelayed(String(error))
         await sleep(RETRY_MS, undefined, { ref: false })
       }
     }
   }
 
   /** Spread over turns of the event loop, because there may be thousands of listeners and logs. */
-  async #tell(change: BlockChange): Promise<void> {
+  async #notifyAll(change: BlockChange): Promise<void> {
     this.#changes.push(change)
     if (this.#changes.length > MAX_CHANGES) this.#changes.shift()
     const turn = new Turn()
@@ -221,7 +221,7 @@ export class AnnouncedBlocks {
       if (texts.length > 0) told.push([listener, texts])
       await turn.pass()
     }
-    await tellInTurns(told, turn, (listener, texts) => this.#listeners.has(listener) && listener.notify?.(...texts))
+    await notifyInTurns(told, turn, (listener, texts) => this.#listeners.has(listener) && listener.notify?.(...texts))
   }
 
   #wantsLogs(): boolean {
@@ -241,18 +241,18 @@ export class AnnouncedBlocks {
   }
 
   /** Fetches what a resuming listener needs before its turn in the queue, so that announcements don't wait for the node. */
-  async #lookBack(known: KnownChange, wantsLogs: boolean): Promise<void> {
+  async #prefetchMissed(known: KnownChange, wantsLogs: boolean): Promise<void> {
     const at = this.#changes.findLastIndex(({ block }) => block.hash === known.hash)
     const blocks: Pick<AnnouncedBlock, 'hash' | 'logsBloom'>[] = []
     for (const { block } of this.#changes.slice(Math.max(at, 0))) if (!block.hasLogs) blocks.push(block)
-    let next = at < 0 ? this.#of.tip?.header : undefined
-    for (let read = 0; next !== undefined && next.number > known.number && read < MAX_RECALLED; read += 1) {
-      next = (await this.#of.sealed(next.parentHash, this.#within()))?.header
+    let next = at < 0 ? this.#chain.tip?.header : undefined
+    for (let read = 0; next !== undefined && next.number > known.number && read < MAX_BLOCKS_BACK; read += 1) {
+      next = (await this.#chain.sealed(next.parentHash, this.#limits()))?.header
       if (next !== undefined) blocks.push(next)
     }
     let logs = 0
     for (const block of wantsLogs ? blocks : []) {
-      const read = await this.#of.logs.of(block, this.#within()).catch(() => {
+      const read = await this.#chain.logs.of(block, this.#limits()).catch(() => {
         throw unknownPosition(known, this.#changes[0]!.block.number)
       })
       logs += weightOfLogs(read)
@@ -264,7 +264,7 @@ export class AnnouncedBlocks {
   async #changesFrom(known: KnownChange, wantsLogs: boolean): Promise<readonly BlockChange[]> {
     const { kind, number, hash } = known
     const find = () => this.#changes.findLastIndex(({ kind: its, block }) => its === kind && block.hash === hash)
-    if (find() < 0 && kind === 'added') await this.#recall(number)
+    if (find() < 0 && kind === 'added') await this.#prependOlder(number)
     const at = find()
     if (at < 0) throw unknownPosition(known, this.#changes[0]!.block.number)
     const changes = this.#changes.slice(at)
@@ -285,12 +285,12 @@ export class AnnouncedBlocks {
   }
 
   /** Reads the chain back to a block from before the first listener: another replica may have announced it. */
-  async #recall(number: bigint): Promise<void> {
+  async #prependOlder(number: bigint): Promise<void> {
     const [first] = this.#changes
-    if (first!.kind === 'removed' || this.#of.tip!.header.number - number >= MAX_RECALLED) return
+    if (first!.kind === 'removed' || this.#chain.tip!.header.number - number >= MAX_BLOCKS_BACK) return
     const older: AnnouncedBlock[] = []
     for (let next = first!.block; next.number > number; next = older[0]!) {
-      const block = await this.#of.sealed(next.parentHash, this.#within())
+      const block = await this.#chain.sealed(next.parentHash, this.#limits())
       if (block === undefined) throw notServed(next.parentHash)
       older.unshift(announcedBlock(block))
     }
@@ -299,12 +299,12 @@ export class AnnouncedBlocks {
 
   async #readLogs(block: AnnouncedBlock): Promise<void> {
     if (block.hasLogs) return
-    block.logs = await this.#of.logs.of(block, this.#within())
+    block.logs = await this.#chain.logs.of(block, this.#limits())
     block.hasLogs = true
   }
 
-  #within(): { signal: AbortSignal } {
-    return { signal: AbortSignal.timeout(this.#patienceMs) }
+  #limits(): { signal: AbortSignal } {
+    return { signal: AbortSignal.timeout(this.#timeoutMs) }
   }
 }
 

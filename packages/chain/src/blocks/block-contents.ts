@@ -65,10 +65,10 @@ export function weightOfLogs(logs: readonly BlockLog[]): number {
 
 /** Logs of followed blocks, as the node returns them. Read on first use, once for concurrent callers, and kept up to {@link MAX_LOGS}. */
 export class BlockLogs {
-  readonly #asked: AskedOnce<readonly BlockLog[]>
+  readonly #fetched: FetchedOnce<readonly BlockLog[]>
 
   constructor(queue: CallQueue) {
-    this.#asked = new AskedOnce(queue, MAX_LOGS, (logs) => 1 + weightOfLogs(logs))
+    this.#fetched = new FetchedOnce(queue, MAX_LOGS, (logs) => 1 + weightOfLogs(logs))
   }
 
   /**
@@ -79,7 +79,7 @@ export class BlockLogs {
     { hash, logsBloom }: Pick<BlockHeader, 'hash' | 'logsBloom'>,
     limits: CallLimits = {},
   ): Promise<readonly BlockLog[]> {
-    return hasNoLogs(logsBloom) ? NONE : this.#asked.of(hash, logsCall(hash), limits)
+    return hasNoLogs(logsBloom) ? NONE : this.#fetched.of(hash, logsCall(hash), limits)
   }
 }
 
@@ -114,7 +114,7 @@ const ANSWER_BYTES = 32 * 1024 * 1024
 export type BlockQuestion<V> = Omit<UpstreamCall<V>, 'maxBytes' | 'isShown'>
 
 /** Contents of blocks that need a call of their own. Each is read on first use, shared by concurrent callers, and kept within a bound. */
-export class AskedOnce<V extends readonly unknown[]> {
+export class FetchedOnce<V extends readonly unknown[]> {
   readonly #queue: CallQueue
   readonly #kept: LRUCache<Hash, V>
   readonly #underWay = new Map<Hash, Promise<V>>()
@@ -154,11 +154,11 @@ const MAX_CHARACTERS = 48 * 1024 * 1024
 
 /** Receipts of followed blocks, as the node returns them. Read and kept like {@link BlockLogs}. */
 export class BlockReceipts {
-  readonly #asked: AskedOnce<readonly string[]>
+  readonly #asked: FetchedOnce<readonly string[]>
 
   constructor(queue: CallQueue) {
     const weigh = (receipts: readonly string[]) => receipts.reduce((sum, { length }) => sum + length, 1)
-    this.#asked = new AskedOnce(queue, MAX_CHARACTERS, weigh)
+    this.#asked = new FetchedOnce(queue, MAX_CHARACTERS, weigh)
   }
 
   /**

@@ -32,7 +32,7 @@ export function followedBlock(
       const sealed = isWhole
         ? sealedBlockFromRpc(result)
         : { header: headerFromRpc(result), transactions: [], withdrawals: [] }
-      const { hash, number } = check.checked(sealed.header, result)
+      const { hash, number } = check.check(sealed.header, result)
       if (at !== (typeof at === 'bigint' ? number : hash)) throw malformed(`block ${at}`, hash)
       const rpc = result as Record<string, unknown>
       if (!Array.isArray(rpc.transactions)) throw malformed('a list of transactions', rpc.transactions)

@@ -15,7 +15,7 @@ export interface HeadFollowerOptions<B extends WithHeader> {
   chainId: () => bigint | undefined
   /** `auto` stops following after this time without a request, milliseconds. */
   idleMs?: number
-  /** Asks the node for its head and reports the answer to `HeadFollower.noteAsked`. */
+  /** Asks the node for its head and reports the answer to `HeadFollower.noteNodeHead`. */
   askHead: (limits: CallLimits) => Awaitable<unknown>
   /** Fetches a block by hash; undefined while the node does not serve it. */
   byHash: (hash: Hash, limits: CallLimits) => Promise<B | undefined>
@@ -30,7 +30,7 @@ export interface HeadFollowerOptions<B extends WithHeader> {
   /** Weight of a block in `KeptBlocks`. */
   weigh?: (block: B) => number
   /** Called for each new head that requests may use, in order, with all blocks that it adds. */
-  taken?: (change: ChainChange<B>) => void
+  onChange?: (change: ChainChange<B>) => void
   observe: (event: HeadEvent) => void
   /** Connects replicas that follow the same chain. */
   relay?: Relay | undefined

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { headerFromRpc } from '@upfront/simulation'
 import { WebSocketServer } from 'ws'
-import { blockCall } from '../head/asked-head.js'
+import { blockCall } from '../head/node-head.js'
 import { HeadFollower } from './head-follower.js'
 import type { HeadEvent, HeadFollowerOptions } from './head-follower-options.js'
 import type { Relay, RelayListener } from './relay.js'
@@ -95,12 +95,12 @@ afterEach(async () => {
   await node.close()
 })
 
-/** Asks for the head like `AskedHead`. */
+/** Asks for the head like `NodeHead`. */
 const asking =
   (follower: () => HeadFollower<Block>, latest = () => node.latest()) =>
   async () => {
     const askedAt = performance.now()
-    follower().noteAsked(await latest(), askedAt)
+    follower().noteNodeHead(await latest(), askedAt)
   }
 
 interface Followed extends Partial<HeadFollowerOptions<Block>> {
@@ -329,7 +329,7 @@ describe('HeadFollower', () => {
     const prepared: [number, number | undefined][] = []
     const told: Hash[][] = []
     const { numbers, events } = await follow({
-      taken: ({ added }) => told.push(added.map(({ header }) => header.hash)),
+      onChange: ({ added }) => told.push(added.map(({ header }) => header.hash)),
       prepare: async (block, parent) => {
         prepared.push([Number(block.header.number), parent && Number(parent.number)])
       },
@@ -355,7 +355,7 @@ describe('HeadFollower', () => {
   it('reports every block to listeners, retries one that is not served yet, and reports a gap if too many are missing', async () => {
     const told: [number, number, boolean][] = []
     const { follower, numbers } = await follow({
-      taken: ({ added, head, isGap }) => told.push([Number(head.header.number), added.length, isGap]),
+      onChange: ({ added, head, isGap }) => told.push([Number(head.header.number), added.length, isGap]),
     })
     follower.keepFollowing()
     for (let number = 11; number <= 59; number += 1) node.serve(rpcHeader(number))
@@ -395,11 +395,11 @@ describe('HeadFollower', () => {
     follower.isStreamed = true
     for (let number = 11; number <= 13; number += 1) {
       // The stream builds on the block before, so it hears of that one first.
-      follower.hear(BigInt(number - 1))
+      follower.noteStreamedHead(BigInt(number - 1))
       await sleep(300)
       const [before, since] = [node.asked(), performance.now()]
       node.serve(rpcHeader(number))
-      follower.hear(BigInt(number))
+      follower.noteStreamedHead(BigInt(number))
       await until(() => numbers().at(-1) === number)
       await sleep(200)
       // Later than this, the head counts as late and is asked for again.
@@ -413,7 +413,7 @@ describe('HeadFollower', () => {
     const gone = rpcHeader(12, 1, 10)
     const { follower, numbers } = await follow({
       relay,
-      taken: ({ added, head, isGap }) => told.push([head.header.hash, added.length, isGap]),
+      onChange: ({ added, head, isGap }) => told.push([head.header.hash, added.length, isGap]),
       byHash: async (hash) => {
         const block = await node.byHash(hash)
         if (hash === gone.parentHash) await until(() => published.includes(hashOf(13)))
@@ -557,7 +557,7 @@ describe('HeadFollower', () => {
     const { follower } = await follow()
     const header = rpcHeader(11)
     node.serve(header)
-    follower.noteAsked(blockOf(header).header, performance.now())
+    follower.noteNodeHead(blockOf(header).header, performance.now())
     expect(follower.status()).toMatchObject({ head: 11n, trusted: false })
     node.announce(header)
     await until(() => follower.status().trusted)
@@ -569,7 +569,7 @@ describe('HeadFollower', () => {
     for (let number = 11; number <= 14; number++) {
       const header = rpcHeader(number)
       node.serve(header)
-      follower.noteAsked(blockOf(header).header, performance.now())
+      follower.noteNodeHead(blockOf(header).header, performance.now())
       expect(follower.current()).toBeUndefined()
       await until(() => node.fetched() > number - 10)
       expect(follower.current()).toBeUndefined()

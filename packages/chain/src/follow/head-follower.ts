@@ -1,7 +1,7 @@
 import { type CallLimits, Canceller, messageOf, outlasts } from '@upfront/node'
 import { type BlockHeader, blockHeaderToRpc, type Hash } from '@upfront/protocol'
 import { headerFromRpc, type PinnedBlock } from '@upfront/simulation'
-import type { FollowedHead } from '../head/asked-head.js'
+import type { FollowedHead } from '../head/node-head.js'
 import { NodeSubscription } from '../socket/node-subscription.js'
 import type { HeadFollowerOptions, HeadStatus } from './head-follower-options.js'
 import { type AnnouncedHead, askLimits, HeadIntake } from './head-intake.js'
@@ -18,17 +18,17 @@ const COMPARE_MS = 15_000
 /** A subscription that announces a head this long after the node served it is not trusted with that head. */
 const MAX_LAG_MS = 250
 /** `from` of a head that the node was asked for. */
-const ASKED = ''
+const POLLED = ''
 /** `from` of a head that another replica announced. */
 const REPLICA = 'replica'
 
 /** The head that requests use. */
 interface CurrentHead {
   block: PinnedBlock & { seenAt: number }
-  /** URL that announced it first, or `ASKED` or `REPLICA`. */
+  /** URL that announced it first, or `POLLED` or `REPLICA`. */
   from: string
   /** Whether a timely subscription announced it, or covers it. Then the next head will be announced too. */
-  told: boolean
+  isAnnounced: boolean
   /** When a node last confirmed it as the head. */
   confirmedAt: number
 }
@@ -45,8 +45,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   readonly #pace = new Pace()
   readonly #next = new NextHead(this.#pace)
   /** The request for the block that is due. */
-  #coming: Promise<B | undefined> | undefined
-  #nextAsked = 0n
+  #nextBlock: Promise<B | undefined> | undefined
+  #requestedNumber = 0n
   #nextTimer: NodeJS.Timeout | undefined
   readonly #intake: HeadIntake<B>
   #following: Canceller | undefined
@@ -61,10 +61,10 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   #idle: NodeJS.Timeout | undefined
   #closed = false
   /** Number of callers that want the head followed even without requests. */
-  #keepers = 0
+  #keepFollowingCount = 0
   #isStreamed = false
   /** The highest head that a Flashblocks stream built on. */
-  #heard = 0n
+  #streamedHead = 0n
 
   constructor(options: HeadFollowerOptions<B>) {
     this.#options = options
@@ -72,7 +72,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#intake = new HeadIntake(options, this.kept, {
       block: (hash, limits) => this.block(hash, limits),
       signal: () => this.#following?.signal,
-      isTold: () => this.#keepers > 0,
+      reportsEveryBlock: () => this.#keepFollowingCount > 0,
       adopt: (head, block) => this.#adopt(head, block),
     })
     if (options.mode === 'always') this.#start()
@@ -92,15 +92,15 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
    * @returns a function that ends this
    */
   keepFollowing(): () => void {
-    this.#keepers += 1
+    this.#keepFollowingCount += 1
     if (this.#following === undefined && !this.#closed) this.#start()
     let isOver = false
     return () => {
       if (isOver) return
       isOver = true
-      this.#keepers -= 1
+      this.#keepFollowingCount -= 1
       this.#requestedAt = performance.now()
-      if (this.#keepers === 0 && this.#options.mode === 'off') this.#stop()
+      if (this.#keepFollowingCount === 0 && this.#options.mode === 'off') this.#stop()
     }
   }
 
@@ -108,16 +108,16 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
    * Reports that a stream of blocks under construction builds on this head. The node is asked for it at once. While `isStreamed`, it is not
    * polled at the chain's pace. This does not make requests trust a head for longer.
    */
-  hear(number: bigint): void {
-    if (number <= this.#heard || this.#following === undefined) return
-    this.#heard = number
+  noteStreamedHead(number: bigint): void {
+    if (number <= this.#streamedHead || this.#following === undefined) return
+    this.#streamedHead = number
     if (!this.#isSubscribed && number > this.newestNumber) this.#schedule(0)
   }
 
-  /** Whether a stream that reports heads is connected: see {@link hear}. */
+  /** Whether a stream that reports heads is connected: see {@link noteStreamedHead}. */
   set isStreamed(isStreamed: boolean) {
     this.#isStreamed = isStreamed
-    this.#heard = 0n
+    this.#streamedHead = 0n
     if (!isStreamed && this.#following !== undefined) this.#schedule(0)
   }
 
@@ -127,7 +127,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     const head = this.current()?.header
     if (head === undefined || which > head.number) return undefined
     if (which === head.number) return head
-    return this.kept.leadsTo(head) ? this.kept.at(which)?.header : undefined
+    return this.kept.isLinked(head) ? this.kept.at(which)?.header : undefined
   }
 
   /**
@@ -138,7 +138,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   async block(hash: Hash, limits: CallLimits): Promise<B | undefined> {
     const kept = this.kept.get(hash)
     if (kept !== undefined) return kept
-    const coming = await this.#coming
+    const coming = await this.#nextBlock
     if (coming?.header.hash === hash) return coming
     let asked = this.#underWay.get(hash)
     if (asked === undefined) {
@@ -151,14 +151,14 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   /** A lost answer would hold up the head until its timeout: a block that is overdue is requested once more. */
   async #fetch(hash: Hash, limits: CallLimits): Promise<B | undefined> {
     const askedAt = performance.now()
-    const { patienceMs } = this.#next
+    const { timeoutMs } = this.#next
     const ask = () => this.#options.byHash(hash, limits)
     const first = ask()
-    const isOverdue = patienceMs !== undefined && (await outlasts(first, patienceMs))
+    const isOverdue = timeoutMs !== undefined && (await outlasts(first, timeoutMs))
     const block = await (isOverdue ? Promise.any([first, ask()]).catch(() => first) : first)
     if (block !== undefined) {
       this.kept.add(block)
-      this.#next.noteTrip(performance.now() - askedAt)
+      this.#next.noteRoundTrip(performance.now() - askedAt)
     }
     return block
   }
@@ -167,7 +167,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
    * Reports a head that a node returned to a request. Requests use it from now on, prepared or not: clients must not see an older one.
    * @param askedAt `performance.now()` when the node was asked
    */
-  noteAsked(header: BlockHeader, askedAt: number): void {
+  noteNodeHead(header: BlockHeader, askedAt: number): void {
     if (this.#following === undefined) {
       this.#pace.note(header, performance.now())
       return
@@ -177,13 +177,13 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     const current = this.#head
     if (header.hash === current?.block.key) {
       current.confirmedAt = Math.max(current.confirmedAt, askedAt)
-      current.told ||= isCovered
+      current.isAnnounced ||= isCovered
       return
     }
-    if (current !== undefined && header.number <= current.block.header.number && current.from !== ASKED) return
+    if (current !== undefined && header.number <= current.block.header.number && current.from !== POLLED) return
     const now = performance.now()
-    this.#stand(header, ASKED, now, isCovered)
-    this.#announce({ header, from: ASKED, at: now })
+    this.#setHead(header, POLLED, now, isCovered)
+    this.#announce({ header, from: POLLED, at: now })
   }
 
   get intervalMs(): number | undefined {
@@ -216,15 +216,15 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   /** An announced head is trusted until the next one is late; a head that was asked for, only until the next one could exist. */
   #isTrusted(now: number): boolean {
     if (this.#head === undefined) return false
-    const { told, block, confirmedAt } = this.#head
-    if (!told || !this.#isSubscribed) return now < (this.#pace.trustedUntil ?? Number.NEGATIVE_INFINITY)
+    const { isAnnounced, block, confirmedAt } = this.#head
+    if (!isAnnounced || !this.#isSubscribed) return now < (this.#pace.trustedUntil ?? Number.NEGATIVE_INFINITY)
     if (now - block.seenAt <= this.#pace.overdueMs) return true
     return now - confirmedAt <= Math.min(MAX_LAG_MS, this.#pace.intervalMs / 4)
   }
 
   /** Whether a connected stream reports no newer head and would report the next. */
-  #isHeard(now: number): boolean {
-    if (!this.#isStreamed || this.#head === undefined || this.#heard > this.newestNumber) return false
+  #isCoveredByStream(now: number): boolean {
+    if (!this.#isStreamed || this.#head === undefined || this.#streamedHead > this.newestNumber) return false
     return now - this.#head.block.seenAt <= this.#pace.overdueMs
   }
 
@@ -297,7 +297,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     const left = this.#requestedAt + idleMs - performance.now()
     this.#idle = setTimeout(
       () => {
-        if (this.#keepers > 0 || performance.now() - this.#requestedAt < idleMs) return this.#restWhenIdle(idleMs)
+        if (this.#keepFollowingCount > 0 || performance.now() - this.#requestedAt < idleMs)
+          return this.#restWhenIdle(idleMs)
         this.#stop()
         this.#options.observe({ kind: 'resting' })
       },
@@ -316,7 +317,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     if (signal === undefined) return
     const askedAt = performance.now()
     const compares = askedAt - this.#comparedAt > COMPARE_MS
-    if (compares || !(this.#isTrusted(askedAt) || this.#isHeard(askedAt))) {
+    if (compares || !(this.#isTrusted(askedAt) || this.#isCoveredByStream(askedAt))) {
       this.#comparedAt = askedAt
       try {
         await this.#options.askHead(askLimits(signal))
@@ -326,8 +327,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     }
     if (signal.aborted) return
     const now = performance.now()
-    const isTold = (this.#head?.told && this.#isSubscribed) || this.#isHeard(now)
-    this.#schedule(isTold ? this.#pace.overdueMs : this.#pace.nextAsk(now) - now)
+    const isReported = (this.#head?.isAnnounced && this.#isSubscribed) || this.#isCoveredByStream(now)
+    this.#schedule(isReported ? this.#pace.overdueMs : this.#pace.nextPollAt(now) - now)
   }
 
   /** Requests the next block once, when it is due, so that the request travels while the block is made. */
@@ -335,7 +336,8 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     clearTimeout(this.#nextTimer)
     const { byNumber } = this.#options
     const number = this.newestNumber + 1n
-    if (byNumber === undefined || !this.#head?.told || !this.#isSubscribed || number === this.#nextAsked) return
+    if (byNumber === undefined || !this.#head?.isAnnounced || !this.#isSubscribed || number === this.#requestedNumber)
+      return
     const askAt = this.#next.askAt(number)
     if (askAt === undefined) return
     this.#nextTimer = setTimeout(() => void this.#askNext(number, byNumber), askAt - performance.now()).unref()
@@ -347,13 +349,13 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   ): Promise<void> {
     const signal = this.#following?.signal
     if (signal === undefined || this.newestNumber !== number - 1n || this.#intake.announced !== undefined) return
-    this.#nextAsked = number
-    this.#next.noteAsked()
-    const deadline = performance.now() + this.#next.patienceMs!
+    this.#requestedNumber = number
+    this.#next.noteRequested()
+    const deadline = performance.now() + this.#next.timeoutMs!
     const coming = byNumber(number, { signal, deadline }).catch(() => undefined)
-    this.#coming = coming
+    this.#nextBlock = coming
     const block = await coming
-    this.#coming = undefined
+    this.#nextBlock = undefined
     if (signal.aborted) return
     this.#next.noteAnswer(number, block !== undefined)
     this.#options.observe({ kind: block === undefined ? 'inVain' : 'early', number })
@@ -362,14 +364,14 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     this.#comparedAt = performance.now()
     this.kept.add(block)
     // Treated as announced by the source of the previous head, whose announcement is due about now.
-    this.#announce({ header: block.header, from: this.#head?.from ?? ASKED, at: performance.now() })
+    this.#announce({ header: block.header, from: this.#head?.from ?? POLLED, at: performance.now() })
   }
 
   #onAnnouncement(header: unknown, from: string): void {
     try {
       const told = Buffer.isBuffer(header) ? JSON.parse(header.toString()) : header
       const announced = { header: headerFromRpc(told), from, at: performance.now() }
-      this.#next.noteTold(announced.header.number, announced.at)
+      this.#next.noteAnnounced(announced.header.number, announced.at)
       this.#announce(announced)
     } catch (error) {
       this.#options.observe({ kind: 'unknown', reason: messageOf(error) })
@@ -380,9 +382,9 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   #announce(announced: AnnouncedHead): void {
     const { header, from, at } = announced
     const current = this.#head
-    if (from !== ASKED && header.hash === current?.block.key) {
+    if (from !== POLLED && header.hash === current?.block.key) {
       current.confirmedAt = at
-      if (at - current.block.seenAt <= MAX_LAG_MS) current.told = true
+      if (at - current.block.seenAt <= MAX_LAG_MS) current.isAnnounced = true
       this.#awaitNext()
       return
     }
@@ -396,15 +398,15 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
   /** A request may have received this head or a newer one while this one was being fetched. */
   #adopt({ from, at }: AnnouncedHead, { header }: B): void {
     const current = this.#head
-    if (current?.block.key === header.hash) current.told ||= from !== ASKED
+    if (current?.block.key === header.hash) current.isAnnounced ||= from !== POLLED
     else if (current === undefined || header.number > current.block.header.number || from === current.from)
-      this.#stand(header, from, at, from !== ASKED)
+      this.#setHead(header, from, at, from !== POLLED)
   }
 
-  #stand(header: BlockHeader, from: string, at: number, told: boolean): void {
-    this.#pace.note(header, at, from === ASKED ? (this.#head?.confirmedAt ?? at) : at)
+  #setHead(header: BlockHeader, from: string, at: number, isAnnounced: boolean): void {
+    this.#pace.note(header, at, from === POLLED ? (this.#head?.confirmedAt ?? at) : at)
     const block = { header, key: header.hash, seenAt: at }
-    this.#head = { block, from, told, confirmedAt: at }
+    this.#head = { block, from, isAnnounced, confirmedAt: at }
     this.#awaitNext()
   }
 }

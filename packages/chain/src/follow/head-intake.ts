@@ -28,7 +28,7 @@ interface Follower<B> {
   /** Undefined if following has stopped. */
   signal(): CancelSignal | undefined
   /** Whether a listener is told of every block. */
-  isTold(): boolean
+  reportsEveryBlock(): boolean
   /** Lets requests use the head, which a node serves. */
   adopt(head: AnnouncedHead, block: B): void
 }
@@ -43,11 +43,11 @@ export class HeadIntake<B extends WithHeader> {
   readonly #kept: KeptBlocks<B>
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
   /** Whether a head was processed since following began. The first one fetches at most `MAX_MISSED` blocks, however long the pause was. */
-  #goesOn = false
+  #hasProcessed = false
   /** Since when heads could not be linked to the chain. */
   #unbridgedSince: number | undefined
   #announced: AnnouncedHead | undefined
-  #taking = false
+  #isProcessing = false
 
   constructor(options: HeadFollowerOptions<B>, kept: KeptBlocks<B>, follower: Follower<B>) {
     this.#options = options
@@ -62,50 +62,50 @@ export class HeadIntake<B extends WithHeader> {
 
   announce(head: AnnouncedHead): void {
     this.#announced = head
-    if (!this.#taking) void this.#takeUp()
+    if (!this.#isProcessing) void this.#processAnnounced()
   }
 
   clear(): void {
     this.#announced = undefined
-    this.#goesOn = false
+    this.#hasProcessed = false
   }
 
-  async #takeUp(): Promise<void> {
-    this.#taking = true
+  async #processAnnounced(): Promise<void> {
+    this.#isProcessing = true
     try {
       for (let next = this.#announced; next !== undefined; next = this.#announced) {
-        await this.#moveTo(next)
+        await this.#process(next)
         if (this.#announced === next) this.#announced = undefined
       }
     } catch (error) {
       this.#announced = undefined
       if (this.#follower.signal() !== undefined) this.#options.observe({ kind: 'failed', reason: messageOf(error) })
     } finally {
-      this.#taking = false
+      this.#isProcessing = false
     }
   }
 
-  async #moveTo(announced: AnnouncedHead): Promise<void> {
+  async #process(announced: AnnouncedHead): Promise<void> {
     const { hash } = announced.header
     const signal = this.#follower.signal()
     if (signal === undefined) return
     const isNewest = () => this.#announced?.header.hash === hash
-    const block = await this.#served(hash, announced, signal)
+    const block = await this.#fetchServed(hash, announced, signal)
     if (signal.aborted) return
     if (block === undefined) {
       this.#options.observe({ kind: 'unserved', hash })
       return
     }
     const { header } = block
-    const most = this.#goesOn && this.#follower.isTold() ? MAX_BRIDGED : MAX_MISSED
+    const most = this.#hasProcessed && this.#follower.reportsEveryBlock() ? MAX_BRIDGED : MAX_MISSED
     // Only listeners that get every block have to wait for a node that does not serve one yet.
     const parentOf = (hash: Hash) =>
-      this.#follower.isTold()
-        ? this.#served(hash, announced, signal)
+      this.#follower.reportsEveryBlock()
+        ? this.#fetchServed(hash, announced, signal)
         : this.#follower.block(hash, askLimits(signal)).catch(() => undefined)
     // Requests wait no longer for the blocks before the head than for its state.
     const late = setTimeout(() => isNewest() && this.#follower.adopt(announced, block), PREPARE_MS)
-    const bridge = await this.#kept.bridge(block, most, parentOf).finally(() => clearTimeout(late))
+    const bridge = await this.#kept.fetchBridge(block, most, parentOf).finally(() => clearTimeout(late))
     if (signal.aborted) return
     if (bridge === undefined) {
       this.#unbridgedSince ??= performance.now()
@@ -113,19 +113,19 @@ export class HeadIntake<B extends WithHeader> {
       if (!isNewest() && performance.now() - this.#unbridgedSince < SERVED_WITHIN_MS) return
     }
     const fresh = bridge ?? [block]
-    await this.#prepared(fresh)
+    await this.#prepareAll(fresh)
     if (signal.aborted) return
-    this.#goesOn = true
+    this.#hasProcessed = true
     this.#unbridgedSince = undefined
-    const change = this.#kept.lead(fresh, bridge === undefined)
+    const change = this.#kept.advance(fresh, bridge === undefined)
     // The header as served: fields that an announcement omits or gets wrong don't matter.
     this.#follower.adopt(announced, block)
     this.#options.observe({ kind: 'head', header, reorganised: change.reorganised, missed: fresh.length - 1 })
-    this.#options.taken?.(change)
+    this.#options.onChange?.(change)
   }
 
   /** Asks for `head` or a block before it until the node serves it, or serves a head that was announced since. */
-  async #served(hash: Hash, head: AnnouncedHead, signal: CancelSignal): Promise<B | undefined> {
+  async #fetchServed(hash: Hash, head: AnnouncedHead, signal: CancelSignal): Promise<B | undefined> {
     const until = performance.now() + SERVED_WITHIN_MS
     const ask = (wanted: Hash) => this.#follower.block(wanted, askLimits(signal)).catch(() => undefined)
     for (let wait = 5; !signal.aborted; wait = Math.min(2 * wait, 200)) {
@@ -140,7 +140,7 @@ export class HeadIntake<B extends WithHeader> {
   }
 
   /** Resolves once all are prepared, or after a time limit. @param blocks oldest first, each the child of the one before */
-  async #prepared(blocks: readonly B[]): Promise<void> {
+  async #prepareAll(blocks: readonly B[]): Promise<void> {
     const { prepare } = this.#options
     let done: Promise<void> | undefined
     for (const block of blocks.slice(-(MAX_MISSED + 1))) {

@@ -17,8 +17,8 @@ const hashes = (headers: readonly { hash: Hash }[]) => headers.map(({ hash }) =>
 /** Makes the block the newest head, with the kept blocks before it. */
 async function lead(kept: Kept, head: ReturnType<typeof block>, most = 8) {
   kept.add(head)
-  const bridge = await kept.bridge(head, most, async (hash) => kept.get(hash))
-  const change = kept.lead(bridge ?? [head], bridge === undefined)
+  const bridge = await kept.fetchBridge(head, most, async (hash) => kept.get(hash))
+  const change = kept.advance(bridge ?? [head], bridge === undefined)
   return { ...change, removed: hashes(change.removed), added: hashes(change.added.map(({ header }) => header)) }
 }
 
@@ -99,7 +99,7 @@ describe('KeptBlocks', () => {
     expect(numbers(kept)).toEqual([hashOf(3), hashOf(2)])
     expect(kept.at(1n)).toBeUndefined()
     const byHash = async (hash: Hash) => [block(4), block(5)].find(({ header }) => header.hash === hash)
-    expect(await kept.bridge(block(5), 8, byHash)).toHaveLength(2)
-    expect(await kept.bridge(block(6), 8, byHash)).toBeUndefined()
+    expect(await kept.fetchBridge(block(5), 8, byHash)).toHaveLength(2)
+    expect(await kept.fetchBridge(block(6), 8, byHash)).toBeUndefined()
   })
 })

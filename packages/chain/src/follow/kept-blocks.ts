@@ -52,7 +52,7 @@ export class KeptBlocks<B extends WithHeader> {
   }
 
   /** Whether this block is in the chain or is the child of a block in it. A head may be known before the blocks below it. */
-  leadsTo({ hash, parentHash }: Pick<BlockHeader, 'hash' | 'parentHash'>): boolean {
+  isLinked({ hash, parentHash }: Pick<BlockHeader, 'hash' | 'parentHash'>): boolean {
     return this.#chain.has(hash) || this.#chain.has(parentHash)
   }
 
@@ -87,7 +87,7 @@ export class KeptBlocks<B extends WithHeader> {
    * @returns undefined if there are too many, their weight exceeds `MAX_WEIGHT`, or one is not available
    * @throws Error if a parent's number does not fit its child's; as `byHash`
    */
-  async bridge(head: B, most: number, byHash: (hash: Hash) => Promise<B | undefined>): Promise<B[] | undefined> {
+  async fetchBridge(head: B, most: number, byHash: (hash: Hash) => Promise<B | undefined>): Promise<B[] | undefined> {
     const { oldest, tip } = this.#chain
     const found = [head]
     if (oldest === undefined || tip === undefined || this.#chain.has(head.header.hash)) return found
@@ -108,10 +108,10 @@ export class KeptBlocks<B extends WithHeader> {
 
   /**
    * Makes these blocks the end of the chain. Blocks that don't lead to them leave the chain but stay fetched.
-   * @param fresh the result of {@link bridge}, or the head alone
+   * @param fresh the result of {@link fetchBridge}, or the head alone
    * @param isGap whether the head is alone because its ancestors could not be fetched
    */
-  lead(fresh: readonly B[], isGap = false): ChainChange<B> {
+  advance(fresh: readonly B[], isGap = false): ChainChange<B> {
     const head = fresh.at(-1)!
     const before = this.#chain.tip
     const { removed, added } = this.#chain.extend(fresh.map(({ header }) => header))

@@ -8,11 +8,11 @@ const TRIP = 40
 function told(delays: readonly number[]) {
   const pace = new Pace()
   const next = new NextHead(pace)
-  next.noteTrip(TRIP)
+  next.noteRoundTrip(TRIP)
   for (const [index, delay] of delays.entries()) {
     const at = index * INTERVAL + delay
     pace.note({ number: BigInt(index), timestamp: BigInt(index * 2) }, at)
-    next.noteTold(BigInt(index), at)
+    next.noteAnnounced(BigInt(index), at)
   }
   return next
 }
@@ -42,9 +42,9 @@ describe('NextHead', () => {
     const next = told(EVEN)
     for (let n = 0; n < 10; n += 1) next.noteAnswer(-100n, false)
     const before = next.askAt(9n)!
-    next.noteTold(9n, 9 * INTERVAL)
+    next.noteAnnounced(9n, 9 * INTERVAL)
     expect(next.askAt(10n)! - before).toBeLessThan(INTERVAL)
-    next.noteAsked()
+    next.noteRequested()
   })
 
   it('ignores a single late announcement', () => {
@@ -76,7 +76,7 @@ describe('NextHead', () => {
 
   it('forgets earlier announcements if block numbers go back', () => {
     const next = told(EVEN)
-    next.noteTold(5n, 20_000)
+    next.noteAnnounced(5n, 20_000)
     expect(next.askAt(6n)).toBeUndefined()
   })
 })

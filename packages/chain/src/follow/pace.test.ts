@@ -23,7 +23,7 @@ describe('Pace', () => {
     expect(pace.intervalMs / interval).toBeCloseTo(1, 1)
     expect(pace.trustedUntil).toBeGreaterThan(at + 0.8 * interval)
     expect(pace.trustedUntil).toBeLessThan(at + interval)
-    expect(pace.nextAsk(at)).toBe(pace.trustedUntil)
+    expect(pace.nextPollAt(at)).toBe(pace.trustedUntil)
     expect(pace.overdueMs).toBeGreaterThan(interval)
   })
 
@@ -35,9 +35,9 @@ describe('Pace', () => {
 
   it('asks repeatedly once a head is due, at growing intervals', () => {
     const pace = paceOf(2_000)
-    expect(pace.nextAsk(20_000)).toBe(20_100)
-    expect(pace.nextAsk(30_000)).toBe(30_600)
-    expect(pace.nextAsk(3_000_000)).toBe(3_002_000)
+    expect(pace.nextPollAt(20_000)).toBe(20_100)
+    expect(pace.nextPollAt(30_000)).toBe(30_600)
+    expect(pace.nextPollAt(3_000_000)).toBe(3_002_000)
   })
 
   it('starts again if the head goes back, and follows a chain whose block interval changes', () => {
@@ -74,6 +74,6 @@ describe('Pace', () => {
   it('assumes an interval of 1 s before it has learnt one', () => {
     const pace = new Pace()
     expect(pace.intervalMs).toBe(1_000)
-    expect(pace.nextAsk(5)).toBe(1_005)
+    expect(pace.nextPollAt(5)).toBe(1_005)
   })
 })

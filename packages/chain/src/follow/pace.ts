@@ -79,7 +79,7 @@ export class Pace {
    * When to ask for the next head: first when the newest is no longer trusted, then at growing intervals.
    * @param now the current time
    */
-  nextAsk(now: number): number {
+  nextPollAt(now: number): number {
     const last = this.#seen.at(-1)
     if (last === undefined) return now + UNKNOWN_INTERVAL_MS
     const due = last.notBefore + 0.9 * this.intervalMs

@@ -36,7 +36,7 @@ export class StateCarrying {
   #carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
   #closed = false
   /** Whether only blocks change the state; undefined until the node's client version is known. */
-  #byBlocksAlone: boolean | undefined
+  #changesOnlyByBlocks: boolean | undefined
   readonly #options: StateCarryingOptions
   readonly #rules: ServedRules
   readonly #headers: HeaderCheck
@@ -56,16 +56,16 @@ export class StateCarrying {
   }
 
   /** Why no state is carried; undefined if it may be. */
-  whyNot(): string | undefined {
+  obstacle(): string | undefined {
     const { carry } = this.#options
     if (carry === 'off') return 'CARRY_STATE=off'
-    const isDevelopment = carry === 'auto' && this.#byBlocksAlone === false
+    const isDevelopment = carry === 'auto' && this.#changesOnlyByBlocks === false
     return isDevelopment ? 'the node is a development node, whose state changes without blocks' : undefined
   }
 
   /** Whether only blocks change the state, according to the node's client version or the operator. */
-  get isByBlocksAlone(): boolean {
-    return this.#options.carry === 'on' || this.#byBlocksAlone === true
+  get changesOnlyByBlocks(): boolean {
+    return this.#options.carry === 'on' || this.#changesOnlyByBlocks === true
   }
 
   /** Whether to execute blocks. False until `web3_clientVersion` is answered. A node without that method is not a development node. */
@@ -79,11 +79,11 @@ export class StateCarrying {
       maxBytes: 1_024,
       attempts: 1,
     }
-    this.#byBlocksAlone ??= await client.call(asked, limits).catch((error) => {
+    this.#changesOnlyByBlocks ??= await client.call(asked, limits).catch((error) => {
       const isMissing = error instanceof UpstreamError && isMethodMissing(error.fault)
       return isMissing ? true : undefined
     })
-    return carry === 'auto' && this.#byBlocksAlone === true
+    return carry === 'auto' && this.#changesOnlyByBlocks === true
   }
 
   /** Carries the parent's state over the block. */
@@ -91,7 +91,7 @@ export class StateCarrying {
     const limits = { signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }
     if (!(await this.mayCarry(limits))) return
     const { header } = block
-    if (!this.#headers.isSure(header)) {
+    if (!this.#headers.isCarriable(header)) {
       const detail = 'its hash is not that of its fields'
       this.#options.observe({ kind: 'notCarried', header, reason: 'undecodable', detail, isFirst: false })
       return
@@ -101,7 +101,7 @@ export class StateCarrying {
     const isDistrusted = this.status()?.pace === 'distrusted'
     if (this.#carrier === undefined || (this.#carrier.rules !== rules && !isDistrusted)) {
       this.#carrier?.carrier.close()
-      this.#carrier = { rules, carrier: this.#carrierWith(rules) }
+      this.#carrier = { rules, carrier: this.#createCarrier(rules) }
     }
     await this.#carrier.carrier.prepare(block, parent && { header: parent })
   }
@@ -111,7 +111,7 @@ export class StateCarrying {
     this.#carrier?.carrier.close()
   }
 
-  #carrierWith(rules: ChainRules): StateCarrier {
+  #createCarrier(rules: ChainRules): StateCarrier {
     const { engine, driver, client, carry, auditEveryMs, observe } = this.#options
     return new StateCarrier({
       ...{ rules, engine, driver, auditEveryMs, observe },

@@ -18,9 +18,9 @@ import {
   pendingIdentity,
 } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
-import { type AskedHead, blockCall, type FollowedHead, noAnswer } from './asked-head.js'
 import { HeaderCheck } from './header-check.js'
-import { onGuess } from './on-guess.js'
+import { blockCall, type FollowedHead, type NodeHead, noAnswer } from './node-head.js'
+import { runSpeculatively } from './run-speculatively.js'
 import { SharedLookup } from './shared-lookup.js'
 
 /** How often a node must answer "no such block", while it answers otherwise, before it is believed. */
@@ -31,7 +31,7 @@ const PENDING_ATTEMPTS = 7
 const PENDING_PAUSE_MS = 20
 const LOOKUP_TIMEOUT_MS = 12_000
 /** A head seen longer ago is not used as a guess. */
-const GUESS_MOST_MS = 5_000
+const MAX_GUESS_AGE_MS = 5_000
 /** How often work is restarted because its block moved. */
 const MAX_RUNS = 10
 
@@ -45,9 +45,9 @@ interface PendingAnswer {
 /** Resolves block parameters to blocks and pins them. */
 export class BlockResolver {
   readonly #client: UpstreamClient
-  readonly #head: AskedHead
+  readonly #head: NodeHead
   readonly #pending: SharedLookup<PinnedBlock>
-  readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
+  readonly #lookups = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
   readonly #latestOnce: UpstreamCall<BlockHeader>
   readonly #check: HeaderCheck
   readonly #followed: FollowedHead | undefined
@@ -57,7 +57,7 @@ export class BlockResolver {
    * @param followed without it, every request asks the node for `latest`
    * @param check verifies the hashes of headers
    */
-  constructor(client: UpstreamClient, head: AskedHead, followed?: FollowedHead, check = new HeaderCheck()) {
+  constructor(client: UpstreamClient, head: NodeHead, followed?: FollowedHead, check = new HeaderCheck()) {
     this.#client = client
     this.#check = check
     this.#latestOnce = { ...blockCall('latest', check), attempts: 1 }
@@ -85,9 +85,9 @@ export class BlockResolver {
   /** The last seen head, if it was seen less than half a block interval ago and is therefore probably still the head. */
   #likelyHead(): PinnedBlock | undefined {
     const header = this.#head.recent(
-      Math.min(GUESS_MOST_MS, (this.#followed?.intervalMs ?? Number.POSITIVE_INFINITY) / 2),
+      Math.min(MAX_GUESS_AGE_MS, (this.#followed?.intervalMs ?? Number.POSITIVE_INFINITY) / 2),
     )
-    return header === undefined ? undefined : pinned(header)
+    return header === undefined ? undefined : pin(header)
   }
 
   /**
@@ -111,11 +111,11 @@ export class BlockResolver {
     return recovered(
       () => {
         const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
-        const block = run > 1 ? this.#resolveAnew(parameter, limits) : this.resolve(parameter, limits)
+        const block = run > 1 ? this.#resolveAtNode(parameter, limits) : this.resolve(parameter, limits)
         if (!(block instanceof Promise)) return workOn(block)
         const guess = isHead && run === 1 ? this.#likelyHead() : undefined
         if (guess === undefined) return block.then(workOn)
-        return onGuess(guess, block, limits, work, known)
+        return runSpeculatively(guess, block, limits, work, known)
       },
       (error) => {
         if (!(error instanceof BlockMoved) || parameter.kind === 'hash' || run === MAX_RUNS) throw error
@@ -129,39 +129,39 @@ export class BlockResolver {
   resolve(parameter: BlockParameter, limits: CallLimits = {}): Awaitable<PinnedBlock> {
     if (parameter.kind === 'hash') return this.#resolveHash(parameter, limits)
     if (parameter.kind === 'number')
-      return andThen(this.#followed?.header(parameter.number) ?? this.#shared(parameter, limits), pinned)
-    if (parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#late)
-    if (parameter.tag !== 'latest') return andThen(this.#shared(parameter, limits), pinned)
-    return this.#followed?.current() ?? andThen(this.askHead(limits), pinned)
+      return andThen(this.#followed?.header(parameter.number) ?? this.#lookUp(parameter, limits), pin)
+    if (parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#onTimeout)
+    if (parameter.tag !== 'latest') return andThen(this.#lookUp(parameter, limits), pin)
+    return this.#followed?.current() ?? andThen(this.askHead(limits), pin)
   }
 
   /** Skips followed blocks, which have moved. */
-  #resolveAnew(parameter: BlockParameter, limits: CallLimits): Awaitable<PinnedBlock> {
-    if (parameter.kind === 'number') return andThen(this.#shared(parameter, limits), pinned)
+  #resolveAtNode(parameter: BlockParameter, limits: CallLimits): Awaitable<PinnedBlock> {
+    if (parameter.kind === 'number') return andThen(this.#lookUp(parameter, limits), pin)
     const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
-    return isHead ? andThen(this.askHead(limits), pinned) : this.resolve(parameter, limits)
+    return isHead ? andThen(this.askHead(limits), pin) : this.resolve(parameter, limits)
   }
 
   async #resolveHash(parameter: HashParameter, limits: CallLimits): Promise<PinnedBlock> {
     const known = this.#head.known.get(parameter.hash) ?? this.#followed?.header(parameter.hash)
-    const header = known ?? (await this.#shared(parameter, limits))
+    const header = known ?? (await this.#lookUp(parameter, limits))
     if (parameter.requireCanonical) await this.#checkCanonical(header, limits)
-    return pinned(header)
+    return pin(header)
   }
 
-  #shared(parameter: BlockParameter, limits: CallLimits): Awaitable<BlockHeader> {
+  #lookUp(parameter: BlockParameter, limits: CallLimits): Awaitable<BlockHeader> {
     const key = describe(parameter)
-    let lookup = this.#others.get(key)
+    let lookup = this.#lookups.get(key)
     if (lookup === undefined) {
-      lookup = new SharedLookup(() => this.#remember(this.#find(parameter)))
-      this.#others.set(key, lookup)
+      lookup = new SharedLookup(() => this.#remember(this.#fetch(parameter)))
+      this.#lookups.set(key, lookup)
     }
-    return within(lookup.get(), limits, this.#late)
+    return within(lookup.get(), limits, this.#onTimeout)
   }
 
   async #checkCanonical(header: BlockHeader, limits: CallLimits): Promise<void> {
     const { number } = header
-    const canonical = this.#followed?.header(number) ?? (await this.#shared({ kind: 'number', number }, limits))
+    const canonical = this.#followed?.header(number) ?? (await this.#lookUp({ kind: 'number', number }, limits))
     if (canonical.hash !== header.hash)
       throw new RpcError(ErrorCode.serverError, `hash ${header.hash} is not currently canonical`)
   }
@@ -170,7 +170,7 @@ export class BlockResolver {
    * A healthy node returns null only for a block that it lacks, a broken one also for blocks that it has. Its head, asked for in the same
    * request, tells them apart.
    */
-  async #find(parameter: BlockParameter): Promise<BlockHeader> {
+  async #fetch(parameter: BlockParameter): Promise<BlockHeader> {
     const call = blockCall(nodeParameter(parameter), this.#check)
     const once: UpstreamCall<BlockHeader> = { ...call, attempts: 1 }
     const deadline = performance.now() + LOOKUP_TIMEOUT_MS
@@ -181,9 +181,9 @@ export class BlockResolver {
       const [wanted, head] = (await this.#client.batch([once, this.#latestOnce], {
         deadline,
       })) as [CallOutcome<BlockHeader>, CallOutcome<BlockHeader>]
-      if ('value' in wanted) return this.#checked(parameter, wanted.value)
+      if ('value' in wanted) return this.#checkAnswer(parameter, wanted.value)
       failure = wanted.error
-      if (!saysNoSuchBlock(wanted.error.fault) || 'error' in head) continue
+      if (!isUnknownBlock(wanted.error.fault) || 'error' in head) continue
       if (parameter.kind === 'number' && parameter.number <= head.value.number) continue
       verdicts += 1
       if (verdicts === UNKNOWN_VERDICTS)
@@ -192,7 +192,7 @@ export class BlockResolver {
     throw failure!
   }
 
-  #checked(parameter: BlockParameter, header: BlockHeader): BlockHeader {
+  #checkAnswer(parameter: BlockParameter, header: BlockHeader): BlockHeader {
     const wrong =
       (parameter.kind === 'hash' && header.hash !== parameter.hash) ||
       (parameter.kind === 'number' && header.number !== parameter.number)
@@ -220,10 +220,10 @@ export class BlockResolver {
 
   async #pinPending(pending: CallOutcome<PendingAnswer>, head: BlockHeader): Promise<PinnedBlock> {
     this.#head.known.set(head.hash, head)
-    if ('error' in pending || pending.value.block.number <= head.number) return pinned(head)
+    if ('error' in pending || pending.value.block.number <= head.number) return pin(head)
     const { block, identity } = pending.value
     const parent = block.parentHash === head.hash ? head : await this.#parent(block)
-    return parent === undefined ? pinned(head) : { header: parent, opening: block.environment, key: identity }
+    return parent === undefined ? pin(head) : { header: parent, opening: block.environment, key: identity }
   }
 
   async #parent(pending: NodePendingBlock): Promise<BlockHeader | undefined> {
@@ -241,10 +241,10 @@ export class BlockResolver {
     return header
   }
 
-  readonly #late = (): Error => noAnswer(this.#client.label)
+  readonly #onTimeout = (): Error => noAnswer(this.#client.label)
 }
 
-function pinned(header: BlockHeader): PinnedBlock {
+function pin(header: BlockHeader): PinnedBlock {
   return { header, key: header.hash }
 }
 
@@ -270,6 +270,6 @@ function describe(parameter: BlockParameter): string {
   return parameter.kind === 'tag' ? parameter.tag : toQuantity(parameter.number)
 }
 
-function saysNoSuchBlock(fault: UpstreamFault): boolean {
+function isUnknownBlock(fault: UpstreamFault): boolean {
   return fault.kind === 'null' || /not found|unknown block|out of range/i.test(fault.detail.rpc?.message ?? '')
 }

@@ -1,6 +1,6 @@
 import type { CircuitState, UpstreamClient } from '@upfront/node'
-import { blockCall } from './asked-head.js'
-import { type SeenHead, type Straying, straying } from './straying.js'
+import { blockCall } from './node-head.js'
+import { findStraying, type SeenHead, type Straying } from './straying.js'
 
 const MIN_INTERVAL_MS = 2_000
 const MAX_INTERVAL_MS = 15_000
@@ -20,7 +20,7 @@ export interface UpstreamStatus {
 
 /**
  * Asks all URLs for their heads once a block (every 2 s to 15 s) while the client is used, and excludes nodes whose head the others
- * contradict: see `straying`. With one URL it does nothing.
+ * contradict: see `findStraying`. With one URL it does nothing.
  */
 export class HeadAgreement {
   readonly #heads: (SeenHead | undefined)[]
@@ -30,20 +30,20 @@ export class HeadAgreement {
   #timer: NodeJS.Timeout | undefined
   readonly #client: UpstreamClient
   readonly #intervalMs: () => number | undefined
-  readonly #changed: (upstream: string, strays: Straying | undefined) => void
+  readonly #onChange: (upstream: string, strays: Straying | undefined) => void
 
   /**
    * @param intervalMs milliseconds between blocks; undefined until learnt
-   * @param changed called when a node begins or stops straying
+   * @param onChange called when a node begins or stops straying
    */
   constructor(
     client: UpstreamClient,
     intervalMs: () => number | undefined = () => undefined,
-    changed: (upstream: string, strays: Straying | undefined) => void = () => undefined,
+    onChange: (upstream: string, strays: Straying | undefined) => void = () => undefined,
   ) {
     this.#client = client
     this.#intervalMs = intervalMs
-    this.#changed = changed
+    this.#onChange = onChange
     this.#heads = client.endpoints.map(() => undefined)
     this.#behind = client.endpoints.map(() => 0)
     if (client.endpoints.length > 1) this.#schedule()
@@ -62,7 +62,7 @@ export class HeadAgreement {
   }
 
   /** Compares once; the timer calls it too. */
-  async look(): Promise<void> {
+  async compare(): Promise<void> {
     const heads = await this.#client.askEach(blockCall('latest'))
     const moved = heads.map((head, node) => head !== undefined && head.hash !== this.#heads[node]?.hash)
     for (const [node, head] of heads.entries()) {
@@ -72,7 +72,7 @@ export class HeadAgreement {
     }
     const slack = BigInt(Math.ceil(Math.max(1, SKEW_MS / (this.#intervalMs() ?? SKEW_MS))))
     const isStuck = this.#behind.map((count) => count >= STUCK_AFTER)
-    this.#judge(straying(heads, isStuck, slack))
+    this.#setStraying(findStraying(heads, isStuck, slack))
   }
 
   close(): void {
@@ -80,24 +80,24 @@ export class HeadAgreement {
     this.#timer = undefined
   }
 
-  #judge(found: readonly (Straying | undefined)[]): void {
+  #setStraying(found: readonly (Straying | undefined)[]): void {
     for (const [node, endpoint] of this.#client.endpoints.entries()) {
       const strays = found[node]
       if (endpoint.strays === strays) continue
       endpoint.strays = strays
-      this.#changed(endpoint.label, strays)
+      this.#onChange(endpoint.label, strays)
     }
   }
 
   #schedule(): void {
     const inMs = Math.min(Math.max(this.#intervalMs() ?? 0, MIN_INTERVAL_MS), MAX_INTERVAL_MS)
-    this.#timer = setTimeout(() => void this.#lookWhileUsed(), inMs).unref()
+    this.#timer = setTimeout(() => void this.#compareWhileUsed(), inMs).unref()
   }
 
-  async #lookWhileUsed(): Promise<void> {
+  async #compareWhileUsed(): Promise<void> {
     const { sent } = this.#client
-    if (sent === this.#sent) this.#judge([])
-    else await this.look().catch(() => undefined)
+    if (sent === this.#sent) this.#setStraying([])
+    else await this.compare().catch(() => undefined)
     this.#sent = sent
     if (this.#timer !== undefined) this.#schedule()
   }

@@ -16,7 +16,7 @@ export class HeaderCheck {
    * Returns the header that a node sent as `block`.
    * @throws UpstreamFault if its hash does not match its fields
    */
-  checked(header: BlockHeader, block: unknown): BlockHeader {
+  check(header: BlockHeader, block: unknown): BlockHeader {
     const isOwn = headerHash(header) === header.hash
     if (!isOwn && this.#shapes.size === 0) return header
     const shape = shapeOf(block)
@@ -30,17 +30,17 @@ export class HeaderCheck {
   }
 
   /** Whether state may be carried to this header: its hash matches its fields, or no header of this chain matched so far. */
-  isSure({ hash, ...fields }: BlockHeader): boolean {
+  isCarriable({ hash, ...fields }: BlockHeader): boolean {
     return this.#shapes.size === 0 || headerHash(fields) === hash
   }
 }
 
 /** Fields of an RPC block that are not part of its header, and the hash itself. */
-const BESIDE_HEADER = new Set(['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty', 'hash'])
+const NON_HEADER_FIELDS = new Set(['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty', 'hash'])
 
 function shapeOf(block: unknown): string {
   return Object.entries(block as object)
-    .filter(([name, value]) => !BESIDE_HEADER.has(name) && value !== null && value !== undefined)
+    .filter(([name, value]) => !NON_HEADER_FIELDS.has(name) && value !== null && value !== undefined)
     .map(([name]) => name)
     .sort()
     .join()

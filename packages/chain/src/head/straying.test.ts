@@ -1,5 +1,5 @@
 import type { Hash } from '@upfront/protocol'
-import { type SeenHead, straying } from './straying.js'
+import { findStraying, type SeenHead } from './straying.js'
 
 /** A block of the chain `fork`. */
 const block = (number: number, fork = 'a'): SeenHead => ({
@@ -8,7 +8,7 @@ const block = (number: number, fork = 'a'): SeenHead => ({
   parentHash: `0x${fork}${number - 1}` as Hash,
 })
 const none = [false, false, false, false]
-const judge = (heads: (SeenHead | undefined)[], isStuck = none, slack = 1n) => straying(heads, isStuck, slack)
+const judge = (heads: (SeenHead | undefined)[], isStuck = none, slack = 1n) => findStraying(heads, isStuck, slack)
 
 describe('straying', () => {
   it('accepts heads at most one block apart, and a head without another to compare', () => {

@@ -12,12 +12,12 @@ export type SeenHead = Pick<BlockHeader, 'number' | 'hash' | 'parentHash'>
  * @param heads by node, the preferred one first; undefined if it did not answer
  * @param isStuck whether a node stood still while others advanced. If one of two nodes is ahead, this shows that the other one lags
  */
-export function straying(
+export function findStraying(
   heads: readonly (SeenHead | undefined)[],
   isStuck: readonly boolean[],
   slack: bigint,
 ): (Straying | undefined)[] {
-  const reached = reachedHeight(heads, isStuck)
+  const reached = referenceHeight(heads, isStuck)
   const found = heads.map((head): Straying | undefined => {
     if (reached === undefined || head === undefined) return undefined
     if (head.number < reached - slack) return 'lags'
@@ -38,7 +38,7 @@ export function straying(
   })
 }
 
-function reachedHeight(heads: readonly (SeenHead | undefined)[], isStuck: readonly boolean[]): bigint | undefined {
+function referenceHeight(heads: readonly (SeenHead | undefined)[], isStuck: readonly boolean[]): bigint | undefined {
   const answered = heads.flatMap((head, node) => (head === undefined ? [] : [{ number: head.number, node }]))
   const [second, highest] = answered.sort(byHeight).slice(-2)
   if (highest === undefined || second === undefined) return undefined

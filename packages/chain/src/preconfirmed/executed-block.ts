@@ -4,7 +4,7 @@ import type { Flashblock } from './flashblock.js'
 import type { PreconfirmedBlock } from './snapshot.js'
 
 /** `before` extended by an execution, or the block's first execution if there is no `before`. */
-export function extended(
+export function extendBlock(
   before: PreconfirmedBlock | undefined,
   environment: BlockEnvironment,
   executed: BlockExecutionResult,

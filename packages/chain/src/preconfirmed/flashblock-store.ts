@@ -69,7 +69,7 @@ export class FlashblockStore {
       this.#payloads.set(blockNumber, [...known, payload].slice(-MAX_PAYLOADS))
     }
     payload.byIndex.set(index, flashblock)
-    this.#bound()
+    this.#enforceBound()
     if (blockNumber <= head.number) return 'stale'
     if (index === 0) return known.some((each) => each.byIndex.has(0)) ? 'restart' : 'first'
     if (prefixLength(payload) <= index) return 'gap'
@@ -78,7 +78,7 @@ export class FlashblockStore {
   }
 
   /** Drops the highest blocks while more transaction bytes are kept than `MAX_TRANSACTION_CHARACTERS` allows. */
-  #bound(): void {
+  #enforceBound(): void {
     let kept = 0
     for (const number of [...this.#payloads.keys()].sort((a, b) => (a < b ? -1 : 1))) {
       for (const payload of this.#payloads.get(number) ?? [])
@@ -99,7 +99,7 @@ export class FlashblockStore {
   }
 
   /** Clears the faults of blocks above `blockNumber`, because their base changed. */
-  forgiveAbove(blockNumber: bigint): void {
+  clearFaultsAbove(blockNumber: bigint): void {
     for (const [number, payloads] of this.#payloads)
       if (number > blockNumber) for (const payload of payloads) payload.faultyFrom = Number.POSITIVE_INFINITY
   }
@@ -117,7 +117,7 @@ export class FlashblockStore {
     for (let number = head.number + 1n; ; number++) {
       const payload = this.#payloads
         .get(number)
-        ?.findLast((each) => opens(each) && (chain.length > 0 || parentHash(each) === head.hash))
+        ?.findLast((each) => isUsable(each) && (chain.length > 0 || parentHash(each) === head.hash))
       const base = payload?.byIndex.get(0)?.base
       if (!payload || !base) return chain
       const below = chain.at(-1)
@@ -134,7 +134,7 @@ export class FlashblockStore {
   }
 }
 
-function opens(payload: Payload): boolean {
+function isUsable(payload: Payload): boolean {
   return payload.byIndex.has(0) && payload.faultyFrom > 0
 }
 

@@ -92,7 +92,7 @@ export class FlashblockStream {
       awaited: 'flashblock',
       onOpen: onConnected,
       onMessage: (frame) => {
-        socket.heard()
+        socket.noteData()
         this.#replica?.publish(frame)
         this.#enqueue(frame)
       },

@@ -12,7 +12,7 @@ import {
   ReadBudget,
   type StateLayer,
 } from '@upfront/simulation'
-import { differenceOf, executedPart, extended } from './executed-block.js'
+import { differenceOf, executedPart, extendBlock } from './executed-block.js'
 import type { Flashblock } from './flashblock.js'
 import {
   type BlockPrefix,
@@ -55,13 +55,13 @@ export class PreconfirmedChain {
   #blocks: PreconfirmedBlock[] = []
   #snapshot: PreconfirmedSnapshot | undefined
   /** The first pre-confirmed block on the previous base. It became the head, or the head replaced it. */
-  #overtaken: PreconfirmedBlock | undefined
+  #previousFirst: PreconfirmedBlock | undefined
   #running = false
-  #again = false
+  #isStale = false
   #closed = false
   #execution: { canceller: Canceller; blockNumber: bigint } | undefined
   /** Set after executing several flashblocks at once failed: they are executed one by one, to find the first faulty one. */
-  #singly = false
+  #oneByOne = false
   readonly #options: PreconfirmedChainOptions
 
   constructor(options: PreconfirmedChainOptions, head: CanonicalBlock) {
@@ -82,7 +82,7 @@ export class PreconfirmedChain {
 
   /** What was executed of the block with this header and these transactions; undefined if another block was executed. */
   executed(header: BlockHeader, transactions: readonly Hash[]): ExecutedPart | undefined {
-    for (const block of [this.#blocks[0], this.#overtaken]) {
+    for (const block of [this.#blocks[0], this.#previousFirst]) {
       const part = block && executedPart(block, header, transactions)
       if (part !== undefined) return part
     }
@@ -120,19 +120,19 @@ export class PreconfirmedChain {
   }
 
   #wake(): void {
-    this.#again = true
+    this.#isStale = true
     if (!this.#running) void this.#run()
   }
 
   async #run(): Promise<void> {
     this.#running = true
     try {
-      while (this.#again && !this.#closed) {
-        this.#again = false
+      while (this.#isStale && !this.#closed) {
+        this.#isStale = false
         await this.#step()
       }
     } catch (error) {
-      this.#again = false
+      this.#isStale = false
       this.#blocks = []
       this.#snapshot = undefined
       this.#options.observe({ kind: 'failed', reason: messageOf(error) })
@@ -145,11 +145,11 @@ export class PreconfirmedChain {
   async #step(): Promise<void> {
     this.#adoptHead()
     const desired = this.#store.desiredChain(this.#base.header)
-    this.#dropWhatDiverged(desired)
+    this.#dropDiverged(desired)
     this.#publish()
     const next = this.#nextExecution(desired)
     if (!next) return
-    this.#again = true
+    this.#isStale = true
     await this.#executeTransactions(next)
   }
 
@@ -159,10 +159,10 @@ export class PreconfirmedChain {
     const base = this.#base
     if (head === base) return
     this.#base = head
-    this.#store.forgiveAbove(head.header.number)
+    this.#store.clearFaultsAbove(head.header.number)
     this.#readAhead(head.header)
     const [first, ...above] = this.#blocks
-    if (first !== undefined) this.#overtaken = first
+    if (first !== undefined) this.#previousFirst = first
     if (!first) return
     const sameHeight = first.environment.number === head.header.number
     const same =
@@ -183,7 +183,7 @@ export class PreconfirmedChain {
     this.#options.driver.readAhead(reads, stateOn(head, []))
   }
 
-  #dropWhatDiverged(desired: BlockPrefix[]): void {
+  #dropDiverged(desired: BlockPrefix[]): void {
     const agreeing = this.#blocks.findIndex(
       (block, i) => desired[i]?.payloadId !== block.payloadId || desired[i].blockNumber !== block.environment.number,
     )
@@ -216,7 +216,7 @@ export class PreconfirmedChain {
   #nextExecution(desired: BlockPrefix[]): { prefix: BlockPrefix; from: number; to: number; at: number } | undefined {
     for (const [at, prefix] of desired.entries()) {
       const from = (this.#blocks[at]?.index ?? -1) + 1
-      const to = this.#singly ? from : prefix.flashblocks.length - 1
+      const to = this.#oneByOne ? from : prefix.flashblocks.length - 1
       if (from < prefix.flashblocks.length) return { prefix, from, to, at }
     }
     return undefined
@@ -264,9 +264,9 @@ export class PreconfirmedChain {
       })
       const difference = differenceOf(executed, newest)
       if (difference) return this.#refuse(next, difference)
-      this.#blocks = [...below, extended(before, environment, executed, newest)]
-      this.#store.forgiveAbove(environment.number)
-      this.#singly = false
+      this.#blocks = [...below, extendBlock(before, environment, executed, newest)]
+      this.#store.clearFaultsAbove(environment.number)
+      this.#oneByOne = false
       this.#options.observe({
         kind: 'visible',
         blockNumber: environment.number,
@@ -297,10 +297,10 @@ export class PreconfirmedChain {
     kind: 'mismatch' | 'nativePrecompile' = 'mismatch',
   ): void {
     if (to > from) {
-      this.#singly = true
+      this.#oneByOne = true
       return
     }
-    this.#singly = false
+    this.#oneByOne = false
     const payload = this.#store.find(prefix.blockNumber, prefix.payloadId)
     if (payload) payload.faultyFrom = from
     this.#options.observe({ kind, blockNumber: prefix.blockNumber, index: from, reason })

@@ -152,7 +152,7 @@ export class Preconfirmed {
     return new FlashblockStream({
       ...{ urls, relay, silenceMs, maxMessageBytes },
       onFlashblock: (flashblock) => {
-        if (flashblock.base !== undefined) head.hear(flashblock.blockNumber - 1n)
+        if (flashblock.base !== undefined) head.noteStreamedHead(flashblock.blockNumber - 1n)
         state.onFlashblock(flashblock)
       },
       onUndecodable: (reason) => this.#observe({ kind: 'undecodable', reason }),

@@ -47,7 +47,7 @@ export class NodeSubscription {
         this.#send(CHAIN_ID, 'eth_chainId', [])
         this.#send(SUBSCRIBE, 'eth_subscribe', params)
       },
-      onMessage: (data) => this.#hear(parsed(String(data))),
+      onMessage: (data) => this.#onText(parsed(String(data))),
       onLost: (_url, reason) => {
         this.#subscribed = undefined
         this.#chainId = undefined
@@ -69,7 +69,7 @@ export class NodeSubscription {
     this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
   }
 
-  #hear(message: Message | undefined): void {
+  #onText(message: Message | undefined): void {
     if (message?.id === CHAIN_ID && typeof message.result === 'string' && /^0x[0-9a-f]{1,64}$/i.test(message.result))
       this.#chainId = BigInt(message.result)
     const wanted = this.#options.chainId()
@@ -88,7 +88,7 @@ export class NodeSubscription {
     const { subscription, result } = message?.params ?? {}
     if (message?.method !== 'eth_subscription' || subscription === undefined || subscription !== this.#subscribed)
       return
-    this.#socket.heard()
+    this.#socket.noteData()
     this.#options.onResult(result)
   }
 }

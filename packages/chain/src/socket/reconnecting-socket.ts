@@ -7,7 +7,7 @@ export interface ReconnectingSocketOptions {
   /** Most bytes of one message. */
   maxMessageBytes: number
   maxPauseMs: number
-  /** A connection on which {@link ReconnectingSocket.heard} is not called for this long is dropped. Called each time. */
+  /** A connection on which {@link ReconnectingSocket.noteData} is not called for this long is dropped. Called each time. */
   silenceMs: () => number
   /** What the connection is expected to send, for the reason of a loss. */
   awaited: string
@@ -37,7 +37,7 @@ export class ReconnectingSocket {
   }
 
   /** Reports that expected data arrived: resets the backoff and the silence timer. */
-  heard(): void {
+  noteData(): void {
     this.#failures = 0
     this.#awaitNext()
   }

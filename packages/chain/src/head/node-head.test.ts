@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallQueue, UpstreamCall } from '@upfront/node'
 import type { BlockHeader } from '@upfront/protocol'
-import { AskedHead } from './asked-head.js'
+import { NodeHead } from './node-head.js'
 
 const headerOf = (number: bigint) => ({ number, hash: `0x${number.toString(16).padStart(64, '0')}` }) as BlockHeader
 
@@ -12,8 +12,8 @@ describe('AskedHead', () => {
       asked += 1
       return { value: latest }
     }
-    const followed = { newestNumber: 12n, noteAsked: () => undefined }
-    const head = new AskedHead({ label: 'node' }, { send } as unknown as CallQueue, followed)
+    const followed = { newestNumber: 12n, noteNodeHead: () => undefined }
+    const head = new NodeHead({ label: 'node' }, { send } as unknown as CallQueue, followed)
     const ask = async () => {
       // Longer than an answer is shared.
       await sleep(10)

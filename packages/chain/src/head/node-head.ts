@@ -21,7 +21,7 @@ const BACKWARD_PAUSE_MS = 25
 const MAX_KNOWN = 1_000
 
 /** The node's answer to which block is the head. The only place that asks for it. */
-export class AskedHead {
+export class NodeHead {
   readonly #label: string
   readonly #queue: CallQueue
   readonly #check: HeaderCheck
@@ -31,7 +31,7 @@ export class AskedHead {
   #newestNumber = 0n
   /** The lower head that was confirmed, and what it was lower than: as long as both stay, it is not confirmed again. */
   #lower: { hash: Hash; newestNumber: bigint } | undefined
-  readonly #followed: Pick<FollowedHead, 'newestNumber' | 'noteAsked'> | undefined
+  readonly #followed: Pick<FollowedHead, 'newestNumber' | 'noteNodeHead'> | undefined
   /** Headers that nodes returned. */
   readonly known = new LRUCache<Hash, BlockHeader>({ max: MAX_KNOWN })
 
@@ -42,7 +42,7 @@ export class AskedHead {
   constructor(
     { label }: Pick<UpstreamClient, 'label'>,
     queue: CallQueue,
-    followed?: Pick<FollowedHead, 'newestNumber' | 'noteAsked'>,
+    followed?: Pick<FollowedHead, 'newestNumber' | 'noteNodeHead'>,
     check = new HeaderCheck(),
   ) {
     this.#label = label
@@ -50,7 +50,7 @@ export class AskedHead {
     this.#followed = followed
     this.#check = check
     this.#latest = { ...blockCall('latest'), decode: (result) => this.#fromRpc(result), pace: 'prompt' }
-    this.#lookup = new SharedLookup(() => this.#ask())
+    this.#lookup = new SharedLookup(() => this.#fetchConfirmed())
   }
 
   /**
@@ -67,9 +67,9 @@ export class AskedHead {
   }
 
   /** One URL may hide several nodes, one of which lags. A head that goes back is asked for again, and believed only if confirmed. */
-  async #ask(): Promise<BlockHeader> {
+  async #fetchConfirmed(): Promise<BlockHeader> {
     const askedAt = performance.now()
-    let header = await this.#once()
+    let header = await this.#fetch()
     const { newestNumber = 0n } = this.#followed ?? {}
     if (newestNumber > this.#newestNumber) this.#newestNumber = newestNumber
     const isDoubtful = () =>
@@ -77,16 +77,16 @@ export class AskedHead {
       (header.hash !== this.#lower?.hash || newestNumber !== this.#lower.newestNumber)
     for (let again = 0; again < BACKWARD_REPEATS && isDoubtful(); again += 1) {
       await sleep(BACKWARD_PAUSE_MS)
-      header = await this.#once()
+      header = await this.#fetch()
     }
     this.#lower = header.number < newestNumber ? { hash: header.hash, newestNumber } : undefined
     this.#newestNumber = header.number
     this.known.set(header.hash, header)
-    this.#followed?.noteAsked(header, askedAt)
+    this.#followed?.noteNodeHead(header, askedAt)
     return header
   }
 
-  async #once(): Promise<BlockHeader> {
+  async #fetch(): Promise<BlockHeader> {
     this.#last = settled(await this.#queue.send(this.#latest))
     return this.#last
   }
@@ -95,7 +95,7 @@ export class AskedHead {
   #fromRpc(result: unknown): BlockHeader {
     const last = this.#last
     if (last !== undefined && hashOf(result) === last.hash) return last
-    return this.#check.checked(headerFromRpc(result), result)
+    return this.#check.check(headerFromRpc(result), result)
   }
 }
 
@@ -119,7 +119,7 @@ export interface FollowedHead {
   /** The number of the newest known head; 0 if none is followed. */
   readonly newestNumber: bigint
   /** Reports a head that the node returned. @param askedAt `performance.now()` when it was asked */
-  noteAsked(header: BlockHeader, askedAt: number): void
+  noteNodeHead(header: BlockHeader, askedAt: number): void
 }
 
 const BLOCK_BYTES = 8 * 1024 * 1024
@@ -136,7 +136,7 @@ export function blockCall(at: string | { hash: Hash }, check?: HeaderCheck): Ups
     params: [byHash ? at.hash : at, false],
     decode: (block) => {
       const header = headerFromRpc(block)
-      return check === undefined ? header : check.checked(header, block)
+      return check === undefined ? header : check.check(header, block)
     },
     maxBytes: BLOCK_BYTES,
   }

@@ -10,29 +10,29 @@ import {
 import type { PinnedBlock } from '@upfront/simulation'
 
 type Work<T> = (block: PinnedBlock, cancellation: Cancellation) => Awaitable<T>
-type Ended<T> = { value: T } | { thrown: unknown }
+type Outcome<T> = { value: T } | { thrown: unknown }
 
 /**
  * Does the work on the requested block, starting on a guess while the answer is on its way. If the guess is wrong, its work is cancelled,
  * its outcome (including errors) is dropped, and the work is repeated on the right block.
  * @param known called with the block once it is certain
  */
-export function onGuess<T>(
+export function runSpeculatively<T>(
   guess: PinnedBlock,
   asked: Promise<PinnedBlock>,
   cancellation: Cancellation,
   work: Work<T>,
   known: (block: PinnedBlock) => void,
 ): Promise<T> {
-  const guessed = new Guessed(cancellation)
-  const early = begun(
+  const guessed = new SpeculativeCancellation(cancellation)
+  const early = captureOutcome(
     () => work(guess, guessed),
     () => guessed.end(),
   )
   return asked.then(
     (block) => {
       known(block)
-      if (block.key === guess.key) return early instanceof Promise ? early.then(outcomeOf) : outcomeOf(early)
+      if (block.key === guess.key) return early instanceof Promise ? early.then(unwrap) : unwrap(early)
       guessed.cancel()
       return work(block, cancellation)
     },
@@ -44,8 +44,8 @@ export function onGuess<T>(
 }
 
 /** Never rejects, because the outcome may be dropped. */
-function begun<T>(work: () => Awaitable<T>, end: () => void): Awaitable<Ended<T>> {
-  const outcome = recovered<Ended<T>>(
+function captureOutcome<T>(work: () => Awaitable<T>, end: () => void): Awaitable<Outcome<T>> {
+  const outcome = recovered<Outcome<T>>(
     () => andThen(work(), (value) => ({ value })),
     (thrown) => ({ thrown }),
   )
@@ -54,15 +54,15 @@ function begun<T>(work: () => Awaitable<T>, end: () => void): Awaitable<Ended<T>
   return outcome
 }
 
-function outcomeOf<T>(ended: Ended<T>): T {
+function unwrap<T>(ended: Outcome<T>): T {
   if ('thrown' in ended) throw ended.thrown
   return ended.value
 }
 
 /** Aborts when the request's own signal does, or when the guess is wrong. The signal is created on first use. */
-class Guessed implements Cancellation {
+class SpeculativeCancellation implements Cancellation {
   #canceller: Canceller | undefined
-  #takeOff: () => void = () => {}
+  #detach: () => void = () => {}
   readonly #request: Cancellation
 
   constructor(request: Cancellation) {
@@ -70,25 +70,25 @@ class Guessed implements Cancellation {
   }
 
   get signal(): CancelSignal {
-    return this.#own.signal
+    return this.#ownCanceller.signal
   }
 
   cancel(): void {
-    this.#own.cancel(new Error('the head moved on'))
+    this.#ownCanceller.cancel(new Error('the head moved on'))
     this.end()
   }
 
   /** Detaches from the request's signal: the work is done. */
   end(): void {
-    this.#takeOff()
+    this.#detach()
   }
 
-  get #own(): Canceller {
+  get #ownCanceller(): Canceller {
     if (this.#canceller === undefined) {
       const canceller = new Canceller()
       const { signal } = this.#request
       this.#canceller = canceller
-      this.#takeOff = onAbort(signal, () => canceller.cancel(signal.reason))
+      this.#detach = onAbort(signal, () => canceller.cancel(signal.reason))
     }
     return this.#canceller
   }

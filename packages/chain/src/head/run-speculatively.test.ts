@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import type { Awaitable, Cancellation } from '@upfront/node'
 import type { PinnedBlock } from '@upfront/simulation'
-import { onGuess } from './on-guess.js'
+import { runSpeculatively } from './run-speculatively.js'
 
 const block = (n: number) => ({ key: `0x${n}`, header: { number: BigInt(n) } }) as unknown as PinnedBlock
 
@@ -14,14 +14,14 @@ function asking<T>(work: (block: PinnedBlock, cancellation: Cancellation) => Awa
   })
   const request = new AbortController()
   const known: bigint[] = []
-  const outcome = onGuess(block(7), asked, request, work, ({ header }) => known.push(header.number))
+  const outcome = runSpeculatively(block(7), asked, request, work, ({ header }) => known.push(header.number))
   return { answer, fail, request, known, outcome }
 }
 
 const aborted = ({ signal }: Cancellation) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
-describe('onGuess', () => {
+describe('runSpeculatively', () => {
   it('starts the work before the node answers, and runs it once if the guess is right', async () => {
     const begun: bigint[] = []
     const { answer, known, outcome } = asking(({ header }) => begun.push(header.number))
