@@ -53,12 +53,14 @@ describe('filters over HTTP', () => {
     const logs = await made('eth_newFilter', [{ address: emitter, topics: [TOPIC] }])
     const others = await made('eth_newFilter', [{ address: `0x${'11'.repeat(20)}` }])
     const waiting = await made('eth_newPendingTransactionFilter')
+    const whole = await made('eth_newPendingTransactionFilter', [true])
     const sent = [await emit(), await emit(), await emit()]
     expect((await changes<{ transactionHash: string }>(logs, 3)).map((log) => log.transactionHash)).toEqual(sent)
     const hashes = await changes<string>(blocks, 3)
     for (const [at, hash] of hashes.entries())
       expect(await rpc(anvil.rpcUrl, 'eth_getBlockByHash', [hash, false])).toMatchObject({ transactions: [sent[at]] })
     expect(await changes(waiting, 3)).toEqual(sent)
+    expect((await changes<{ hash: string }>(whole, 3)).map(({ hash }) => hash)).toEqual(sent)
     expect((await gateway.call('eth_getFilterChanges', [others])).result).toEqual([])
     expect((await gateway.call<unknown[]>('eth_getFilterLogs', [logs])).result).toEqual(
       await rpc(anvil.rpcUrl, 'eth_getLogs', [{ address: emitter, topics: [TOPIC] }]),
@@ -77,6 +79,11 @@ describe('filters over HTTP', () => {
     expect(await refusal('eth_newFilter', [{ address: '0x12' }])).toMatchObject({
       code: -32602,
       message: expect.stringContaining('params[0].address'),
+    })
+    expect(await refusal('eth_newPendingTransactionFilter', ['yes'])).toMatchObject({ code: -32602 })
+    expect(await refusal('eth_newFilter', [{ toBlock: '0x1' }])).toEqual({
+      code: -32602,
+      message: 'invalid block range params',
     })
     expect(await refusal('eth_accounts', [])).toEqual({
       code: -32601,

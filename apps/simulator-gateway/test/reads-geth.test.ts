@@ -361,6 +361,25 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       ['eth_createAccessList', { ...call, gasPrice: '0x0' }, block],
       ['eth_createAccessList', { ...call, maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x0' }, block],
       ['eth_createAccessList', { ...call, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' }, block],
+      ['eth_createAccessList', { ...call, maxPriorityFeePerGas: '0x2' }, block],
+      ['eth_createAccessList', call, block, {}, {}],
+      ['eth_feeHistory', '0x1', block],
+      ['eth_feeHistory', '0x1', block, null],
+      ['eth_getBalance', account, block.replace('0x', '0X')],
+      ...['2', '02', '', `0x${'0'.repeat(65)}`].map((slot): [string, ...unknown[]] => [
+        'eth_getStorageAt',
+        account,
+        slot,
+        block,
+      ]),
+      ['eth_getLogs', { fromBlock: block, toBlock: block }, {}],
+      ['eth_getStorageAt', account, '0x0', block, null],
+      ...['eth_getBalance', 'eth_getBlockByNumber', 'eth_getBlockReceipts', 'eth_getTransactionByHash'].map(
+        (method): [string, ...unknown[]] => [method, block, block, block],
+      ),
+      ...['eth_gasPrice', 'eth_blockNumber', 'eth_chainId', 'eth_newBlockFilter'].map(
+        (method): [string, ...unknown[]] => [method, null],
+      ),
     ]
     const both = await Promise.all(
       questions.map(async ([method, ...params]) => {
@@ -374,6 +393,43 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       }),
     )
     expect(both.map(([ours]) => ours)).toEqual(both.map(([, theirs]) => theirs))
+  })
+
+  it('in the words of errors that are not about the shape of a parameter', async () => {
+    await knowsTheChain()
+    let recent = await held()
+    while (recent === undefined) recent = await held()
+    const block = numberToHex(BigInt(recent.at(-2)!.block))
+    const account = uniswap.token0
+    const call = { from: developer.address, to: account, data: '0x18160ddd' }
+    const unknown = `0x${'ab'.repeat(32)}`
+    const unknowns = [unknown, { blockHash: unknown, requireCanonical: true }, '0xffffff', 'safe', 'finalized']
+    const twice = { [account]: { state: {}, stateDiff: {} } }
+    const beaconRoot = { beaconRoot: unknown }
+    const tracer = 'callTracer'
+    const both = { tracer: 'prestateTracer', tracerConfig: { diffMode: true, includeEmpty: true } }
+    const questions: [string, ...unknown[]][] = [
+      ...unknowns.flatMap((at): [string, ...unknown[]][] => [
+        ['eth_createAccessList', call, at],
+        ['eth_call', call, at],
+        ['debug_traceCall', call, at, { tracer }],
+        ...(typeof at === 'string' && at !== unknown ? [['debug_traceBlockByNumber', at] as [string, unknown]] : []),
+      ]),
+      ['debug_traceBlockByHash', unknown],
+      ['eth_call', call, block, twice],
+      ['eth_estimateGas', call, block, twice],
+      ['debug_traceCall', call, block, { tracer, stateOverrides: twice }],
+      ['eth_call', call, block, null, beaconRoot],
+      ['eth_estimateGas', call, block, null, { withdrawals: [] }],
+      ['debug_traceCall', call, block, { tracer, blockOverrides: beaconRoot }],
+      ['debug_traceCall', call, block, both],
+      ['eth_createAccessList', { ...call, maxFeePerBlobGas: '0x0' }, block],
+      ['eth_getLogs', { fromBlock: block, toBlock: block, address: Array(1_001).fill(account) }],
+    ]
+    for (const [method, ...params] of questions) {
+      const [ours, theirs] = await Promise.all([ofOurs({ method, params }), ofGeth({ method, params })])
+      expect({ method, params, ...ours }).toEqual({ method, params, ...theirs })
+    }
   })
 
   it("in access lists at the node's pending block, with its base fee", async () => {

@@ -3,7 +3,7 @@ import { decodeFixedBytes, decodeQuantity, malformed, Turn, type UpstreamClient 
 import {
   type BlockHeader,
   type BlockParameter,
-  decodeBlockParameter,
+  decodeBlockNumber,
   decodeBytes32,
   decodeTracerParams,
   ErrorCode,
@@ -32,7 +32,7 @@ import { growing, takingTurns } from '../simulate/growing-answer.js'
 import { narrowed } from '../simulate/simulation-context.js'
 import { spending, type Taken } from '../simulate/spending.js'
 import { decoding, timeOf } from './reading.js'
-import { TRACING, traceJson, traceLimits } from './trace-answer.js'
+import { inTracersWords, TRACING, traceJson, traceLimits } from './trace-answer.js'
 
 /** Dependencies of the trace methods. */
 interface BlockTracing {
@@ -114,7 +114,13 @@ async function trace(
         throw new Error(
           `transaction ${sealed.hash} used ${receipt.gasUsed} gas, and ${answer.gasUsed} when it was traced`,
         )
-      return traceJson(answer, tracer, limits, prefix.logsBefore(index))
+      const at = {
+        blockHash: header.hash,
+        blockNumber: header.number,
+        transactionHash: sealed.hash,
+        transactionPosition: index,
+      }
+      return traceJson(answer, tracer, limits, prefix.logsBefore(index), at)
     })
   } catch (error) {
     if (!(error instanceof SimulationRejected)) throw error
@@ -157,10 +163,7 @@ async function headerOf(parameter: BlockParameter, { chain }: BlockTracing, cont
   try {
     return (await chain.resolver.resolve(parameter, timeOf(context))).header
   } catch (error) {
-    if (!(error instanceof RpcError) || !error.message.startsWith('header not found') || parameter.kind === 'tag')
-      throw error
-    const named = parameter.kind === 'number' ? `#${parameter.number}` : parameter.hash
-    throw new RpcError(ErrorCode.serverError, `block ${named} not found`)
+    throw inTracersWords(error)
   }
 }
 
@@ -200,8 +203,7 @@ function hashOf(value: unknown): BlockParameter {
 
 function numberOf(value: unknown): BlockParameter {
   const place = new Place(undefined, 'params[0]')
-  const block = decodeBlockParameter(value, place)
-  if (block.kind === 'hash') throw mismatch(place, 'a block number or a tag', value)
+  const block = decodeBlockNumber(value, place)
   if (block.kind === 'tag' && block.tag === 'pending') throw mismatch(place, 'a sealed block', value)
   return block
 }

@@ -1,6 +1,6 @@
 import type { FollowedBlock } from '@upfront/chain'
 import { type Awaitable, passThrough, unlessAborted } from '@upfront/node'
-import { type BlockHeader, type BlockParameter, type Hash, toQuantity } from '@upfront/protocol'
+import { type BlockHeader, type BlockParameter, DecodeError, type Hash, toQuantity } from '@upfront/protocol'
 import { blobFeeIn, type PaidTip, presentFeeHistory } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
@@ -55,7 +55,7 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
     decoding(async (params, context) => {
       const history = await feeHistory(reading, params, context)
       if (history !== undefined) return JSON.stringify(history)
-      return pass(params.length > 1 ? await onHeadOf(reading, params, 1, context) : params, context)
+      return pass(await onHeadOf(reading, params, 1, context), context)
     }),
   )
   return overriding.methods
@@ -64,10 +64,12 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
 /** Undefined if the node must answer. */
 async function feeHistory(reading: Reading, params: unknown[], context: RpcContext) {
   const { bases, chain } = reading
+  for (const at of [0, 1, 2])
+    if (params[at] == null) throw new DecodeError(undefined, `missing value for required argument ${at}`)
   const [wanted, , given] = params
   const count = typeof wanted === 'string' && /^0x[0-9a-f]{1,4}$/i.test(wanted) ? Number(wanted) : 0
-  const percentiles = percentilesOf(given ?? [])
-  if (count < 1 || percentiles === undefined || params.length < 2) return undefined
+  const percentiles = percentilesOf(given)
+  if (count < 1 || percentiles === undefined) return undefined
   if (percentiles.length > 0 && count > MAX_REWARDED_BLOCKS) return undefined
   const newest = await bases.held(blockNumberParameter(params, 1), context.view, timeOf(context))
   const rules = newest && (await chain.rules(context))

@@ -23,7 +23,8 @@ export interface FilterSources {
 export function filterMethods({ chain, follows, nodeUrls, getLogs }: FilterSources): Map<string, RpcMethod> {
   const { announced: blocks } = chain
   const filters = new Filters()
-  const transactions = nodeTransactions(nodeUrls, chain, [])
+  const hashes = nodeTransactions(nodeUrls, chain, [])
+  const full = nodeTransactions(nodeUrls, chain, [true])
   const clientOf = ({ client }: RpcContext) => {
     if (!follows) throw new RpcError(ErrorCode.serverError, 'no block is announced: FOLLOW_HEAD is off')
     return client
@@ -67,13 +68,18 @@ export function filterMethods({ chain, follows, nodeUrls, getLogs }: FilterSourc
   if (nodeUrls.length > 0)
     methods.push([
       'eth_newPendingTransactionFilter',
-      async (_, context) =>
-        JSON.stringify(
+      async (params, context) => {
+        const [isFull] = listOf(params ?? [])
+        if (isFull != null && typeof isFull !== 'boolean')
+          throw new RpcError(ErrorCode.invalidParams, 'params[0]: expected true for whole transactions, or false')
+        const transactions = isFull ? full : hashes
+        return JSON.stringify(
           await filters.make(clientOf(context), async (note, ended) => {
             const leave = await transactions.listen(note, () => undefined, ended)
             return leave ?? (() => undefined)
           }),
-        ),
+        )
+      },
     ])
   return new Map(methods)
 }

@@ -15,6 +15,7 @@ import { clientVersion, version } from './client-version.js'
 import { feeMethods } from './fee-methods.js'
 import { filterMethods } from './filter-methods.js'
 import { logMethods } from './log-methods.js'
+import { refuseMoreParams } from './max-params.js'
 import { presenterMethods } from './presenters/index.js'
 import { listOf, timeOf } from './reading.js'
 import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
@@ -87,6 +88,7 @@ export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMetho
     }),
   )
   methods.set('rpc.discover', () => openRpc)
+  refuseMoreParams(methods)
   return methods
 }
 

@@ -170,10 +170,10 @@ async function countSent(client: UpstreamClient, address: Address, context: RpcC
   )
 }
 
-/** A slot as a quantity or as 32 bytes: nodes accept both. */
+/** A slot in hex of at most 32 bytes, with or without `0x`, as geth accepts it. */
 function slotOf(value: unknown): Hash {
-  if (typeof value === 'string' && /^0x[0-9a-f]{0,64}$/i.test(value))
-    return `0x${value.slice(2).toLowerCase().padStart(64, '0')}`
+  const digits = typeof value === 'string' ? /^(?:0x)?([0-9a-f]{0,64})$/i.exec(value)?.[1] : undefined
+  if (digits !== undefined) return `0x${digits.toLowerCase().padStart(64, '0')}`
   return decodeBytes32(value, undefined, 'params[1]')
 }
 

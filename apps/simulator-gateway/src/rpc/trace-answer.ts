@@ -1,5 +1,6 @@
-import type { JsonText, Tracer } from '@upfront/protocol'
-import { type Answer, presentTrace, structLogJson, type Wording } from '@upfront/simulation'
+import { UnknownBlock } from '@upfront/chain'
+import { ErrorCode, type JsonText, RpcError, type Tracer } from '@upfront/protocol'
+import { type Answer, presentTrace, structLogJson, type TracedAt, type Wording } from '@upfront/simulation'
 import { bounded, narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 
 /** Limit of traces that are built on the event loop, in bytes. */
@@ -10,19 +11,35 @@ const MAX_STEP_BYTES = 16 * 1024 * 1024
 /** geth's wording. */
 export const TRACING: Wording = (words) => `tracing failed: ${words}`
 
+/** The error as geth's `debug_` methods word it, if it is that of an unknown block. */
+export function inTracersWords(error: unknown): unknown {
+  if (!(error instanceof UnknownBlock) || error.parameter.kind === 'tag') return error
+  const { parameter } = error
+  const named = parameter.kind === 'number' ? `#${parameter.number}` : parameter.hash
+  return new RpcError(ErrorCode.serverError, `block ${named} not found`)
+}
+
 /** The limits of tracing one call. */
-export function traceLimits({ name }: Tracer, limits: RequestLimits): RequestLimits {
-  return narrowed(limits, name === 'structLogger' ? MAX_STEP_BYTES : MAX_TRACE_BYTES)
+export function traceLimits(tracer: Tracer, limits: RequestLimits): RequestLimits {
+  const count = tracer.name === 'muxTracer' ? Math.max(1, tracer.tracers.length) : 1
+  return narrowed(limits, tracer.name === 'structLogger' ? MAX_STEP_BYTES : Math.floor(MAX_TRACE_BYTES / count))
 }
 
 /**
  * The tracer's result for the answer's one call, as JSON in parts.
  * @param earlierLogs logs of earlier transactions in the block
+ * @param at the transaction that the call is
  * @throws AnswerTooLong
  */
-export function traceJson({ records }: Answer, tracer: Tracer, limits: RequestLimits, earlierLogs = 0): JsonText[] {
+export function traceJson(
+  { records }: Answer,
+  tracer: Tracer,
+  limits: RequestLimits,
+  earlierLogs = 0,
+  at?: TracedAt,
+): JsonText[] {
   const [record] = records
   if (record === undefined) throw new Error('the call was not recorded')
   if (tracer.name === 'structLogger') return structLogJson(record)
-  return [bounded(JSON.stringify(presentTrace(record, tracer, earlierLogs)), limits)]
+  return [bounded(JSON.stringify(presentTrace(record, tracer, earlierLogs, at)), limits)]
 }

@@ -14,6 +14,7 @@ import {
   type Recording,
   recordingFor,
   SimulationRejected,
+  type TracedBlock,
   type Wording,
 } from '@upfront/simulation'
 import { tracedBlock } from '../pending/simulation-base.js'
@@ -21,7 +22,7 @@ import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing, takingTurns } from '../simulate/growing-answer.js'
 import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
-import { TRACING, traceJson, traceLimits } from './trace-answer.js'
+import { inTracersWords, TRACING, traceJson, traceLimits } from './trace-answer.js'
 
 /** Limit of the records for an access list, in bytes: enough for some 50,000 slots. */
 const MAX_LIST_BYTES = 16 * 1024 * 1024
@@ -38,7 +39,7 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
     { block }: CallRequest,
     context: RpcContext,
     { recording, limits, wording }: { recording: Recording; limits: RequestLimits; wording: Wording },
-    work: (run: Run, earlierLogs: number | undefined) => Promise<T>,
+    work: (run: Run, earlierLogs: number | undefined, block: TracedBlock) => Promise<T>,
   ): Promise<T> => {
     try {
       return await simulator.execute(block, limits, context, ({ rules, state, taken, ...on }) =>
@@ -51,7 +52,7 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
           // The next run starts with the length that the last one reached.
           const run = async (request: CallRequest) =>
             growing(limits, context, (answerBytes) => simulated(request, answerBytes), turn.answerBytes)
-          return work(run, on.earlierLogs)
+          return work(run, on.earlierLogs, tracedBlock(on))
         }),
       )
     } catch (error) {
@@ -67,9 +68,12 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
         const { tracer } = request
         const limits = traceLimits(tracer, context.limits)
         const how = { recording: recordingFor(tracer), limits, wording: TRACING }
-        return running(request, context, how, async (run, earlierLogs) =>
+        const traced = running(request, context, how, async (run, earlierLogs) =>
           traceJson(await run(request), tracer, limits, earlierLogs),
         )
+        return traced.catch((error) => {
+          throw inTracersWords(error)
+        })
       },
     ],
     [
@@ -78,8 +82,8 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
         const request = decodeCallRequest(params)
         const recording: Recording = { frames: false, state: true }
         const how = { recording, limits: narrowed(context.limits, MAX_LIST_BYTES), wording: LISTING }
-        const { accessList, gasUsed, error } = await running(request, context, how, (run) =>
-          createAccessList(request, run),
+        const { accessList, gasUsed, error } = await running(request, context, how, (run, _, { base }) =>
+          createAccessList(request, run, base.baseFeePerGas),
         )
         return JSON.stringify({ accessList, ...(error !== undefined && { error }), gasUsed: toQuantity(gasUsed) })
       },

@@ -18,6 +18,8 @@ export function liveFilter(value: unknown, at = 1): (log: LiveLog) => boolean {
     throw new DecodeError(new Place(place, 'blockHash'), 'a subscription is to new blocks: ask eth_getLogs')
   const from = bound(filter.fromBlock, 0n, new Place(place, 'fromBlock'))
   const to = bound(filter.toBlock, END, new Place(place, 'toBlock'))
+  const isFromLatest = filter.fromBlock === undefined || isLatest(filter.fromBlock)
+  if (isFromLatest && to < END) throw new DecodeError(undefined, 'invalid block range params')
   if (from > to) throw new DecodeError(new Place(place, 'toBlock'), 'is before `fromBlock`')
   const isBounded = from > 0n || to < END
   return (log) => {
@@ -28,8 +30,12 @@ export function liveFilter(value: unknown, at = 1): (log: LiveLog) => boolean {
   }
 }
 
+function isLatest(block: BlockParameter): boolean {
+  return block.kind === 'tag' && block.tag === 'latest'
+}
+
 function bound(block: BlockParameter | undefined, latest: bigint, place: Place): bigint {
-  if (block === undefined || (block.kind === 'tag' && block.tag === 'latest')) return latest
+  if (block === undefined || isLatest(block)) return latest
   if (block.kind === 'tag' && block.tag === 'earliest') return 0n
   if (block.kind === 'number') return block.number
   throw new DecodeError(place, 'expected a number, `earliest` or `latest`')

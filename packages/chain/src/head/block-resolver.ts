@@ -42,6 +42,13 @@ interface PendingAnswer {
   identity: Hash
 }
 
+/** There is no such block. The message is that of geth's `eth_` methods. */
+export class UnknownBlock extends RpcError {
+  constructor(readonly parameter: BlockParameter) {
+    super(ErrorCode.serverError, unknownBlockMessage(parameter))
+  }
+}
+
 /** Resolves block parameters to blocks and pins them. */
 export class BlockResolver {
   readonly #client: UpstreamClient
@@ -186,8 +193,7 @@ export class BlockResolver {
       if (!isUnknownBlock(wanted.error.fault) || 'error' in head) continue
       if (parameter.kind === 'number' && parameter.number <= head.value.number) continue
       verdicts += 1
-      if (verdicts === UNKNOWN_VERDICTS)
-        throw new RpcError(ErrorCode.serverError, `header not found: ${describe(parameter)}`)
+      if (verdicts === UNKNOWN_VERDICTS) throw new UnknownBlock(parameter)
     }
     throw failure!
   }
@@ -263,6 +269,11 @@ function failureOf(pending: CallOutcome<PendingAnswer>): UpstreamError | undefin
 
 function nodeParameter(parameter: BlockParameter): string | { hash: Hash } {
   return parameter.kind === 'hash' ? { hash: parameter.hash } : describe(parameter)
+}
+
+function unknownBlockMessage(parameter: BlockParameter): string {
+  if (parameter.kind === 'hash') return 'header for hash not found'
+  return parameter.kind === 'tag' ? `${parameter.tag} block not found` : 'header not found'
 }
 
 function describe(parameter: BlockParameter): string {

@@ -1,8 +1,9 @@
 import { type BlockParameter, decodeBlockNumber } from '../block-parameter.js'
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
-import { decodeObject } from '../decode/structure.js'
+import { decodeObject, noneMistyped } from '../decode/structure.js'
 import type { Address, Hash } from '../hex.js'
+import { ErrorCode, RpcError } from '../rpc-error.js'
 
 /** The decoded filter of `eth_getLogs`. */
 export interface LogFilter {
@@ -16,16 +17,19 @@ export interface LogFilter {
   topics: ReadonlySet<Hash>[]
 }
 
+const FIELDS = ['fromBlock', 'toBlock', 'blockHash', 'address', 'topics'] as const
 const MAX_ADDRESSES = 1_000
 const MAX_TOPICS = 4
 const MAX_ALTERNATIVES = 1_000
 
 /**
  * Decodes the filter of `eth_getLogs` with geth's limits (`eth/filters`).
- * @throws DecodeError that names the field
+ * @throws DecodeError that names the field; RpcError -32000 for more than 1,000 addresses
  */
 export function decodeLogFilter(value: unknown, place: Place): LogFilter {
-  const { fromBlock, toBlock, blockHash, address, topics } = decodeObject(value, 'a filter object', place)
+  const fields = decodeObject(value, 'a filter object', place)
+  noneMistyped(fields, FIELDS, {}, place)
+  const { fromBlock, toBlock, blockHash, address, topics } = fields
   const filter: LogFilter = { addresses: decodeAddresses(address ?? [], place), topics: decodeTopics(topics, place) }
   if (blockHash != null) {
     if (fromBlock != null || toBlock != null)
@@ -52,7 +56,8 @@ export function logMatches(
 function decodeAddresses(value: unknown, place: Place): Set<Address> {
   if (!Array.isArray(value)) return new Set([decodeAddress(value, place, 'address')])
   const addresses = new Place(place, 'address')
-  if (value.length > MAX_ADDRESSES) throw mismatch(addresses, `at most ${MAX_ADDRESSES} addresses`, value)
+  if (value.length > MAX_ADDRESSES)
+    throw new RpcError(ErrorCode.serverError, 'exceed max addresses or topics per search position')
   return new Set(value.map((address, index) => decodeAddress(address, addresses, index)))
 }
 

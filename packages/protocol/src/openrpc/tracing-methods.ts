@@ -15,7 +15,7 @@ const TRACER: JsonSchema = { type: 'string', enum: TRACERS }
 const TRACER_CONFIG: JsonSchema = {
   type: 'object',
   description:
-    "Options of the tracer, flags but for the struct logger's `limit` (bytes): callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`; erc7562Tracer's `withLog` and `ignoredOpcodes` (quantities); structLogger's `enableMemory`, `disableStack`, `disableStorage`, `enableReturnData` and `limit`",
+    "Options of the tracer, flags but for the struct logger's `limit` (bytes): callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`; erc7562Tracer's `withLog` and `ignoredOpcodes` (quantities); flatCallTracer's `convertParityErrors` and `includePrecompiles`; muxTracer's are fields named as its tracers, each with that tracer's options; structLogger's `enableMemory`, `disableStack`, `disableStorage`, `enableReturnData` and `limit`",
 }
 const STEP_FLAG = flag('Of the struct logger')
 const UNNAMED = 'Without a tracer each instruction is shown, as by the struct logger of geth'

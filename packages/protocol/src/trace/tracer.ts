@@ -1,7 +1,8 @@
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { quote } from '../decode/quote.js'
-import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
+import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped, type JsonObject } from '../decode/structure.js'
+import { ErrorCode, RpcError } from '../rpc-error.js'
 
 export interface CallTracerConfig {
   /** Include logs in each frame, of calls that did not fail. */
@@ -24,6 +25,12 @@ export interface Erc7562TracerConfig {
   ignoredOpcodes?: number[]
 }
 
+export interface FlatCallTracerConfig {
+  /** Errors in OpenEthereum's words. */
+  convertParityErrors?: boolean
+  includePrecompiles?: boolean
+}
+
 /** geth's options of `debug_traceCall` without a tracer. */
 export interface StructLoggerConfig {
   enableMemory?: boolean
@@ -40,13 +47,26 @@ export type Tracer =
   | { name: 'prestateTracer'; config: PrestateTracerConfig }
   | { name: '4byteTracer' }
   | { name: 'erc7562Tracer'; config: Erc7562TracerConfig }
+  | { name: 'flatCallTracer'; config: FlatCallTracerConfig }
+  | { name: 'keccak256PreimageTracer' }
+  | { name: 'noopTracer' }
+  | { name: 'muxTracer'; tracers: SingleTracer[] }
   | { name: 'structLogger'; config: StructLoggerConfig }
+
+/** A tracer whose output is made of records; the engine writes that of the struct logger. */
+export type ShownTracer = Exclude<Tracer, { name: 'structLogger' }>
+/** A tracer that can stand in a `muxTracer`. */
+export type SingleTracer = Exclude<ShownTracer, { name: 'muxTracer' }>
 
 const OPTIONS = {
   callTracer: ['withLog', 'onlyTopCall'],
   prestateTracer: ['diffMode', 'disableCode', 'disableStorage', 'includeEmpty'],
   '4byteTracer': [],
   erc7562Tracer: ['withLog', 'ignoredOpcodes', 'stackTopItemsSize'],
+  flatCallTracer: ['convertParityErrors', 'includePrecompiles'],
+  keccak256PreimageTracer: [],
+  noopTracer: [],
+  muxTracer: [],
   structLogger: ['enableMemory', 'disableStack', 'disableStorage', 'enableReturnData', 'limit'],
 } as const
 
@@ -71,6 +91,8 @@ export function decodeTracer(
     throw new DecodeError(new Place(place, 'tracer'), `expected one of ${TRACERS.join(', ')}, got ${quote(name)}`)
   }
   const fields = config === undefined || config === null ? {} : decodeObject(config, 'an object of options', at)
+  if (known === 'muxTracer')
+    return { name: known, tracers: Object.keys(fields).map((each) => inside(each, fields, at)) }
   const options: Record<string, boolean | number | number[]> = {}
   for (const key of Object.keys(fields)) {
     const value = fields[key]
@@ -78,8 +100,18 @@ export function decodeTracer(
     else if (value !== null) options[key] = decodeOption(key, value, at)
   }
   if (options.diffMode && options.includeEmpty)
-    throw new DecodeError(new Place(at, 'includeEmpty'), 'can not stand beside `diffMode`')
-  return known === '4byteTracer' ? { name: known } : { name: known, config: options }
+    throw new RpcError(ErrorCode.serverError, 'cannot use diffMode with includeEmpty')
+  return { name: known, config: options }
+}
+
+/** A tracer of a `muxTracer`, whose options are fields named as the tracers. */
+function inside(name: string, fields: JsonObject, place: Place): SingleTracer {
+  const tracer = TRACERS.includes(name as Tracer['name'])
+    ? decodeTracer(name, fields[name], place, new Place(place, name))
+    : undefined
+  if (tracer === undefined || tracer.name === 'structLogger' || tracer.name === 'muxTracer')
+    throw new DecodeError(place, `${quote(name)} can not stand in a \`muxTracer\``)
+  return tracer
 }
 
 function decodeOption(key: string, value: unknown, place: Place): boolean | number | number[] {

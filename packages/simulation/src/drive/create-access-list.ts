@@ -28,13 +28,16 @@ const NO_LIST = `no access list fits: with each of ${MAX_RUNS} the call accessed
 /**
  * Repeats the call with the access list of its last run until the list no longer changes, as geth does.
  * @param run runs the call, with its state recorded
+ * @param baseFee of the block, in wei per gas
  * @throws RpcError -32000 for fees, or a legacy transaction with authorizations, that geth refuses in this method only, and if the list
  * never settles
  */
 export async function createAccessList(
-  request: CallRequest,
+  given: CallRequest,
   run: (request: CallRequest) => Promise<Answer>,
+  baseFee = 0n,
 ): Promise<CreatedAccessList> {
+  const request = { ...given, call: withMaxFee(given.call, baseFee) }
   const refused = refusalOf(request.call)
   if (refused !== undefined) throw new RpcError(ErrorCode.serverError, refused)
   let accessList = await givenList(request, run)
@@ -51,8 +54,17 @@ export async function createAccessList(
   }
 }
 
+/** geth's default of `maxFeePerGas` for a tip. */
+function withMaxFee(call: Call, baseFee: bigint): Call {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas: tip } = call
+  const lacks = gasPrice === undefined && maxFeePerGas === undefined && tip !== undefined
+  return lacks ? { ...call, maxFeePerGas: tip + 2n * baseFee } : call
+}
+
 /** geth's checks for a transaction to be sent (`setFeeDefaults`). */
-function refusalOf({ gasPrice, maxFeePerGas, maxPriorityFeePerGas, authorizationList }: Call): string | undefined {
+function refusalOf(call: Call): string | undefined {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, authorizationList } = call
+  if (maxFeePerBlobGas === 0n) return 'maxFeePerBlobGas, if specified, must be non-zero'
   if (gasPrice !== undefined && authorizationList !== undefined) return 'both gasPrice and authorizationList specified'
   if (gasPrice === 0n) return 'gasPrice must be non-zero after london fork'
   if (maxFeePerGas === undefined || maxPriorityFeePerGas === undefined) return undefined

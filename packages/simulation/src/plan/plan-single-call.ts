@@ -1,4 +1,5 @@
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError, type SimulationLimits } from '@upfront/protocol'
+import { checksumAddress } from 'viem'
 import type { OpeningBlock } from '../block/pinned-block.js'
 import type { ChainRules } from './chain-rules.js'
 import { rulesOf } from './infer-chain-rules.js'
@@ -24,8 +25,16 @@ export function planSingleCall(
 ): SimulationPlan {
   const fault = contradictionOf(call, rules.chainId)
   if (fault !== undefined) throw new RpcError(ErrorCode.serverError, fault)
-  if (stateOverrides.some(({ state, stateDiff }) => state !== undefined && stateDiff !== undefined))
-    throw new RpcError(ErrorCode.serverError, 'both `state` and `stateDiff` are given for one account')
+  const double = stateOverrides.find(({ state, stateDiff }) => state !== undefined && stateDiff !== undefined)
+  if (double !== undefined) {
+    const words = `account ${checksumAddress(double.address)} has both 'state' and 'stateDiff'`
+    throw new RpcError(ErrorCode.serverError, words)
+  }
+  const unused = (['beaconRoot', 'withdrawals'] as const).find((name) => blockOverrides[name] !== undefined)
+  if (unused !== undefined) {
+    const words = `block override "${unused}" is not supported for this RPC method`
+    throw new RpcError(ErrorCode.serverError, words)
+  }
   const overrides = { ...opening, ...blockOverrides }
   const { number = base.number + 1n, timestamp } = overrides
   if (number > MAX_NUMBER)
