@@ -1,14 +1,20 @@
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, type RpcReply, startGatewayProcess } from './gateway-process.js'
 import { HOSTILE_PROGRAMS } from './programs.js'
 import { type BlockResult, callOf, TARGET } from './simulate-params.js'
 
 /** Short, to keep the tests fast: under load, a loop may run longer. */
-const REQUEST_TIMEOUT_MS = 1_200
+const REQUEST_TIMEOUT_MS = 600
 /** Concurrent requests of one attacker. */
 const ATTACKERS = 4
 const HUGE_GAS = '0xffffffffffff'
+
+/** The request took its whole time, or the node did: requests stop waiting for it 250 ms earlier, and name it. */
+function expectTooSlow(error: RpcReply<unknown>['error']): void {
+  if ((error?.data as { fault?: string } | undefined)?.fault !== 'timeout')
+    expect(error).toMatchObject({ code: -32005 })
+}
 
 let anvil: Anvil
 
@@ -46,7 +52,7 @@ describe.each(['auto', 'portable'])('hostile programs, on engine %s', (engine) =
       const { result, error } = await gateway.call<BlockResult[]>('eth_simulateV1', callOf('0x602a60005260206000f3'))
       if (working) servedMeanwhile++
       if (error === undefined) expect(result?.[0]?.calls[0]?.status).toBe('0x1')
-      else expect(error.code).toBe(-32005)
+      else expectTooSlow(error)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     await done
@@ -65,7 +71,7 @@ describe.each(['auto', 'portable'])('hostile programs, on engine %s', (engine) =
     await expectSmallRequestsServed(attack)
     for (const { result, error } of await attack) {
       if (error === undefined) expect(result?.[0]?.calls[0]?.gasUsed).toMatch(/^0x/)
-      else expect([-32005, -32603]).toContain(error.code)
+      else expectTooSlow(error)
     }
   })
 
@@ -76,7 +82,7 @@ describe.each(['auto', 'portable'])('hostile programs, on engine %s', (engine) =
     const blockStateCalls = [{ blockOverrides, stateOverrides: { [TARGET]: { code } }, calls }]
     const attack = Promise.all([1, 2, 3].map(() => gateway.call('eth_simulateV1', [{ blockStateCalls }, 'latest'])))
     await expectSmallRequestsServed(attack)
-    for (const { error } of await attack) expect(error?.code).toBe(-32005)
+    for (const { error } of await attack) expectTooSlow(error)
   })
 
   it('memory stays below 2 GB, and no internal error is logged', async () => {
