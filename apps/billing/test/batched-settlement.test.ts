@@ -9,8 +9,15 @@ import {
 } from '@upfront/devnet'
 import type { Payment } from '@upfront/protocol'
 import { createLogger } from '@upfront/service'
-import { createTestClient, http, parseTransaction } from 'viem'
-import { CREATE2_DEPLOYER, DELEGATED_CODE, SETTLEMENT_BATCH } from '../src/chain/settlement-batch.js'
+import { Client } from 'pg'
+import { createTestClient, http, parseEther, parseTransaction } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import {
+  CREATE2_DEPLOYER,
+  DELEGATED_CODE,
+  EARLIER_DELEGATED_CODES,
+  SETTLEMENT_BATCH,
+} from '../src/chain/settlement-batch.js'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER } from './support/buyer.js'
 import { burnNonce, fetchHead, rpc } from './support/on-chain.js'
@@ -30,6 +37,7 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
   let devnet: Devnet
   let node: FaultProxy
   let billing: RunningBilling
+  let database: Record<string, string>
 
   const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   const mineOne = () => anvil().mine({ blocks: 1 })
@@ -61,13 +69,14 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     await store.start()
     devnet = await startDevnet()
     node = await startFaultProxy(devnet.rpcUrl)
+    database = await store.variables()
     billing = await runBilling(node.url, {
       SETTLEMENT: 'batch',
       batchIntervalMs: '0',
       batchSize: '20',
       recoveryMs: '200',
       feeBumpMs: '3000',
-      ...(await store.variables()),
+      ...database,
     })
     await anvil().setAutomine(false)
   })
@@ -167,6 +176,34 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     expect(transactions.length).toBeGreaterThan(1)
   })
 
+  const testOfLocks = store.name === 'Postgres' ? test : it.skip
+  testOfLocks('a fee raise waits for a payment that is being concluded without holding its transaction', async () => {
+    const ids = await charge([1])
+    await untilSubmitted(ids)
+    const [claimed, concluded] = await charge([1, 2])
+    await mineOne()
+    await untilSubmitted([claimed!, concluded!])
+    const conclusion = new Client({ connectionString: database.DATABASE_URL })
+    await conclusion.connect()
+    try {
+      await conclusion.query('begin')
+      await conclusion.query('select from payments where id = $1 for no key update', [concluded])
+      const waiting = 'select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))'
+      await until(async () => (await conclusion.query(waiting)).rowCount === 1)
+      // Otherwise each would wait for the other.
+      const locked = await conclusion.query(
+        `select from signed_transactions where hash = (select transaction from payments where id = $1) for no key update nowait`,
+        [concluded],
+      )
+      expect(locked.rowCount).toBe(1)
+    } finally {
+      await conclusion.end()
+    }
+    await until(async () => (await describePayment(concluded!)).events.some(({ kind }) => kind === 'fee raised'))
+    await mineOne()
+    await settleAll([claimed!, concluded!])
+  })
+
   test('resends the same signed batch after a reorg', async () => {
     const ids = await charge([1])
     await untilSubmitted(ids)
@@ -189,6 +226,34 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     const { body } = await billing.send('/accounts')
     expect(JSON.stringify(body)).toContain('received')
     expect((await billing.send('/reconciliation')).body).toMatchObject({ differences: [] })
+  })
+
+  test('delegates a signer again that is delegated to an earlier version of the contract', async () => {
+    const privateKey = generatePrivateKey()
+    const { address } = privateKeyToAccount(privateKey)
+    await anvil().setBalance({ address, value: parseEther('1') })
+    await rpc(devnet.rpcUrl, 'anvil_setCode', [address, EARLIER_DELEGATED_CODES[0]])
+    const other = await runBilling(devnet.rpcUrl, {
+      FACILITATOR_PRIVATE_KEYS: privateKey,
+      SETTLEMENT: 'batch',
+      batchIntervalMs: '0',
+      recoveryMs: '200',
+      ...(await store.variables()),
+    })
+    try {
+      const ids: string[] = []
+      for (const amount of ['1', '2']) {
+        const { id } = await other.authorizeNew(makeRequirements({ maximum: '1000', facilitator: address }))
+        await other.charge(id, amount, { waitMilliseconds: 0 })
+        ids.push(id)
+      }
+      const read = () => Promise.all(ids.map((id) => other.payment(id)))
+      const settled = await until(read, (all) => all.every(({ state }) => state === 'settled'), mineOne)
+      expect(new Set(settled.map(({ transaction }) => transaction)).size).toBe(1)
+      expect(await rpc(devnet.rpcUrl, 'eth_getCode', [address, 'latest'])).toBe(DELEGATED_CODE)
+    } finally {
+      await other.close()
+    }
   })
 
   // Must run last: it removes the CREATE2 deployer from the chain.

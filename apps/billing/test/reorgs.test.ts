@@ -7,10 +7,12 @@ import {
   USDC_ADDRESS,
   usdcAbi,
 } from '@upfront/devnet'
-import { createTestClient, createWalletClient, http } from 'viem'
+import { billingPath } from '@upfront/protocol'
+import { createTestClient, createWalletClient, http, keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { burnNonce, resend } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
@@ -61,7 +63,6 @@ describe.each(oneStore())('a reorg that drops the block of a settlement, on $nam
     expect(payment.state).toBe('submitted')
     expect(payment.blockNumber).not.toBeNull()
     await reorg(1)
-    expect(await usdcBalance(devnet, SELLER)).toBe(before)
     await until(async () => (await kinds(id)).filter((kind) => kind === 'mined').length === 2)
     expect((await billing.payment(id)).state).toBe('submitted')
     await anvil().mine({ blocks: 2 })
@@ -72,13 +73,44 @@ describe.each(oneStore())('a reorg that drops the block of a settlement, on $nam
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 800n)
   })
 
+  test('which brings back a displaced transaction: the cost of its revert is recorded', async () => {
+    await run({ reconcileMs: '300' })
+    const { id, nonce } = await billing.authorizeNew()
+    await anvil().setAutomine(false)
+    await billing.charge(id, '800', { waitMilliseconds: 0 })
+    const [raw = ''] = await until(
+      async () => node.sent,
+      ({ length }) => length > 0,
+    )
+    node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
+    await anvil().dropTransaction({ hash: keccak256(raw as `0x${string}`) })
+    await anvil().setAutomine(true)
+    await burnNonce(devnet, nonce)
+    // A seller that waits makes billing look at the newest block.
+    const look = () => billing.send(`${billingPath.payment(id)}?waitMilliseconds=1`)
+    await until(
+      async () => (await billing.payment(id)).state === 'failed',
+      Boolean,
+      () => Promise.all([look(), mineOne()]),
+    )
+    // An empty transaction takes its place.
+    node.faultOf = undefined
+    const status = async () => (await describePayment(id)).transactions[0]?.status
+    await until(async () => (await status()) === 'displaced')
+    await reorg(1)
+    await resend(devnet, raw)
+    await until(async () => (await status()) === 'mined')
+    const { totals } = (await billing.send('/payments/totals?state=failed')).body as { totals: { feePaid: string }[] }
+    expect(Number(totals[0]?.feePaid)).toBeGreaterThan(0)
+  })
+
   test('after its confirmations: the payments are reopened, resent and settled', async () => {
     await run({})
     const before = await usdcBalance(devnet, SELLER)
     const ids = [(await billing.authorizeNew()).id, (await billing.authorizeNew()).id] as const
     for (const id of ids) expect((await billing.charge(id, '700')).payment.state).toBe('settled')
     await reorg(2)
-    expect(await usdcBalance(devnet, SELLER)).toBe(before)
+    await until(async () => (await kinds(ids[1])).includes('reorged'))
     await until(async () => (await usdcBalance(devnet, SELLER)) === before + 1_400n)
     for (const id of ids) {
       await until(async () => (await describePayment(id)).payment.state === 'settled')

@@ -4,13 +4,13 @@
 CREATE OR REPLACE FUNCTION store_settlements(of_network text, of_signer text, first_nonce bigint, transactions jsonb, settlements jsonb)
 RETURNS TABLE (outcome text, next bigint, gone text[]) LANGUAGE plpgsql AS $$
 BEGIN
-  SELECT next_nonce INTO next FROM signers WHERE network = of_network AND address = of_signer FOR UPDATE;
+  SELECT next_nonce INTO next FROM signers WHERE network = of_network AND address = of_signer FOR NO KEY UPDATE;
   IF next IS DISTINCT FROM first_nonce THEN
     outcome := 'other nonce';
     RETURN NEXT;
     RETURN;
   END IF;
-  PERFORM FROM payments WHERE id IN (SELECT id FROM jsonb_to_recordset(settlements) AS one(id text)) ORDER BY id FOR UPDATE;
+  PERFORM FROM payments WHERE id IN (SELECT id FROM jsonb_to_recordset(settlements) AS one(id text)) ORDER BY id FOR NO KEY UPDATE;
   SELECT array_agg(one.id) INTO gone FROM jsonb_to_recordset(settlements) AS one(id text, state text, transaction text)
     WHERE NOT EXISTS (SELECT FROM payments
       WHERE payments.id = one.id AND payments.state = one.state AND payments.transaction IS NOT DISTINCT FROM one.transaction);

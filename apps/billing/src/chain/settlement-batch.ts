@@ -32,8 +32,14 @@ export const SETTLEMENT_BATCH_CODE: Hex = deployedBytecode
 /** Calldata for {@link CREATE2_DEPLOYER}. */
 export const BATCH_DEPLOYMENT: Hex = concatHex([SALT, bytecode])
 
+const delegatedTo = (contract: Address) => concatHex(['0xef0100', contract])
 /** Code of an account delegated to the contract (EIP-7702). */
-export const DELEGATED_CODE: Hex = concatHex(['0xef0100', SETTLEMENT_BATCH])
+export const DELEGATED_CODE: Hex = delegatedTo(SETTLEMENT_BATCH)
+/** Of one delegated to an earlier version. If the contract changes, the address that it had goes here. */
+export const EARLIER_DELEGATED_CODES: readonly Hex[] = [
+  delegatedTo('0x84adedc2579e468f714098eaa9ad2e82b2fa5530'),
+  delegatedTo('0x719410a1cec14681de4ed8422ab4b9eebde1211f'),
+]
 
 const abi = parseAbi(['function settle(bytes items)'])
 const SETTLE = toFunctionSelector('settle(bytes)')

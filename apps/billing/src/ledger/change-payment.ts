@@ -1,5 +1,5 @@
 import { isFinal, PAYMENT_TRANSITIONS, type Payment, type PaymentState, schemeOf } from '@upfront/protocol'
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from './ledger.js'
 import { type PaymentRow, paymentEvents, payments } from './schema.js'
@@ -69,6 +69,16 @@ export async function changePayment(
     .select()
     .from(changed)
   return updated ?? null
+}
+
+/** Locks payments in the order that all use (see {@link Ledger}), and reads them. */
+export function lockPayments(tx: Transaction, ids: readonly string[]): Promise<PaymentRow[]> {
+  return tx
+    .select()
+    .from(payments)
+    .where(inArray(payments.id, [...ids]))
+    .orderBy(asc(payments.id))
+    .for('no key update')
 }
 
 /** The row as the API shows it, without its signature. */

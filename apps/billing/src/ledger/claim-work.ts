@@ -1,5 +1,6 @@
 import type { Address, Network } from '@upfront/protocol'
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { lockPayments } from './change-payment.js'
 import { isInState } from './is-in-state.js'
 import type { Database } from './ledger.js'
 import { isOfRefusedContract } from './refused-payers.js'
@@ -58,7 +59,7 @@ export function claimCharges(
     claimant,
     sql`select due.id from jsonb_to_recordset(${JSON.stringify(capacities)}::jsonb) as capacity(signer text, count int),
       lateral (
-        select id from payments where ${isToSubmit(claimant)} order by deadline limit capacity.count for update skip locked
+        select id from payments where ${isToSubmit(claimant)} order by deadline limit capacity.count for no key update skip locked
       ) as due`,
   )
 }
@@ -74,10 +75,13 @@ function isToSubmit(claimant: Claimant): SQL {
 export async function releaseCharges(db: Database, charges: readonly PaymentRow[]): Promise<void> {
   if (charges.length === 0) return
   const ids = charges.map(({ id }) => id)
-  await db
-    .update(payments)
-    .set({ nextLook: sql`now()` })
-    .where(and(inArray(payments.id, ids), isInState('charging')))
+  await db.transaction(async (tx) => {
+    await lockPayments(tx, ids)
+    await tx
+      .update(payments)
+      .set({ nextLook: sql`now()` })
+      .where(and(inArray(payments.id, ids), isInState('charging')))
+  })
 }
 
 /** Claims up to `most` submitted payments that are due for a look, including mined ones up to `confirmedBlock`. */
@@ -91,7 +95,7 @@ export function claimSubmitted(
     db,
     claimant,
     sql`select id from payments where ${isToLookAt(claimant, confirmedBlock)} and facilitator in ${claimant.signers}
-      order by next_look limit ${most} for update skip locked`,
+      order by next_look limit ${most} for no key update skip locked`,
   )
 }
 

@@ -18,7 +18,13 @@ import * as schema from './schema.js'
 export type Database = PgDatabase<PgQueryResultHKT, typeof schema>
 export type Transaction = PgTransaction<PgQueryResultHKT, typeof schema, ExtractTablesWithRelations<typeof schema>>
 
-/** The ledger's database: Postgres or PGlite, with the same tables. Closed last at shutdown. */
+/**
+ * The ledger's database: Postgres or PGlite, with the same tables. Closed last at shutdown.
+ *
+ * Locks are taken in one order, so that no two processes wait for each other: the advisory lock of a payer and token, the seller's account,
+ * the signer, payments by id, a refused payer, signed transactions by hash. They are `no key update` locks, for which rows that refer to the
+ * locked one do not wait. Claims of work skip locked rows.
+ */
 export class Ledger implements OnApplicationShutdown {
   readonly #close: () => Promise<void>
 

@@ -159,6 +159,7 @@ export const signedTransactions = pgTable(
   },
   (table) => [
     index('signed_transactions_open').on(table.network, table.signer, table.nonce).where(sql`${table.status} = 'open'`),
+    index('signed_transactions_by_time').on(table.network, table.signer, table.signedAt),
   ],
 )
 

@@ -1,4 +1,4 @@
-import { asc, desc, eq, getTableColumns, sql } from 'drizzle-orm'
+import { asc, desc, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './ledger.js'
 import { type PaymentRow, type SignedTransactionRow, settlementItems, signedTransactions } from './schema.js'
 
@@ -50,4 +50,20 @@ export async function storeTransaction(
   const { hash } = transaction
   const items = paymentIds.map((paymentId, item) => ({ hash, item, paymentId }))
   await tx.with(tx.$with('stored').as(insert.returning())).insert(settlementItems).values(items)
+}
+
+/** Marks transactions whose nonce another one used, or gets. */
+export async function markDisplaced(
+  db: Database | Transaction,
+  transactions: readonly Pick<SignedTransactionRow, 'hash'>[],
+): Promise<void> {
+  if (transactions.length === 0) return
+  const hashes = transactions.map(({ hash }) => hash)
+  const locked = db
+    .select({ hash: signedTransactions.hash })
+    .from(signedTransactions)
+    .where(inArray(signedTransactions.hash, hashes))
+    .orderBy(asc(signedTransactions.hash))
+    .for('no key update')
+  await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, locked))
 }

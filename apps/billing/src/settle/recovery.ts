@@ -18,7 +18,7 @@ import { measureEconomics } from './reconcile/measure-economics.js'
 import { MAX_END_MS, Settler } from './settler.js'
 import { GasPolicy } from './signers/gas-policy.js'
 import { SignerFunds } from './signers/signer-funds.js'
-import { mendNonces } from './signers/signer-nonces.js'
+import { mendNonces, recordReturned } from './signers/signer-nonces.js'
 
 const BATCH = 500
 const FIRST_ROUND_MS = 1_500
@@ -110,7 +110,10 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       this.report(chain, followed)
     }
     await measureEconomics(this.ledger.db, chain, this.metrics)
-    for (const signer of chain.signers.keys()) await this.funds.settlementsLeft(chain, signer)
+    for (const signer of chain.signers.keys()) {
+      await this.funds.settlementsLeft(chain, signer)
+      await recordReturned(this.ledger.db, chain, signer)
+    }
   }
 
   /** Counts and logs the changes and the unexplained differences. */

@@ -135,9 +135,9 @@ export async function concludeReorged(db: Database, payment: PaymentRow): Promis
     },
     data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },
     along: [
-      sql`update ${signedTransactions} set status = 'open' from changed
-        where ${signedTransactions.status} <> 'displaced'
-          and ${signedTransactions.hash} in (select hash from ${settlementItems} where payment_id = changed.id)`,
+      sql`update ${signedTransactions} set status = 'open' where hash in (select hash from ${signedTransactions}
+        where status <> 'displaced' and hash in (select item.hash from ${settlementItems} as item, changed where payment_id = changed.id)
+        order by hash for no key update)`,
       ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
     ],
   })

@@ -1,14 +1,13 @@
 import { type Address, RefusalReason } from '@upfront/protocol'
-import { eq, inArray } from 'drizzle-orm'
 import { parseTransaction } from 'viem'
 import type { Chain } from '../../chain/chain.js'
 import type { Receipt } from '../../chain/receipt.js'
 import type { Fees } from '../../chain/state.js'
-import { changePayment } from '../../ledger/change-payment.js'
+import { changePayment, lockPayments } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
 import { isClaimed } from '../../ledger/record-receipt.js'
-import { type PaymentRow, payments, type SignedTransactionRow, signedTransactions } from '../../ledger/schema.js'
-import { readPaymentIds, readTransactions, storeTransaction } from '../../ledger/signed-transactions.js'
+import type { PaymentRow, SignedTransactionRow } from '../../ledger/schema.js'
+import { markDisplaced, readPaymentIds, readTransactions, storeTransaction } from '../../ledger/signed-transactions.js'
 import { recordCost } from '../signers/record-cost.js'
 import { raisedFees, signTransaction } from '../signers/sign.js'
 import { concludeFailed, concludeSettled, confirmationsOf } from './conclude.js'
@@ -155,10 +154,7 @@ async function displaced(
   // Nonces used above the judged block may be those of its own transactions.
   const count = await verdict.block.transactionCount(payment.facilitator)
   if (open.some(({ nonce }) => nonce >= count)) return { outcome: 'waiting', payment }
-  const hashes = open.map(({ hash }) => hash)
-  if (hashes.length > 0) {
-    await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, hashes))
-  }
+  await markDisplaced(db, open)
   return { outcome: 'resubmit' }
 }
 
@@ -205,13 +201,12 @@ async function bump(
   const intent = { signer, to: (to ?? signer).toLowerCase() as Address, data: data ?? '0x', gas }
   const transaction = await signTransaction(chain, intent, nonce, fees)
   return db.transaction(async (tx) => {
-    await tx.select().from(signedTransactions).where(eq(signedTransactions.hash, hash)).for('update')
-    // All replacements are made under this lock.
+    const paymentIds = await readPaymentIds(tx, hash)
+    // All replacements are made under these locks.
+    const settled = await lockPayments(tx, paymentIds)
     const [newest] = await readTransactions(tx, payment)
     if (newest?.hash !== hash) return null
-    const paymentIds = await readPaymentIds(tx, hash)
     await storeTransaction(tx, transaction, paymentIds)
-    const settled = await tx.select().from(payments).where(inArray(payments.id, paymentIds))
     // A payment that ended in the meantime stays in the batch, so that the others keep their index.
     for (const each of settled.filter(({ state, transaction: current }) => state === 'submitted' && current === hash)) {
       await changePayment(tx, each, {

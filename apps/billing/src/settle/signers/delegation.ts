@@ -1,9 +1,10 @@
-import type { Address } from '@upfront/protocol'
+import type { Address, Hex } from '@upfront/protocol'
 import { NodeFault } from '../../chain/node-error.js'
 import {
   BATCH_DEPLOYMENT,
   CREATE2_DEPLOYER,
   DELEGATED_CODE,
+  EARLIER_DELEGATED_CODES,
   SETTLEMENT_BATCH,
   SETTLEMENT_BATCH_CODE,
 } from '../../chain/settlement-batch.js'
@@ -18,7 +19,7 @@ const DELEGATION_GAS = 100_000n
 /** 200 gas per byte of code, 40 per byte of calldata, and CREATE2 itself. */
 const DEPLOYMENT_GAS = 400_000n
 
-/** Delegates the accounts of one chain's signers to the batch contract (EIP-7702), once each. */
+/** Delegates the accounts of one chain's signers to the batch contract (EIP-7702), once each; again after an earlier version of it. */
 export class Delegation {
   readonly #attempts = new Map<Address, number>()
   readonly #obstacles = new Map<Address, string>()
@@ -49,9 +50,9 @@ export class Delegation {
     return null
   }
 
-  async #findObstacle(signer: Address, code: string): Promise<string | null> {
+  async #findObstacle(signer: Address, code: Hex): Promise<string | null> {
     const { chain } = this.#settling
-    if (code !== '0x') return 'the account has other code already'
+    if (code !== '0x' && !EARLIER_DELEGATED_CODES.includes(code)) return 'the account has other code already'
     if ((this.#attempts.get(signer) ?? 0) >= MAX_ATTEMPTS) return 'its delegations had no effect'
     if (!(await chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
     const contract = await chain.latest.code(SETTLEMENT_BATCH)

@@ -1,10 +1,11 @@
 import type { Address } from '@upfront/protocol'
 import type { Logger } from '@upfront/service'
-import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
+import { HOUR_MS } from '../../ledger/gas-sums.js'
 import type { Database } from '../../ledger/ledger.js'
 import { type SignedTransactionRow, signedTransactions, signers } from '../../ledger/schema.js'
-import { readPaymentIds, storeTransaction } from '../../ledger/signed-transactions.js'
+import { markDisplaced, readPaymentIds, storeTransaction } from '../../ledger/signed-transactions.js'
 import { broadcast } from '../submit/broadcasts.js'
 import { recordCost } from './record-cost.js'
 import { raisedFees, signTransaction } from './sign.js'
@@ -38,7 +39,7 @@ export async function mendNonces(
       .insert(signers)
       .values({ network: chain.network, address: signer, nextNonce: count, seenAt: now })
       .onConflictDoNothing()
-    const [lease] = await tx.select().from(signers).where(ofSigner).for('update')
+    const [lease] = await tx.select().from(signers).where(ofSigner).for('no key update')
     const ofSignerTransactions = and(
       eq(signedTransactions.network, chain.network),
       eq(signedTransactions.signer, signer),
@@ -64,13 +65,7 @@ export async function mendNonces(
     const behind = (lease?.nextNonce ?? 0) < count
     const nextNonce = behind || gap || (waiting.length === 0 && quiet) ? count : (lease?.nextNonce ?? count)
     await tx.update(signers).set({ nextNonce, seenAt: now }).where(ofSigner)
-    const displaced = lost.map(({ hash }) => hash)
-    if (displaced.length > 0) {
-      await tx
-        .update(signedTransactions)
-        .set({ status: 'displaced' })
-        .where(inArray(signedTransactions.hash, displaced))
-    }
+    await markDisplaced(tx, lost)
     if (gap)
       logger.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it will be assigned again')
     const past = over.map(({ transaction }) => transaction)
@@ -106,11 +101,33 @@ async function recordPast(db: Database, chain: Chain, past: readonly SignedTrans
     mined.add(transaction.nonce)
     await recordCost(db, receipt, transaction)
   }
-  const displaced = missing
-    .filter((transaction) => mined.has(transaction.nonce) || isOlderThan([transaction], GIVEN_UP_MS))
-    .map(({ hash }) => hash)
-  if (displaced.length === 0) return
-  await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, displaced))
+  const isOver = (one: SignedTransactionRow) => mined.has(one.nonce) || isOlderThan([one], GIVEN_UP_MS)
+  await markDisplaced(db, missing.filter(isOver))
+}
+
+/**
+ * Records the cost of displaced transactions of the last hour that were mined after all, because a reorganisation or another node brought
+ * them back. Throws `NodeFault`.
+ */
+export async function recordReturned(db: Database, chain: Chain, signer: Address): Promise<void> {
+  const { network, signer: sender, status, signedAt } = signedTransactions
+  const displaced = await db
+    .select()
+    .from(signedTransactions)
+    .where(
+      and(
+        eq(network, chain.network),
+        eq(sender, signer),
+        eq(status, 'displaced'),
+        gt(signedAt, new Date(Date.now() - HOUR_MS)),
+      ),
+    )
+    .orderBy(desc(signedAt))
+    .limit(MAX_RECEIPTS)
+  for (const transaction of displaced) {
+    const receipt = await chain.receipt(transaction.hash)
+    if (receipt !== null) await recordCost(db, receipt, transaction)
+  }
 }
 
 function isOlderThan(transactions: readonly SignedTransactionRow[], milliseconds: number): boolean {

@@ -1,0 +1,1 @@
+CREATE INDEX "signed_transactions_by_time" ON "signed_transactions" USING btree ("network","signer","signed_at");
