@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { urlToHttpOptions } from 'node:url'
 import type { SignedReceipt } from '@upfront/receipt'
 import { x402Client, x402HTTPClient } from '@x402/core/client'
@@ -14,6 +15,7 @@ import {
 } from '@x402/extensions/sign-in-with-x'
 import { createTestClient, http, numberToHex } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { assemble } from './assemble.js'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 import { type PaidStand, receiptKeysFile, startPaidStand } from './paid-stand.js'
 
@@ -53,16 +55,21 @@ interface Paid {
   charge: { amount: string }
 }
 
+interface PaymentStatus {
+  payment: Record<string, string | null>
+  receipts: SignedReceipt[]
+}
+
 interface Challenge {
   error: { data: { 'sign-in-with-x': { info: SIWxExtensionInfo; supportedChains: [SupportedChain] } } }
 }
 
-/** Sends a request with a payment authorization. @returns the nonce too */
-async function ask402(
+/** Signs a payment for a request. @returns its headers */
+async function authorize(
   path: string,
-  init: RequestInit = {},
+  init: RequestInit,
   gateway = stand.gateway.url,
-): Promise<{ response: Response; nonce: string; headers: Record<string, string> }> {
+): Promise<{ nonce: string; headers: Record<string, string> }> {
   const url = gateway + path
   const offer = (await fetch(url, init)).headers.get('payment-required') ?? ''
   const client = new x402Client()
@@ -71,9 +78,18 @@ async function ask402(
   const payment = await client.createPaymentPayload(decodePaymentRequiredHeader(offer))
   const signature = new x402HTTPClient(client).encodePaymentSignatureHeader(payment)
   const headers = { ...(init.headers as Record<string, string>), ...signature }
-  const response = await fetch(url, { ...init, headers })
   const { nonce } = (payment.payload as { permit2Authorization: { nonce: string } }).permit2Authorization
-  return { response, nonce, headers }
+  return { nonce, headers }
+}
+
+/** Sends a request with a payment authorization. @returns the nonce too */
+async function ask402(
+  path: string,
+  init: RequestInit = {},
+  gateway = stand.gateway.url,
+): Promise<{ response: Response; nonce: string; headers: Record<string, string> }> {
+  const { nonce, headers } = await authorize(path, init, gateway)
+  return { response: await fetch(gateway + path, { ...init, headers }), nonce, headers }
 }
 
 /** Pays for a preview. */
@@ -109,6 +125,38 @@ it("GET /v1/payments/:nonce returns the payment's state and receipts to its paye
     receipts: [receipt],
   })
 })
+
+it('GET /v1/payments/:nonce returns no receipt of calls that were metered for a buyer who left and paid the base price', async () => {
+  const endless = `0x${'c0'.repeat(20)}`
+  const stateOverrides = { [endless]: { code: assemble('@again >again JUMP') } }
+  const params = [{ blockStateCalls: [{ stateOverrides, calls: [{ to: endless, gas: '0x2faf080' }] }] }, 'latest']
+  const batch = Array.from({ length: 20 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_simulateV1', params }))
+  const simulated = () => stand.gateway.metric('upfront_simulated_blocks_total')
+  const leave = async () => {
+    const before = await simulated()
+    const control = new AbortController()
+    const posted = { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const { headers, nonce } = await authorize('/v1/simulate', posted)
+    const init = { ...posted, headers, body: JSON.stringify(batch), signal: control.signal }
+    const answered = fetch(`${stand.gateway.url}/v1/simulate`, init).then(
+      ({ status }) => status,
+      () => undefined,
+    )
+    while ((await simulated()) < before + 3) await sleep(5)
+    control.abort()
+    return { nonce, answered: await answered }
+  }
+  let left = await leave()
+  // On a busy machine the answer may come first.
+  while (left.answered === 200) left = await leave()
+  const status = async () => (await ask(urlOf(left.nonce), await signInHeader(urlOf(left.nonce)))).json()
+  let found = (await status()) as PaymentStatus
+  while (found.payment.state !== 'settled') {
+    await sleep(50)
+    found = (await status()) as PaymentStatus
+  }
+  expect(found).toMatchObject({ payment: { charge: '1000', reason: 'partial' }, receipts: [] })
+}, 60_000)
 
 describe("a paid request that reaches Base's native precompiles", () => {
   const simulate = (calls: object[][]) => {

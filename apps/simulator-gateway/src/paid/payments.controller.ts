@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common'
 import { BillingFacilitator, BillingUnavailable } from '@upfront/facilitator-adapter'
-import { decodeNetwork, encodePayment, quote } from '@upfront/protocol'
+import { decodeNetwork, encodePayment, type Payment, quote } from '@upfront/protocol'
 import type { SignedReceipt } from '@upfront/receipt'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
@@ -14,7 +14,7 @@ import { SignIn } from './sign-in.js'
 export interface PaymentStatus {
   /** Amounts in the asset's smallest unit, decimal; times in ISO 8601. */
   payment: Record<string, string | null>
-  /** Those that this process signed and still keeps. */
+  /** Those that this process signed and still keeps; none if the payment is not charged what they state. */
   receipts: readonly SignedReceipt[]
 }
 
@@ -43,7 +43,7 @@ export class PaymentsController {
     const payer = await this.signIn.account(request, reply)
     const payment = await this.find(payer, BigInt(nonce))
     if (payment === undefined) throw refused(404, 'this account made no payment with this nonce')
-    return { payment: encodePayment(payment), receipts: this.receipts.of(payer, nonce) }
+    return { payment: encodePayment(payment), receipts: charged(payment, this.receipts.of(payer, nonce)) }
   }
 
   private async find(payer: string, nonce: bigint) {
@@ -54,4 +54,13 @@ export class PaymentsController {
       throw error
     }
   }
+}
+
+/**
+ * The receipts, if their sum is the charge. Otherwise they are of an answer that was metered but not sold: its buyer left and paid the base
+ * price, the route's time-out passed, or the payment failed.
+ */
+function charged({ state, charge }: Payment, receipts: readonly SignedReceipt[]): readonly SignedReceipt[] {
+  const stated = receipts.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
+  return state !== 'failed' && charge === stated ? receipts : []
 }

@@ -27,7 +27,7 @@ export class IssuedReceipts {
     this.byPayment.set(key, [...(this.byPayment.get(key) ?? []), receipt])
   }
 
-  /** One per simulation of the paid request, also if the client left and only the base was charged. */
+  /** One per metered simulation of the paid request, whatever was charged in the end. */
   of(payer: string, nonce: string): readonly SignedReceipt[] {
     return this.byPayment.get(keyOf(payer, nonce)) ?? []
   }
