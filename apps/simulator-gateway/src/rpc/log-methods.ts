@@ -15,6 +15,9 @@ import { answerStateOf } from '../pending/answer-state.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { decoding, headersTo, Overriding, type Reading, timeOf } from './reading.js'
 
+/** Blocks whose logs are read at a time: each may be long. */
+const BLOCKS_AT_A_TIME = 8
+
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 
 /**
@@ -38,7 +41,7 @@ export function logMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
         const held = await bases.held({ kind: 'hash', hash, requireCanonical: false }, view, timeOf(context))
         if (held === undefined) return pass(params, context)
         bases.standsOn(held, view)
-        return listed(await matching(reading, [held.header], filter, context), context)
+        return matching(reading, [held.header], filter, context)
       }
       const { fromBlock = LATEST, toBlock = LATEST } = filter
       const snapshot = bases.snapshotFor(toBlock, view)
@@ -90,7 +93,7 @@ async function sealed(
   }
   const newest = headers.at(-1)!
   bases.standsOn({ header: newest, key: newest.hash }, context.view)
-  return listed(await matching(reading, headers, filter, context), context)
+  return matching(reading, headers, filter, context)
 }
 
 /** The headers of a range, oldest first; undefined if any is not kept. */
@@ -110,26 +113,32 @@ async function keptBetween(
   return headers?.[0]?.hash === first.header.hash ? headers : undefined
 }
 
+/** The matching logs of these blocks as JSON. @throws RpcError -32005 if they are too long */
 async function matching(
   { chain }: Reading,
   headers: readonly BlockHeader[],
   filter: LogFilter,
   context: RpcContext,
-): Promise<string[]> {
+): Promise<string> {
+  const { answerBytes } = context.limits
   const asked = headers.filter(({ logsBloom }) => mayHoldLogs(logsBloom, filter))
-  const found = await Promise.all(asked.map((header) => chain.logs.of(header, timeOf(context))))
-  return found.flatMap((all) => all.filter((log) => logMatches(log, filter)).map(({ json }) => json))
-}
-
-/** @throws RpcError -32005 if they are too long */
-function listed(logs: readonly string[], { limits }: RpcContext): string {
-  const length = logs.reduce((sum, log) => sum + log.length + 1, 2)
-  if (length > limits.answerBytes)
-    throw new RpcError(
-      ErrorCode.limitExceeded,
-      `the logs take more than ${limits.answerBytes} bytes: ask for fewer blocks`,
-    )
-  return `[${logs.join(',')}]`
+  const found: string[] = []
+  let length = 2
+  for (let at = 0; at < asked.length; at += BLOCKS_AT_A_TIME) {
+    const some = asked.slice(at, at + BLOCKS_AT_A_TIME)
+    const read = await Promise.all(some.map((header) => chain.logs.of(header, timeOf(context))))
+    for (const log of read.flat()) {
+      if (!logMatches(log, filter)) continue
+      found.push(log.json)
+      length += log.json.length + 1
+      if (length > answerBytes)
+        throw new RpcError(
+          ErrorCode.limitExceeded,
+          `the logs take more than ${answerBytes} bytes: ask for fewer blocks`,
+        )
+    }
+  }
+  return `[${found.join(',')}]`
 }
 
 function joinedLists(first: string, second: string): string {
