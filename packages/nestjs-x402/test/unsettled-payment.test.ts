@@ -120,6 +120,28 @@ describe.each(ADAPTERS)('an answer whose payment is not settled, on %s', (adapte
     expect(runs).toHaveLength(1)
   })
 
+  it('is kept until it is fetched: further answers wait for their payments where withheld ones fill the store', async () => {
+    const full = await startSeller(facilitator, { adapter, routes: { 'GET /work': paid() }, answers: { bytes: 5_000 } })
+    try {
+      const askFull = (payment: string) =>
+        fetch(`${full.url}/work?charge=$0.03`, { headers: { 'PAYMENT-SIGNATURE': payment } })
+      const payments = await Promise.all([1, 2, 3].map(() => signPayment(`${full.url}/work?charge=$0.03`)))
+      const [first, second, third] = payments as [string, string, string]
+      outcome = 'settlement_pending'
+      expect([(await askFull(first)).status, (await askFull(second)).status]).toEqual([402, 402])
+      facilitator.settled.length = 0
+      const waiting = askFull(third)
+      let waits = true
+      void waiting.then(() => (waits = false))
+      while (waits && facilitator.settled.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+      outcome = 'settled'
+      const statuses = [(await waiting).status, (await askFull(first)).status, (await askFull(second)).status]
+      expect([statuses, runs.length]).toEqual([[200, 200, 200], 3])
+    } finally {
+      await full.close()
+    }
+  }, 20_000)
+
   it('is delivered while pending if onPending is deliver, but never while doubtful', async () => {
     outcome = 'settlement_pending'
     const delivered = await ask(await sign('/work/parameter'), '/work/parameter')

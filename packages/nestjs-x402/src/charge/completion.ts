@@ -5,7 +5,7 @@ import { encodePaymentResponseHeader } from '@x402/core/http'
 import { withPrivateCacheControl } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
 import type { VerifiedPayment } from '../admit/admission.js'
-import { AnswerStore, type WithheldAnswer } from '../hold/answer-store.js'
+import { type AnswerPlace, AnswerStore, type WithheldAnswer } from '../hold/answer-store.js'
 import type { HeldResponse } from '../hold/held-response.js'
 import { type HttpAnswer, jsonAnswer } from '../hold/http-answer.js'
 import { ConfiguredFacilitator } from '../routes/facilitator.js'
@@ -51,15 +51,15 @@ export class Completion implements OnApplicationShutdown {
   ) {}
 
   begin(running: RunningRequest): void {
-    const sent = this.answers.begin(running.verified.answerKey, running.response)
-    const work = this.complete(running, sent)
+    const place = this.answers.begin(running.verified.answerKey, running.response)
+    const work = this.complete(running, place)
       .catch((error: unknown) => {
         this.logger.error({
           message: 'a paid answer could not be sent',
           route: running.route.name,
           error: String(error),
         })
-        sent(undefined)
+        place.fill(undefined)
         running.response.destroy()
       })
       .finally(() => this.underWay.delete(work))
@@ -90,7 +90,7 @@ export class Completion implements OnApplicationShutdown {
     await Promise.all(this.underWay)
   }
 
-  private async complete(running: RunningRequest, sent: ReturnType<AnswerStore['begin']>): Promise<void> {
+  private async complete(running: RunningRequest, place: AnswerPlace): Promise<void> {
     const { route, verified, payment, held } = running
     const end = await handlerEnd(running, route.settings.timeout)
     const { scheme } = payment.requirements
@@ -106,12 +106,16 @@ export class Completion implements OnApplicationShutdown {
       const result = upfront ?? (await this.settler.settle(verified, charge))
       return this.extended(result, end, verified)
     }
-    // An answer that can't be kept, because it is still streaming or no answers are kept, waits for its payment.
-    const canKeep = this.answers.seconds > 0 && held.ended
-    const result = await this.untilDecided(running, settle, isSold(end, charge) && !canKeep)
-    const answer = await this.answer(running, end, charge, result, settle)
+    // A sold answer that can't be kept, because it is still streaming or there is no room for it, waits for its payment.
+    let isReserved = false
+    const mayEnd = () => {
+      isReserved = isSold(end, charge) && held.ended && place.reserve(held.bytes)
+      return isReserved || !isSold(end, charge)
+    }
+    const result = await this.untilDecided(running, settle, mayEnd)
+    const answer = await this.answer(running, end, charge, result, settle, isReserved)
     // A client that left before the handler answered paid for partial work, so it can't fetch the answer.
-    sent(end.kind === 'answered' ? answer.sent : undefined)
+    place.fill(end.kind === 'answered' ? answer.sent : undefined)
     this.record(running, charge, result, answer.status)
   }
 
@@ -131,14 +135,14 @@ export class Completion implements OnApplicationShutdown {
     return isUnpaid ? { answer: unpaidAnswer(result, false) } : { upfront: result }
   }
 
-  /** Settles. With `waits`, repeats until the outcome is decided, the client leaves or the authorization expires. */
+  /** Settles, and repeats until the outcome is decided, `mayEnd`, the client leaves or the authorization expires. */
   private async untilDecided(
     { route, verified, response }: Pick<RunningRequest, 'route' | 'verified' | 'response'>,
     settle: () => Promise<SettlementResult>,
-    waits = true,
+    mayEnd = () => false,
   ): Promise<SettlementResult> {
     let result = await settle()
-    while (waits && isWithheld(route, result)) {
+    while (isWithheld(route, result) && !mayEnd()) {
       if (this.ending || response.closed || Date.now() > Number(verified.deadline) * 1000) break
       await sleep(PAUSE_MS)
       result = await settle()
@@ -171,6 +175,7 @@ export class Completion implements OnApplicationShutdown {
     charge: Charge,
     result: SettlementResult,
     settle: () => Promise<SettlementResult>,
+    isReserved: boolean,
   ): Promise<{ status: number; sent?: HttpAnswer | WithheldAnswer | undefined }> {
     const { held, payment, route, verified } = running
     const { receipt } = result
@@ -193,12 +198,12 @@ export class Completion implements OnApplicationShutdown {
     }
     if (isSold(end, charge) && (result.outcome === 'failed' || isWithheld(route, result))) {
       const copy = isWithheld(route, result) ? held.copy(headers) : undefined
-      const answer = unpaidAnswer(result, copy !== undefined)
+      const answer = unpaidAnswer(result, isReserved)
       const until = Number(verified.deadline) * 1000 + AFTER_DEADLINE_MS
       // Must happen before the buyer is answered: its retry may reach another process.
       if (copy !== undefined) await this.share(verified, charge, copy, until)
       running.answerInstead(answer)
-      return { status: answer.status, sent: copy && withheld(copy, route, until, settle) }
+      return { status: answer.status, sent: isReserved && copy ? withheld(copy, route, until, settle) : undefined }
     }
     const { fault } = held
     if (fault !== undefined) {
@@ -276,7 +281,6 @@ function withheld(
     return { ...answer, headers: { ...answer.headers, ...paid } }
   }
   return {
-    bytes: answer.body.length,
     until,
     ask: () => {
       asked ??= ask()

@@ -18,9 +18,7 @@ export interface AnswerKey {
 
 /** An answer that is withheld until its payment is settled. */
 export interface WithheldAnswer {
-  /** Its size in bytes. */
-  bytes: number
-  /** Kept at least until this time (milliseconds since 1970), unless the store is full. */
+  /** Kept at least until this time (milliseconds since 1970). */
   until: number
   /** Returns what the buyer gets now: the answer, or a 402. */
   ask(): Promise<HttpAnswer>
@@ -38,6 +36,8 @@ interface Entry {
   /** Whether the first client has not received the answer: it left, or its payment was not settled yet. */
   isLost(): boolean
   bytes: number
+  /** Of `bytes`, those of a withheld answer. */
+  reserved: number
   until: number
 }
 
@@ -45,6 +45,17 @@ const DEFAULT_SECONDS = 300
 const DEFAULT_BYTES = 64 * 1024 * 1024
 /** Bytes counted for an entry in addition to its body. */
 const ENTRY_BYTES = 2_048
+
+/** The place of a request's answer in the store. */
+export interface AnswerPlace {
+  /**
+   * Makes room for a withheld answer, which is not evicted before its time. Call it before `fill`.
+   * @returns false if there is none: no answers are kept, or other withheld ones fill the store
+   */
+  reserve(bytes: number): boolean
+  /** Takes the answer once it is sent or withheld, or undefined if it can't be fetched again. */
+  fill(answer: KeptAnswer | undefined): void
+}
 
 /**
  * Keeps paid answers for some minutes: those with a payment identifier, those whose client left before they were sent, and those that wait
@@ -58,6 +69,7 @@ export class AnswerStore {
   private readonly maxBytes: number
   private readonly entries = new Map<string, Entry>()
   private bytes = 0
+  private reserved = 0
 
   constructor(@Inject(PAID_ROUTES_OPTIONS) { answers = {} }: PaidRoutesOptions) {
     this.seconds = answers.seconds ?? DEFAULT_SECONDS
@@ -85,8 +97,7 @@ export class AnswerStore {
     return answer !== undefined && 'ask' in answer ? answer.ask() : answer
   }
 
-  /** @returns a callback for the answer once it is sent, or for undefined if it can't be fetched again */
-  begin(key: AnswerKey, response: ServerResponse): (answer: KeptAnswer | undefined) => void {
+  begin(key: AnswerKey, response: ServerResponse): AnswerPlace {
     let resolve!: (answer: KeptAnswer | undefined) => void
     // Node emits `finish` even for writes after the client left; the order of the two events tells whether the answer was sent.
     let finished = false
@@ -106,10 +117,11 @@ export class AnswerStore {
       }),
       isLost: () => lost,
       bytes: 0,
+      reserved: 0,
       until: Number.POSITIVE_INFINITY,
     }
     if (this.seconds > 0) for (const name of entry.names) this.entries.set(name, entry)
-    return (answer) => {
+    const fill = (answer: KeptAnswer | undefined) => {
       if (answer !== undefined && 'ask' in answer) lost = true
       resolve(answer)
       const keep = () => {
@@ -119,22 +131,37 @@ export class AnswerStore {
       if (response.closed) keep()
       else response.once('close', keep)
     }
+    return { fill, reserve: (bytes) => this.reserve(entry, bytes + ENTRY_BYTES) }
+  }
+
+  private reserve(entry: Entry, bytes: number): boolean {
+    if (this.seconds === 0 || this.reserved + bytes > this.maxBytes) return false
+    this.reserved += bytes
+    this.bytes += bytes
+    entry.reserved = bytes
+    entry.bytes = bytes
+    return true
   }
 
   private keep(entry: Entry, answer: KeptAnswer): void {
-    if (!entry.names.some((name) => this.entries.get(name) === entry)) return
-    const withheld = 'ask' in answer ? answer : { bytes: answer.body.length, until: 0 }
-    entry.bytes = withheld.bytes + ENTRY_BYTES
-    entry.until = Math.max(Date.now() + this.seconds * 1000, withheld.until)
-    this.bytes += entry.bytes
-    // Entries are kept in the order in which they ended; the first is evicted next.
+    if (!entry.names.some((name) => this.entries.get(name) === entry)) return this.forget(entry)
+    entry.until = Date.now() + this.seconds * 1000
+    if ('ask' in answer) entry.until = Math.max(entry.until, answer.until)
+    else {
+      entry.bytes = answer.body.length + ENTRY_BYTES
+      this.bytes += entry.bytes
+    }
+    // Entries are kept in the order in which they ended; the first that is not withheld is evicted next.
     for (const name of entry.names) {
       this.entries.delete(name)
       this.entries.set(name, entry)
     }
     for (const oldest of this.entries.values()) {
       if (oldest.until === Number.POSITIVE_INFINITY) continue
-      if (oldest.until >= Date.now() && this.bytes <= this.maxBytes) break
+      if (oldest.until >= Date.now()) {
+        if (this.bytes <= this.maxBytes) break
+        if (oldest.reserved > 0) continue
+      }
       this.forget(oldest)
     }
   }
@@ -142,7 +169,9 @@ export class AnswerStore {
   private forget(entry: Entry): void {
     for (const name of entry.names) if (this.entries.get(name) === entry) this.entries.delete(name)
     this.bytes -= entry.bytes
+    this.reserved -= entry.reserved
     entry.bytes = 0
+    entry.reserved = 0
   }
 }
 

@@ -71,6 +71,11 @@ export class HeldResponse {
     return this.#ended
   }
 
+  /** Bytes of the body so far. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** Removes a header from the held answer and returns it. */
   takeHeader(name: string): string | undefined {
     const set = this.#response.getHeader(name)
