@@ -162,7 +162,7 @@ export async function saleDetails(services) {
     `  BILLING_URL=${billing.url} BILLING_TOKEN=${token} NETWORK=eip155:31337 ASSET=${USDC_ADDRESS} PAY_TO=${seller.address}`,
     `  BUYER_PRIVATE_KEY=${buyer.privateKey}`,
     '',
-    `What was earned is on the page, under Seller, with the token ${readToken}`,
+    `The console shows earnings under Seller, with the token ${readToken}`,
     '',
   ]
 }

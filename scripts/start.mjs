@@ -103,7 +103,7 @@ async function startService(service, logs) {
     if (problem === undefined) {
       console.log(url)
       const log = readFileSync(join(root, logs, `${name}.log`), 'utf8')
-      for (const [warning] of log.matchAll(/^\w+ is no setting: did you mean .*$/gm)) console.log(`  ${warning}`)
+      for (const [warning] of log.matchAll(/^\w+ is not a setting: did you mean .*$/gm)) console.log(`  ${warning}`)
       return
     }
     const listens = problem !== NOT_LISTENING
@@ -155,7 +155,7 @@ function farewell(services, logs, sale) {
     '',
     `curl -s ${gateway.url} -H 'content-type: application/json' -d '${JSON.stringify(request)}'`,
     '',
-    `Clients with types take ${gateway.url}/ethereum, where all is in geth's shapes:`,
+    `Typed clients (viem, ethers, alloy) use ${gateway.url}/ethereum, which answers in geth's format:`,
     '',
     `  viem         createPublicClient({ transport: http('${gateway.url}/ethereum') })`,
     `  ethers       new JsonRpcProvider('${gateway.url}/ethereum')`,

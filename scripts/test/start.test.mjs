@@ -88,8 +88,8 @@ onLinux(
     // Without bundles, as users run it; the other tests use bundles.
     const stand = await npmStart({ GATEWAY_WORKRS: '1', DEVNET_PROT: '1', BUNDLED: undefined })
     const [curl] = await stand.until(/^curl .*$/m)
-    expect(stand.output).toContain('GATEWAY_WORKRS is no setting: did you mean GATEWAY_WORKERS?')
-    expect(stand.output).toContain('DEVNET_PROT is no setting: did you mean DEVNET_PORT?')
+    expect(stand.output).toContain('GATEWAY_WORKRS is not a setting: did you mean GATEWAY_WORKERS?')
+    expect(stand.output).toContain('DEVNET_PROT is not a setting: did you mean DEVNET_PORT?')
     const answer = JSON.parse(execFileSync('sh', ['-c', curl], { encoding: 'utf8' }))
     expect(answer.result[0].calls[0]).toMatchObject({ status: '0x1', gasUsed: '0x5208' })
     expect(answer.result[0].calls[0].logs).toHaveLength(1)

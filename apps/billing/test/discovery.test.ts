@@ -100,7 +100,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     expect(await settleBy(await payload(`${ORIGIN}/told`), tokens.listed)).toEqual({ bazaar: { status: 'success' } })
     expect(await resources()).toContain(`${ORIGIN}/told`)
     expect(await settleBy(await payload(`${ORIGIN}/told`), tokens.listed)).toEqual({ bazaar: { status: 'success' } })
-    const foreign = rejected('resource.url: at no origin that the account was made with')
+    const foreign = rejected('resource.url: is not at an origin registered for this account')
     expect(await settleBy(await payload('https://bank.example/login'), tokens.listed)).toEqual(foreign)
     expect(await settleBy(await payload(`${ORIGIN}/told`), tokens.out)).toEqual(foreign)
     const misfit = structuredClone(declared.bazaar) as { info: { input: Record<string, unknown> } }

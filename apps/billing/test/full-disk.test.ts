@@ -17,7 +17,7 @@ function mountSmallDisk(): string | null {
   const missing = postgresMissing()
   if (missing !== null) return missing
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160m,mode=1777', 'tmpfs', disk])
-  return status === 0 ? null : 'a tmpfs can not be mounted here'
+  return status === 0 ? null : 'a tmpfs cannot be mounted here'
 }
 
 describe('Postgres with a full disk', () => {

@@ -66,6 +66,6 @@ describe('a node that is replaced by one of another chain', () => {
   })
 
   test('is refused at start', async () => {
-    await expect(runBilling(stranger.url)).rejects.toThrow('CHAINS["eip155:31337"].rpcUrl: its node is of chain 1')
+    await expect(runBilling(stranger.url)).rejects.toThrow('CHAINS["eip155:31337"].rpcUrl: its node serves chain 1')
   })
 })

@@ -29,7 +29,7 @@ describe('start with an invalid configuration', () => {
     ]) {
       expect(output).toMatch(new RegExp(`^  ${name}: `, 'm'))
     }
-    expect(output).toContain('  MAX_JSON_VALUES: is no setting any more: it is always 300000')
+    expect(output).toContain('  MAX_JSON_VALUES: has been removed: it is always 300000')
     expect(output).not.toContain('    at ')
   })
 
@@ -56,5 +56,5 @@ it('--help lists the settings, and a misspelt variable is reported with the like
   expect(await once(child, 'close')).toEqual([0, null])
   expect(output()).toMatch(/^Needed:\n {2}UPSTREAM_RPC_URL\n\nUsual:\n(?: {2}.*\n)* {2}LIMITS +\{"callsPerSecond":50,/m)
   const started = await failure({ GATEWAY_PROT: '5' })
-  expect(started.output).toContain('GATEWAY_PROT is no setting: did you mean GATEWAY_PORT?')
+  expect(started.output).toContain('GATEWAY_PROT is not a setting: did you mean GATEWAY_PORT?')
 })

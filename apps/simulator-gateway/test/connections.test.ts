@@ -84,7 +84,7 @@ describe('HTTP connections', () => {
     const more = setInterval(() => socket.write('1\r\nx\r\n'.repeat(500)), 10)
     await closed
     clearInterval(more)
-    expect(received()).toMatch(/^HTTP\/1\.1 400 .*"the body comes in too many small chunks"/s)
+    expect(received()).toMatch(/^HTTP\/1\.1 400 .*"the body arrives in too many small chunks"/s)
   })
 
   it('are closed soon after a 413 while the body still arrives', async () => {

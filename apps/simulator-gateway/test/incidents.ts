@@ -65,7 +65,7 @@ const INCIDENTS: Record<string, string | { program: string; byNobody: true }> = 
   'an item by prevRandao, in an event': `100 PREVRANDAO MOD ${BigInt(OWNER)} 0 ${BigInt(TRANSFER)} 0 0 LOG4 STOP`,
   // Gas tokens minted at others' expense (Level K, 2018): a loop while gas is left.
   'a loop as long as there is gas': `${counting(20_000_000, 100)} 50 0 SLOAD GT ${either}`,
-  'a loop that uses what a transaction can not have': `${counting(8_000_000, 1_000_000)} 100000 0 SLOAD GT ${either}`,
+  'a loop that uses what a transaction cannot have': `${counting(8_000_000, 1_000_000)} 100000 0 SLOAD GT ${either}`,
   // Proxies with another implementation in previews.
   'an implementation by the base fee': `BASEFEE ISZERO ${BigInt(DRAINER) - BigInt(BENIGN)} MUL ${BigInt(DRAINER)} SUB 0 0 0 0 DUP5 GAS DELEGATECALL POP STOP`,
   'an implementation by a slot': `GASPRICE ISZERO 9000 ADD SLOAD 0 0 0 0 5 DUP6 GAS CALL POP STOP`,

@@ -184,7 +184,7 @@ describe('eth_createAccessList', () => {
     // The list costs 4,300 gas; with it, reading the slot costs 100.
     const withList = 21_000 + 4_300
     expect((await listed(withList + 122)).result.accessList).toHaveLength(1)
-    const message = expect.stringContaining('no access list fits')
+    const message = expect.stringContaining('no access list found')
     expect((await listed(withList + 10)).error).toEqual({ code: -32000, message })
   })
 
@@ -200,7 +200,7 @@ describe('eth_createAccessList', () => {
       for (let time = 0; time < 2; time++) {
         // The longer the list, the fewer slots there is gas for: it never converges.
         const { error } = await small.call('eth_createAccessList', params)
-        expect(error).toEqual({ code: -32000, message: expect.stringContaining('no access list fits') })
+        expect(error).toEqual({ code: -32000, message: expect.stringContaining('no access list found') })
       }
       expect(await small.metric('upfront_held_bytes')).toBeLessThan(1_000_000)
     } finally {
@@ -354,7 +354,7 @@ describe('upfront_simulate', () => {
     const abi = [{ type: 'event', name: 'E', inputs: [{ type: 'uint256[][][][][]', name: 'deep' }] }]
     const blockStateCalls = [{ stateOverrides: { [OUTER]: { code } }, calls: [{ to: OUTER, input }] }]
     const { error } = await ask('upfront_simulate', [{ blockStateCalls, abi }, 'latest'])
-    expect(error).toEqual({ code: -32005, message: 'abi: what it decodes is longer than 4194304 bytes' })
+    expect(error).toEqual({ code: -32005, message: 'abi: the decoded values are longer than 4194304 bytes' })
   })
 
   it.each([

@@ -328,7 +328,7 @@ describe('paid routes', () => {
           if (response.status === 429) continue
           refusals += 1
           const { error } = (await response.json()) as Answer
-          const took = /^what is asked for took (\d+) gas so far, and the signed maximum pays for 4000000:/
+          const took = /^the runs for this request used (\d+) gas so far, and the signed maximum pays for 4000000:/
           expect(error).toEqual({ code: -32005, message: expect.stringMatching(took) })
           executed += BigInt(took.exec(error?.message ?? '')?.[1] ?? 0)
         }

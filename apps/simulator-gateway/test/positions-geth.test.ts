@@ -348,8 +348,11 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     [{ positions: [] }, 'positions: expected "all" or a list of positions'],
     [{ positions: Array(500).fill(0) }, 'positions: the block has '],
     [{ positions: ['x'] }, 'positions[0]: expected a hex quantity'],
-    [{ positions: 'all', trace: true }, 'trace: can not stand beside `positions`'],
-    [{ positions: 'all', blockStateCalls: [{ calls: [] }] }, 'blockStateCalls: expected one call beside `positions`'],
+    [{ positions: 'all', trace: true }, 'trace: cannot be combined with `positions`'],
+    [
+      { positions: 'all', blockStateCalls: [{ calls: [] }] },
+      'blockStateCalls: expected one block with one call, as `positions` is set',
+    ],
   ])('rejects sweep %# and names the field', async (asked, message) => {
     const { error } = await gateway.call('upfront_simulate', [
       { blockStateCalls: [{ calls: [{ to: code }] }], ...asked },
@@ -401,7 +404,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     ],
     [
       ['debug_traceCall', [{ to: code }, { blockNumber: '0x3', transactionIndex: 0 }, { txIndex: '0x1' }]],
-      /^params\[2\]\.txIndex: can not stand beside/,
+      /^params\[2\]\.txIndex: cannot be combined with/,
     ],
     [['debug_traceTransaction', ['0x12']], /^params\[0\]: /],
     [['debug_traceTransaction', []], /^missing value for required argument 0$/],

@@ -88,7 +88,7 @@ describe('subscriptions to blocks under construction', () => {
     expect((await back.notifications(nothing, 1))[0]).toEqual(next)
     expect(
       await back.call('eth_subscribe', ['newFlashblocks', { resume: { ...seen[0], payloadId: '0x0000000000000000' } }]),
-    ).toMatchObject({ error: { code: -32001, message: expect.stringContaining('was never sent here') } })
+    ).toMatchObject({ error: { code: -32001, message: expect.stringContaining('was never sent by this server') } })
     socket.close()
     back.socket.close()
   })

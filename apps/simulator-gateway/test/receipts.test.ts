@@ -281,7 +281,7 @@ describe('receipts', () => {
       expect(depends.facts.map(({ fact }: { fact: { address: string } }) => fact.address)).toContain(token)
       expect(depends.facts.filter((fact: object) => 'changed' in fact || 'isPending' in fact)).toEqual([])
       expect(depends.facts.map(({ waiting }: { waiting?: number }) => waiting)).toContain(1)
-      const leftOut = ['places in the last blocks: the witness of what is sold proves the state of one block alone']
+      const leftOut = ['positions in the last blocks: the witness of a paid answer proves the state of one block only']
       expect(outcome).toEqual({ verdict: 'holds', because: [], leftOut })
       expect(guard.bounds.map(({ token }: { token?: string }) => token)).toContain(token)
       expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...PAID))
@@ -397,7 +397,7 @@ describe('receipts', () => {
   it('a wrong BILLING_TOKEN is logged at start, and free requests are still served', async () => {
     const gateway = await stand.startGateway({ BILLING_TOKEN: 'another-service-token' })
     try {
-      const warning = /the facilitator takes no payments.*401|401.*the facilitator takes no payments/
+      const warning = /the facilitator accepts no payments.*401|401.*the facilitator accepts no payments/
       // The log and the greeting arrive in either order.
       while (!warning.test(gateway.output())) await sleep(20)
       expect((await gateway.call('eth_chainId')).result).toBe('0x7a69')

@@ -136,7 +136,7 @@ describe.each(SAFE_VERSIONS)('Safe %s', (version) => {
 })
 
 it.each([
-  [{ safe: FRIEND }, 'safeTransaction.safe: no Safe answers at this address'],
+  [{ safe: FRIEND }, 'safeTransaction.safe: there is no Safe at this address'],
   [{ operation: 2 }, 'safeTransaction.operation: expected 0 (a call) or 1 (a delegate call), got 2'],
   [{ value: 'x' }, 'safeTransaction.value: expected a hex quantity, got "x"'],
   [{ value: '9'.repeat(78) }, 'safeTransaction.value: expected a number of at most 256 bits'],

@@ -91,9 +91,9 @@ describe('a signed transaction instead of a call', () => {
       [elsewhere, 'is signed for chain 1, this is chain 7357'],
       [unsigned, 'it has no signature'],
       [forged, 'its signature is not valid'],
-      ['0x02f86c01', 'its bytes are none'],
-      [`${raw}00`, 'its bytes are'],
-      ['0x', 'its bytes are none'],
+      ['0x02f86c01', 'the bytes are not one'],
+      [`${raw}00`, 'the bytes are not'],
+      ['0x', 'the bytes are not one'],
       ['0xzz', 'expected bytes in hex'],
     ] as const) {
       const { error } = await simulate([{ to: TO }, given])
@@ -155,7 +155,7 @@ describe('an authorization without a signature', () => {
 
   it('is rejected with both a signature and an authority, or neither', async () => {
     for (const [fields, problem] of [
-      [{ ...authorization, r: '0x1' }, '`authority` stands in for a signature, and can not stand beside `r`'],
+      [{ ...authorization, r: '0x1' }, '`authority` replaces the signature and cannot be combined with `r`'],
       [{ ...authorization, authority: '0x1' }, 'authority: expected an address'],
       [{ ...authorization, authority: undefined }, 'yParity: expected a hex quantity'],
     ] as const) {

@@ -94,7 +94,7 @@ it('GET /v1/truth rejects a malformed day and one without data', async () => {
   for (const [query, status, words] of [
     ['?day=yesterday', 400, 'day: expected a day such as 2026-11-24'],
     ['?day=a&day=b', 400, 'day: expected a day such as 2026-11-24'],
-    ['?day=1999-01-01', 404, 'day: nothing is kept of 1999-01-01'],
+    ['?day=1999-01-01', 404, 'day: no data for 1999-01-01'],
   ] as const) {
     const response = await fetch(`${stand.gateway.url}/v1/truth${query}`)
     expect(response.status).toBe(status)

@@ -224,7 +224,7 @@ it('rejects a malformed user operation and names the field', async () => {
   })
   expect((await refusal({ userOperation: whole }))?.message).toMatch(/^params\[0\]\.entryPoint: expected an address/)
   expect((await refusal({ userOperation: { ...whole, gasFees: '0x', callGasLimit: '0x1' }, ...at }))?.message).toMatch(
-    /^params\[0\]\.userOperation: `gasFees` is packed, `callGasLimit` is not/,
+    /^params\[0\]\.userOperation: `gasFees` is of the packed form, `callGasLimit` of the unpacked one/,
   )
   expect((await refusal({ userOperation: whole, ...at, x: 1 }))?.message).toMatch(/^params\[0\]\.x: unknown field/)
   expect((await refusal({ userOperation: { ...whole, colour: 1 }, ...at }))?.message).toMatch(/unknown field "colour"/)

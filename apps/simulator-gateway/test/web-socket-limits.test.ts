@@ -40,7 +40,7 @@ describe('limits of a WebSocket client', () => {
     }
     deaf.socket.resume()
     const [code, reason] = await once(deaf.socket, 'close')
-    expect([code, String(reason)]).toEqual([1013, 'notifications are not read'])
+    expect([code, String(reason)]).toEqual([1013, 'the client does not read its notifications'])
     await ask('anvil_mine', ['0x1'])
     await idle.notifications(id, mined + 1)
     idle.socket.close()
@@ -137,7 +137,7 @@ describe('limits of a WebSocket client', () => {
       }),
     )
     expect(await last.call('eth_subscribe', ['newHeads'])).toMatchObject({
-      error: { code: -32005, message: 'a client may have 1024 subscriptions' },
+      error: { code: -32005, message: 'a client may have at most 1024 subscriptions' },
     })
     const first = opened[0]!
     const heard = once(first.socket, 'message')
@@ -178,7 +178,7 @@ describe('limits of a WebSocket client', () => {
         await ask('evm_mine')
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
-      expect((await closed).map(String)).toEqual(['1013', 'the budget of this minute is spent'])
+      expect((await closed).map(String)).toEqual(['1013', 'the free budget of this minute is used up'])
     } finally {
       await poor.stop()
     }

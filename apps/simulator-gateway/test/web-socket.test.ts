@@ -206,7 +206,7 @@ describe('JSON-RPC over WebSocket', () => {
     const resumed = (await client.call('eth_subscribe', ['logs', { address: TARGET }, { resume: log[0] }])).result
     expect(await client.notifications(resumed, 1)).toEqual([log[3]])
     expect(await client.call('eth_subscribe', ['logs', {}, { resume: log[1] }])).toMatchObject({
-      error: { code: -32001, message: expect.stringContaining('is of a branch that is not known here') },
+      error: { code: -32001, message: expect.stringContaining('is not on a branch that this server knows') },
     })
     expect(await client.call('eth_subscribe', ['newPendingTransactions'])).toMatchObject({
       error: { code: -32601, message: expect.stringContaining('no "newPendingTransactions" subscription') },
@@ -216,7 +216,7 @@ describe('JSON-RPC over WebSocket', () => {
     expect(
       await client.call('eth_subscribe', ['logs', {}, { resume: { blockNumber: '0x0', blockHash } }]),
     ).toMatchObject({
-      error: { code: -32001, message: expect.stringContaining('is older than what is kept') },
+      error: { code: -32001, message: expect.stringContaining('is older than the oldest block kept') },
     })
     client.socket.close()
     stays.socket.close()
@@ -380,8 +380,8 @@ describe('JSON-RPC over WebSocket', () => {
     [['foo'], -32601, 'no "foo" subscription in eth namespace: there are newHeads, logs'],
     [[7], -32602, 'params[0]: expected the name of a subscription'],
     [['newHeads', { resume: { number: '0x1' } }], -32602, 'params[1].resume.hash: expected 32 bytes in hex'],
-    [['newHeads', { from: '0x1' }], -32602, 'params[1]: expected no field but `resume`, got "from"'],
-    [['logs', {}, { resume: 1 }], -32602, 'params[2].resume: expected the last notification that came'],
+    [['newHeads', { from: '0x1' }], -32602, 'params[1]: expected no field other than `resume`, got "from"'],
+    [['logs', {}, { resume: 1 }], -32602, 'params[2].resume: expected the last notification received'],
     [
       ['newHeads', { resume: { number: '0x0', hash: `0x${'12'.repeat(32)}` } }],
       -32001,
@@ -389,7 +389,11 @@ describe('JSON-RPC over WebSocket', () => {
     ],
     [['newPendingTransactions', 'full'], -32602, 'params[1]: expected true for whole transactions, or false'],
     [['logs', { address: '0x12' }], -32602, 'params[1].address'],
-    [['logs', { blockHash: `0x${'12'.repeat(32)}` }], -32602, 'params[1].blockHash: a subscription is to new blocks'],
+    [
+      ['logs', { blockHash: `0x${'12'.repeat(32)}` }],
+      -32602,
+      'params[1].blockHash: a subscription reports new blocks only',
+    ],
     [['logs', { fromBlock: 'pending' }], -32602, 'params[1].fromBlock: expected a number'],
     [['logs', { fromBlock: '0x2', toBlock: '0x1' }], -32602, 'params[1].toBlock: is before'],
   ])('rejects eth_subscribe %j', async (params, code, message) => {

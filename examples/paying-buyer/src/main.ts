@@ -59,7 +59,7 @@ function checkBill(exchange: object): void {
     encoding: 'utf8',
   })
   console.log(`${stdout}${stderr}`.trimEnd().replace(/^/gm, '   '))
-  if (status !== 0) throw new Error('the bill does not hold')
+  if (status !== 0) throw new Error('the bill is not right')
 }
 
 /** The price of a request: the decoded PAYMENT-REQUIRED header of its 402. */

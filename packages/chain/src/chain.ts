@@ -177,7 +177,7 @@ export class Chain {
   async pending({ key }: PinnedBlock, limits: CallLimits): Promise<SealedBlock> {
     const { client } = this.#options
     const block = await client.call(pendingBlock(key), limits)
-    if (block === undefined) throw new BlockMoved(client.label, 'the pending block moved while it was read')
+    if (block === undefined) throw new BlockMoved(client.label, 'the pending block changed while it was read')
     return block
   }
 

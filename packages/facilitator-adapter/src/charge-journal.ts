@@ -76,7 +76,7 @@ export class FileJournal implements ChargeJournal {
     try {
       return decodeCharge(await readFile(path, 'utf8'))
     } catch (error) {
-      this.#log('error', 'a file in the journal can not be read as a charge', { path, error: String(error) })
+      this.#log('error', 'a file in the journal cannot be read as a charge', { path, error: String(error) })
       return undefined
     }
   }

@@ -296,7 +296,7 @@ describe('a charge that billing has not acknowledged', () => {
     await second.close(1_000)
     expect([...billing.payments.values()].map(({ charge }) => charge)).toEqual(Array(4).fill(30_000n))
     expect(await readdir(directory)).toEqual(['torn.json'])
-    expect(log).toContain('error: a file in the journal can not be read as a charge')
+    expect(log).toContain('error: a file in the journal cannot be read as a charge')
   })
 
   it('stays in the journal if billing rejects the token after a restart', async () => {

@@ -73,7 +73,7 @@ describe('an app does not start', () => {
       }
     }
     await expect(start({ 'GET /twice': paid() }, [TwiceController])).rejects.toThrow(
-      'which GET /twice makes paid already',
+      'which GET /twice already makes paid',
     )
   })
 

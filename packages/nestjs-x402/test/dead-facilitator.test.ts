@@ -22,7 +22,7 @@ it.each([
   }).compile()
   const app = module.createNestApplication({ logger })
   await app.init()
-  const message = expect.stringContaining('the facilitator takes no payments')
+  const message = expect.stringContaining('the facilitator accepts no payments')
   expect(errors).toEqual([{ message, error: expect.stringContaining(error) }])
   await app.close()
 })

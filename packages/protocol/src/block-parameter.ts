@@ -80,7 +80,7 @@ function decodeObjectForm(value: object, place: Place): BlockParameter {
   noneMistyped(fields, OBJECT_FIELDS, OBJECT_ALIASES, place)
   const { blockNumber, blockHash, requireCanonical, transactionIndex } = fields
   if (transactionIndex !== undefined && transactionIndex !== null)
-    throw new DecodeError(new Place(place, 'transactionIndex'), 'a whole block is expected here, no position in it')
+    throw new DecodeError(new Place(place, 'transactionIndex'), 'expected a whole block, not a position in it')
   const canonical = (requireCanonical ?? false) !== false && decodeBoolean(requireCanonical, place, 'requireCanonical')
   const numbered = (blockNumber ?? undefined) !== undefined
   const hashed = (blockHash ?? undefined) !== undefined

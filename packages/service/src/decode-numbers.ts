@@ -40,7 +40,7 @@ export function decodeNumbers<Field extends string>(
 
 function problemOf(setting: string, fields: NumberFields, field: string, value: unknown): string[] {
   if (!Object.hasOwn(fields, field))
-    return [`${setting}.${field}: is not known; there are ${Object.keys(fields).join(', ')}`]
+    return [`${setting}.${field}: unknown field; known fields: ${Object.keys(fields).join(', ')}`]
   const [, least, most = Number.MAX_SAFE_INTEGER] = fields[field] as NonNullable<NumberFields[string]>
   if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return []
   const range = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`

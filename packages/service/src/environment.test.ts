@@ -88,7 +88,7 @@ describe('readEnvironment', () => {
   })
 
   it('names the replacement of a removed setting', () => {
-    expect(problemsOf({ ...valid, RATE: '5' })).toEqual(['RATE: is no setting any more: set LIMIT'])
+    expect(problemsOf({ ...valid, RATE: '5' })).toEqual(['RATE: has been removed: set LIMIT'])
     expect(problemsOf({ ...valid, RATE: '' })).toEqual([])
   })
 })

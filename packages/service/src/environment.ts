@@ -41,7 +41,7 @@ export function readEnvironment<T extends object>(
 ): T {
   const given = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '')
   const left = given.flatMap(([name]) =>
-    Object.hasOwn(gone, name) ? [`${name}: is no setting any more: ${gone[name]}`] : [],
+    Object.hasOwn(gone, name) ? [`${name}: has been removed: ${gone[name]}`] : [],
   )
   const environment = plainToInstance(settings, withMoved(Object.fromEntries(given), moved))
   const errors = validateSync(environment, { stopAtFirstError: true, whitelist: true })

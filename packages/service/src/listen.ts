@@ -39,7 +39,7 @@ function describeListenError(error: unknown, { port, host, variables }: ListenOp
     return new Error(`port ${port} may not be opened by this user: set ${variables.port} to another`)
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return new Error(`${host} is no address of this machine: set ${variables.host} to another`)
+    return new Error(`${host} is not an address of this machine: set ${variables.host} to another`)
   }
   return error
 }

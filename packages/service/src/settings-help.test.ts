@@ -43,8 +43,8 @@ it('suggests the setting that a misspelt variable was meant for', () => {
     SERVICE: '1',
   }
   expect(misspelt(Settings, variables)).toEqual([
-    'SERVICE_PROT is no setting: did you mean SERVICE_PORT?',
-    'NODE_URI is no setting: did you mean NODE_URL?',
-    'node_url is no setting: did you mean NODE_URL?',
+    'SERVICE_PROT is not a setting: did you mean SERVICE_PORT?',
+    'NODE_URI is not a setting: did you mean NODE_URL?',
+    'node_url is not a setting: did you mean NODE_URL?',
   ])
 })

@@ -61,6 +61,6 @@ export function misspelt(settings: ClassConstructor<object>, variables: Variable
   return Object.keys(variables).flatMap((variable) => {
     if (names.includes(variable)) return []
     const meant = names.find((name) => distance(variable.toUpperCase(), name) <= MAX_LETTERS && name.length > 5)
-    return meant === undefined ? [] : [`${variable} is no setting: did you mean ${meant}?`]
+    return meant === undefined ? [] : [`${variable} is not a setting: did you mean ${meant}?`]
   })
 }

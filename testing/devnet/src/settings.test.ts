@@ -4,8 +4,8 @@ import { misspelt, SETTINGS } from './settings.js'
 it('warns of a variable that resembles a setting', () => {
   const variables = { DEVNET_PROT: '1', devnet_host: '::', DEVNET_OPTIMISM: '1', DEVNET_URL: 'http://x', PATH: '/bin' }
   expect(misspelt(variables)).toEqual([
-    'DEVNET_PROT is no setting: did you mean DEVNET_PORT?',
-    'devnet_host is no setting: did you mean DEVNET_HOST?',
+    'DEVNET_PROT is not a setting: did you mean DEVNET_PORT?',
+    'devnet_host is not a setting: did you mean DEVNET_HOST?',
   ])
 })
 

@@ -19,6 +19,6 @@ export function misspelt(variables: NodeJS.ProcessEnv): string[] {
     if (names.includes(variable)) return []
     const meant = closest(variable.toUpperCase(), names)
     const isFar = distance(variable.toUpperCase(), meant) > MAX_LETTERS
-    return isFar ? [] : [`${variable} is no setting: did you mean ${meant}?`]
+    return isFar ? [] : [`${variable} is not a setting: did you mean ${meant}?`]
   })
 }

@@ -114,7 +114,7 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
   'creations to the depth limit': request({}, '0x365f5f37365f5ff000'),
   'code that is too large': request({ to: undefined, input: '0x6160015ff3' }),
   'code of the largest size': request({ to: undefined, input: '0x6160005ff3', gas: '0x7a1200' }),
-  'code that can not be paid': request({ to: undefined, input: '0x6160005ff3', gas: '0x186a0' }),
+  'code that cannot be paid': request({ to: undefined, input: '0x6160005ff3', gas: '0x186a0' }),
   'init code that is too large': request({ to: undefined, input: `0x${'00'.repeat(49_153)}` }),
   'init code of CREATE that is too large': request({}, '0x61c0015f5ff000'),
   'a contract that dies in its constructor': request({ to: undefined, input: '0x30ff', value: '0x9' }),

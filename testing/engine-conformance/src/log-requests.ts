@@ -41,7 +41,7 @@ export const LOG_REQUESTS: Readonly<Record<string, object>> = {
   'a call that logs and reverts, between others': between(`36600b57${LOG}005b${REVERT}`),
   'a frame that logs and reverts': between(call(OTHER), { [OTHER]: { code: `0x${LOG}${LOG}${REVERT}` } }),
   'a frame that logs and halts': between(call(OTHER), { [OTHER]: { code: `0x${LOG}fe` } }),
-  'a log that can not be paid': between(call(OTHER, '5f', '6101ff'), { [OTHER]: { code: `0x${LOG}00` } }),
+  'a log that cannot be paid': between(call(OTHER, '5f', '6101ff'), { [OTHER]: { code: `0x${LOG}00` } }),
   'a transfer into a frame that reverts': between(call(OTHER, '6001'), { [OTHER]: { code: `0x${LOG}${REVERT}` } }),
   'a transfer beyond the balance': between(call(OTHER, MUCH)),
   'a transfer to itself': between(`36602757${call(SPARE, '6001', MUCH)}5b`),

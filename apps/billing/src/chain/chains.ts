@@ -75,7 +75,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
       return
     }
     chain.refuseToken(asset)
-    const problem = `CHAINS["${network}"].tokens["${asset}"]: ${finding}: what arrives would not be what was charged`
+    const problem = `CHAINS["${network}"].tokens["${asset}"]: ${finding}: sellers would receive less than was charged`
     this.logger.error({ network, asset }, problem)
     throw new Error(problem)
   }
@@ -87,7 +87,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
       else
         this.logger.warn(
           { network, asset: token.asset },
-          'the token takes no EIP-2612 permits: its gas is not sponsored',
+          'the token does not support EIP-2612 permits: gas for its approvals is not sponsored',
         )
     }
   }

@@ -9,7 +9,7 @@ export class NodeFault extends Error {
 export class WrongChain extends NodeFault {
   override readonly name = 'WrongChain'
   constructor(readonly found: number) {
-    super(`its node is of chain ${found}`)
+    super(`its node serves chain ${found}`)
   }
 }
 

@@ -14,7 +14,7 @@ const MAX_OFFERS = 16
 /** A listing written less than this long ago is not written again. */
 const FRESH_MS = 600_000
 const MAX_FRESH = 10_000
-const TAKEN = 'another seller has it'
+const TAKEN = 'another seller has listed it'
 /** The reason is sent in a header. */
 const MAX_REASON_CHARACTERS = 256
 
@@ -108,7 +108,7 @@ export class Catalogue {
   private async demandOwnOrigin({ resource }: Resource, seller: string): Promise<void> {
     const [account] = await this.ledger.db.select().from(sellerAccounts).where(eq(sellerAccounts.id, seller))
     if (account?.origins.includes(new URL(resource).origin) !== true)
-      throw new ResourceRefused('resource.url: at no origin that the account was made with')
+      throw new ResourceRefused('resource.url: is not at an origin registered for this account')
   }
 
   private async write(resource: Resource, seller: string | null): Promise<void> {

@@ -39,7 +39,7 @@ export function readResource(paymentPayload: unknown, offer: Requirements): Reso
     () => validateDiscoveryExtension(extension as unknown as DiscoveryExtension),
   ]
   for (const { valid, errors } of check.map((run) => run())) {
-    if (!valid) throw new ResourceRefused(errors?.[0]?.slice(0, MAX_TEXT_CHARACTERS) ?? 'it does not fit its schema')
+    if (!valid) throw new ResourceRefused(errors?.[0]?.slice(0, MAX_TEXT_CHARACTERS) ?? 'does not match its schema')
   }
   const { type, method, toolName } = (info as { input: { type: 'http' | 'mcp'; method?: string; toolName?: string } })
     .input
@@ -89,7 +89,7 @@ function plainText(text: string): string {
 function demandSmall(bazaar: unknown): void {
   const text = JSON.stringify(bazaar)
   if (text.length > MAX_CHARACTERS) throw new ResourceRefused(`bazaar: longer than ${MAX_CHARACTERS} characters`)
-  if (/\\u0000|\\ud[89a-f]/i.test(text)) throw new ResourceRefused('bazaar: holds what can not be stored')
+  if (/\\u0000|\\ud[89a-f]/i.test(text)) throw new ResourceRefused('bazaar: contains characters that cannot be stored')
 }
 
 /**
@@ -97,12 +97,12 @@ function demandSmall(bazaar: unknown): void {
  * bounded by the sizes of schema and value.
  */
 function plainSchema(schema: unknown, depth = 0): unknown {
-  if (depth > MAX_DEPTH) throw new ResourceRefused('bazaar.schema: too deep')
+  if (depth > MAX_DEPTH) throw new ResourceRefused('bazaar.schema: nested too deeply')
   if (Array.isArray(schema)) return schema.map((each) => plainSchema(each, depth + 1))
   if (!isObject(schema)) return schema
   const kept = Object.entries(schema).filter(([name, value]) => {
     if (/^\$(ref|dynamicRef|recursiveRef|id)$/.test(name) && typeof value === 'string')
-      throw new ResourceRefused(`bazaar.schema: ${name} is not taken`)
+      throw new ResourceRefused(`bazaar.schema: ${name} is not supported`)
     return !(name === 'patternProperties' || ((name === 'pattern' || name === 'format') && typeof value === 'string'))
   })
   return Object.fromEntries(kept.map(([name, value]) => [name, plainSchema(value, depth + 1)]))

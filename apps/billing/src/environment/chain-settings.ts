@@ -71,7 +71,7 @@ export function decodeChains(text: string): ChainSettings[] {
   const entries = Object.entries(
     settingObject(text, 'must be a JSON object keyed by network, such as {"eip155:84532": {"rpcUrl": "…"}}'),
   )
-  if (entries.length === 0) throw new Error('names no network')
+  if (entries.length === 0) throw new Error('must name at least one network')
   const problems: string[] = []
   const chains = entries.map(([network, entry]) => decodeChain(network, entry, problems))
   if (problems.length > 0) throw new Error(problems.join('\n'))

@@ -72,7 +72,7 @@ describe('readBillingEnvironment', () => {
       'BILLING_PORT',
       'BILLING_TOKEN',
       'LIMITS.receiptWaitMs',
-      'OPEN_FACILITATOR: is no setting any more',
+      'OPEN_FACILITATOR: has been removed',
       'LOG_LEVEL',
       'FACILITATOR_PRIVATE_KEYS',
       'CHAINS',
@@ -100,7 +100,7 @@ describe('readBillingEnvironment', () => {
   it.each([
     ['{"eip155:1": {"rpcUrl": "http://x"}}', 'CHAINS["eip155:1"].tokens: '],
     ['{"mainnet": {"rpcUrl": "http://x"}}', 'CHAINS["mainnet"]: '],
-    ['{"eip155:8453": {"rpcUrl": "http://x", "colour": 1}}', 'CHAINS["eip155:8453"].colour: is not known'],
+    ['{"eip155:8453": {"rpcUrl": "http://x", "colour": 1}}', 'CHAINS["eip155:8453"].colour: unknown field'],
     ['{"eip155:8453": {"rpcUrl": "http://x", "confirmations": 0}}', 'CHAINS["eip155:8453"].confirmations: '],
     ['{"eip155:8453": {"rpcUrl": "http://x", "tokens": {"0x1": {}}}}', 'CHAINS["eip155:8453"].tokens["0x1"].asset: '],
     ['[]', 'CHAINS: '],

@@ -25,7 +25,7 @@ export class Environment {
   BILLING_HOST = '127.0.0.1'
 
   @Listed('needed')
-  @Matches(/^[\x21-\x7e]+$/, { message: 'must be set: printable ASCII without blanks' })
+  @Matches(/^[\x21-\x7e]+$/, { message: 'must be set to printable ASCII characters without blanks' })
   BILLING_TOKEN!: string
 
   /** Token with access to the seller's view only. */
@@ -113,7 +113,7 @@ const MOVED: Readonly<Record<string, keyof Limits>> = {
 
 /** Removed settings and their replacements. */
 const GONE: Readonly<Record<string, string>> = {
-  OPEN_FACILITATOR: 'make accounts of sellers with `npm run sellers`',
+  OPEN_FACILITATOR: 'create seller accounts with `npm run sellers`',
 }
 
 /**

@@ -49,14 +49,14 @@ function describe(error: unknown): Failure {
     return { status: 503, code: 'unavailable', message: `${error.message}: nothing was reserved; try again later` }
   }
   if (error instanceof NodeFault || error instanceof NodeRefusal) {
-    return { status: 503, code: 'unavailable', message: "the chain's node does not answer; try again" }
+    return { status: 503, code: 'unavailable', message: "the chain's node does not answer; try again later" }
   }
   if (isDatabaseOutage(error))
-    return { status: 503, code: 'unavailable', message: 'the ledger is not reachable; try again' }
+    return { status: 503, code: 'unavailable', message: 'the ledger is not reachable; try again later' }
   const status = error instanceof HttpException ? error.getStatus() : clientErrorStatus(error)
-  if (status === 404) return { status, code: 'not_found', message: 'there is nothing here' }
+  if (status === 404) return { status, code: 'not_found', message: 'not found: there is no such route' }
   if (status !== null && status < 500) return { status, code: 'invalid_request', message: (error as Error).message }
-  return { status: 500, code: 'internal', message: 'something went wrong here' }
+  return { status: 500, code: 'internal', message: 'internal error' }
 }
 
 /** Status of errors raised by Fastify itself: invalid JSON, or a body that is too large. */

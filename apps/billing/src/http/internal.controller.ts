@@ -83,7 +83,7 @@ export class InternalController {
   @Get('payments/:id/answer')
   async answer(@Param('id') id: string): Promise<JsonObject> {
     const found = await findAnswer(this.ledger.db, id)
-    if (found === null) throw new BillingError('not_found', 'no answer is kept of this payment')
+    if (found === null) throw new BillingError('not_found', 'no answer is stored for this payment')
     return encodeFoundAnswer(found)
   }
 
@@ -95,14 +95,14 @@ export class InternalController {
       decodeAddressField(query.payer, 'payer'),
       decodeDecimal(query.nonce, 'nonce'),
     )
-    if (found === null) throw new BillingError('not_found', 'this authorization is not known')
+    if (found === null) throw new BillingError('not_found', 'unknown authorization')
     return { payment: encodePayment(toPayment(found)) }
   }
 
   @Get('tokens/:network/:asset')
   token(@Param('network') network: string, @Param('asset') asset: string): Token {
     const token = this.chains.get(decodeNetwork(network, 'network'))?.tokens.get(decodeAddressField(asset, 'asset'))
-    if (token === undefined) throw new BillingError('not_found', 'this token is not settled here')
+    if (token === undefined) throw new BillingError('not_found', 'this facilitator does not settle this token')
     return token
   }
 }

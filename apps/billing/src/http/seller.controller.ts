@@ -78,5 +78,5 @@ function ownBy<T extends PaymentFilter>(filter: T, seller: SellerAccount | null)
 
 /** For data about the payments of all sellers. */
 function refuseSeller(seller: SellerAccount | null): void {
-  if (seller !== null) throw new BillingError('forbidden', 'this token is of a seller’s account')
+  if (seller !== null) throw new BillingError('forbidden', 'a seller account’s token does not allow this')
 }

@@ -51,9 +51,9 @@ export class ServiceTokenGuard implements CanActivate {
     }
     const token = tokenOf(request)
     const account = token === '' ? null : await findSeller(this.ledger.db, token)
-    if (account === null) throw new BillingError('unauthorized', 'a token is needed: Authorization: Bearer …')
+    if (account === null) throw new BillingError('unauthorized', 'a valid token is required: Authorization: Bearer …')
     if (!this.isMarked(OpenToSellers, context))
-      throw new BillingError('forbidden', 'this token is of a seller’s account')
+      throw new BillingError('forbidden', 'a seller account’s token does not allow this')
     await this.take(account, http.getResponse<FastifyReply>())
     sellers.set(request, account)
     return true

@@ -9,6 +9,10 @@ export const strictly = new ValidationPipe({
   exceptionFactory: ([first]) => {
     const message = Object.values(first?.constraints ?? {})[0] ?? 'the query is not valid'
     const unknown = first?.constraints?.whitelistValidation !== undefined
-    return new BillingError('invalid_request', unknown ? `${first?.property}: is not known` : message, first?.property)
+    return new BillingError(
+      'invalid_request',
+      unknown ? `${first?.property}: unknown parameter` : message,
+      first?.property,
+    )
   },
 })

@@ -69,5 +69,5 @@ function isAlive(pid: number): boolean {
 }
 
 function inUse(by: string): Error {
-  return new Error(`BILLING_DATA_DIR is in use by ${by}; two billing processes need DATABASE_URL`)
+  return new Error(`BILLING_DATA_DIR is in use by ${by}: set DATABASE_URL to run several billing processes`)
 }

@@ -186,9 +186,9 @@ function findUnserved(
   if (seller === null) return null
   const unserved = (reason: string, message: string) => refused({ reason, message }, payer)
   if (!seller.recipients.includes(payTo))
-    return unserved(RefusalReason.payToNotServed, `payments to ${payTo} are not settled for this seller`)
+    return unserved(RefusalReason.payToNotServed, `payTo ${payTo} is not a recipient of this seller's account`)
   if (amount === 0n || amount >= seller.minimum) return null
-  const message = `${amount} is less than ${seller.minimum}, the least that is settled for this seller`
+  const message = `the amount ${amount} is below this seller's minimum of ${seller.minimum}`
   return unserved(RefusalReason.amountTooSmall, message)
 }
 
@@ -213,9 +213,9 @@ function toSettleResponse(payment: PaymentRow, wait: string | null): SettleRespo
   if (standing === 'pending')
     return fail(
       RefusalReason.settlementPending,
-      `the settlement ${wait === null ? 'is under way' : `waits for ${wait}`}`,
+      `the settlement ${wait === null ? 'is in progress' : `waits for ${wait}`}`,
     )
-  const message = `as of the newest block the settlement would fail (${payment.doubt})`
+  const message = `at the newest block, the settlement would fail (${payment.doubt})`
   return fail(RefusalReason.settlementDoubtful, message)
 }
 

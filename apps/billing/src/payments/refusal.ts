@@ -4,7 +4,8 @@ import type { Refusal } from '../verify/payment-request.js'
 export const USED_BEFORE: Refusal = { reason: RefusalReason.nonceUsed, message: 'this authorization was used before' }
 export const PAYER_REFUSED: Refusal = {
   reason: RefusalReason.payerRefused,
-  message: 'a payment of this payer could not be collected, or looks as if it could not be: it is refused for a while',
+  message:
+    'a payment of this payer could not be settled, or is likely to fail: its payments are refused for now; try again later',
 }
 export const SIGNER_OUT_OF_GAS: Refusal = {
   reason: RefusalReason.signerOutOfGas,
@@ -12,16 +13,16 @@ export const SIGNER_OUT_OF_GAS: Refusal = {
 }
 export const SELLER_GAS_SPENT: Refusal = {
   reason: RefusalReason.signerOutOfGas,
-  message: "this seller's gas of 24 hours is spent, or promised to settlements that are under way",
+  message: "this seller's gas budget of 24 hours is spent, or reserved for settlements in progress",
 }
 export const SPONSORING_SPENT: Refusal = {
   reason: RefusalReason.sponsoringSpent,
-  message: 'enough gas was sponsored today: this payer has to approve Permit2 by a transaction of its own',
+  message: 'no more gas is sponsored for this payer today: it has to approve Permit2 in a transaction of its own',
 }
 export const CODE_TOO_COSTLY: Refusal = {
   reason: RefusalReason.payerCodeTooCostly,
   message:
-    "the code of the payer's account, or the token, uses more gas than its settled payments of 24 hours are worth: pay more, or from a plain account",
+    "the code of the payer's account, or of the token, uses more gas than its payments settled in 24 hours are worth: pay more, or from an account without code",
 }
 
 /** The refusal of a `maximum` that is not covered in addition to the amount already reserved. */
@@ -34,7 +35,7 @@ export function describeShortfall(
   const held = lacksBalance ? balance : allowance
   return {
     reason: lacksBalance ? RefusalReason.insufficientBalance : RefusalReason.allowanceRequired,
-    message: `${maximum} is asked, ${reserved} of ${held} is reserved by other payments`,
+    message: `the payment needs ${maximum}, and other payments reserve ${reserved} of the ${lacksBalance ? 'balance' : 'allowance'} ${held}`,
   }
 }
 

@@ -44,7 +44,7 @@ function readTerms(args: string[]): SellerTerms {
 function readOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || ![url.origin, `${url.origin}/`].includes(text))
-    throw new Error('--origin: expected such as https://api.example.com')
+    throw new Error('--origin: expected an origin such as https://api.example.com')
   return url.origin
 }
 

@@ -66,28 +66,32 @@ export async function readAuthorization(
   const { payer } = authorization
   const invalid = (reason: string, message: string) => refused({ reason, message }, payer)
   if (requirements.scheme !== schemeOf(authorization.kind)) {
-    return invalid(RefusalReason.invalidScheme, `the payload is not one of the scheme ${requirements.scheme}`)
+    return invalid(RefusalReason.invalidScheme, `the payload is not of the scheme ${requirements.scheme}`)
   }
-  if (authorization.maximum === 0n) return invalid(RefusalReason.invalidAmount, 'nothing was authorized')
+  if (authorization.maximum === 0n) return invalid(RefusalReason.invalidAmount, 'the authorized amount is 0')
   const chain = chains.get(requirements.network)
-  if (chain === undefined) return invalid(RefusalReason.invalidNetwork, `${requirements.network} is not served`)
+  if (chain === undefined)
+    return invalid(RefusalReason.invalidNetwork, `this facilitator does not serve ${requirements.network}`)
   if (!chain.tokens.has(requirements.asset)) {
-    return invalid(RefusalReason.unknownAsset, `${requirements.asset} is not a token that is settled here`)
+    return invalid(RefusalReason.unknownAsset, `this facilitator does not settle the token ${requirements.asset}`)
   }
   if (authorization.token !== requirements.asset) {
-    return invalid(RefusalReason.tokenMismatch, `another token is asked than was signed for`)
+    return invalid(RefusalReason.tokenMismatch, 'the signed token is not the requested one')
   }
   if (!accepted.has(authorization.facilitator)) {
-    return invalid(RefusalReason.facilitatorMismatch, `${authorization.facilitator} is no signer of this facilitator`)
+    return invalid(
+      RefusalReason.facilitatorMismatch,
+      `${authorization.facilitator} is not a signer of this facilitator`,
+    )
   }
   const needed = BigInt(minimumValiditySeconds + (await chain.head.settlementSeconds()))
   if (authorization.deadline < chain.head.now() + needed) {
-    return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`)
+    return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s in the future`)
   }
   const least = requirements.scheme === 'exact' ? EXACT_VALIDITY_SECONDS : 0
   const furthest = Math.max(requirements.maxTimeoutSeconds, least) + DEADLINE_SLACK_SECONDS
   if (authorization.deadline > chain.head.now() + BigInt(furthest)) {
-    return invalid(RefusalReason.deadlineTooFar, `the deadline may be at most ${furthest} s away`)
+    return invalid(RefusalReason.deadlineTooFar, `the deadline may be at most ${furthest} s in the future`)
   }
   const permit = chain.sponsored.has(requirements.asset) ? request.permit : null
   const unfit = permit === null ? null : findUnfit(permit, authorization)
@@ -107,14 +111,15 @@ function findUnfit(
   authorization: PayableAuthorization,
 ): Refusal | null {
   const { payer, maximum } = authorization
-  if (owner !== payer) return { reason: RefusalReason.permitOwnerMismatch, message: 'is not of the payer' }
+  if (owner !== payer) return { reason: RefusalReason.permitOwnerMismatch, message: 'its owner is not the payer' }
   if (token !== authorization.token)
-    return { reason: RefusalReason.permitTokenMismatch, message: 'is of another token' }
-  if (spender !== PERMIT2) return { reason: RefusalReason.permitSpenderMismatch, message: `must be for ${PERMIT2}` }
+    return { reason: RefusalReason.permitTokenMismatch, message: 'is for another token' }
+  if (spender !== PERMIT2)
+    return { reason: RefusalReason.permitSpenderMismatch, message: `its spender must be ${PERMIT2}` }
   // Required by the proxy.
-  if (amount !== maximum) return { reason: RefusalReason.permitAmountMismatch, message: `must be of ${maximum}` }
+  if (amount !== maximum) return { reason: RefusalReason.permitAmountMismatch, message: `its value must be ${maximum}` }
   if (deadline >= authorization.deadline) return null
-  return { reason: RefusalReason.permitDeadlineExpired, message: "must hold until the authorization's deadline" }
+  return { reason: RefusalReason.permitDeadlineExpired, message: "must not expire before the authorization's deadline" }
 }
 
 /**
@@ -128,7 +133,8 @@ export async function verifyOnChain(
   const { payer } = authorization
   const invalid = (reason: string, message: string) => refused({ reason, message }, payer)
   const settlement = encodeSimulation(authorization, permit)
-  if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
+  if (settlement === null)
+    return invalid(RefusalReason.invalidSignature, "the signature's ERC-6492 wrapper cannot be decoded")
   const target = settlementTarget({ ...authorization, asset: authorization.token })
   // A call to an address without code succeeds.
   if (isProxy(target) && !(await chain.isContract(target)))
@@ -165,18 +171,21 @@ export async function verifyOnChain(
     return invalid(
       reason,
       INVALID_SIGNATURES.has(reason) && isErc6492Signature(signature)
-        ? "a signature in ERC-6492's wrapping: it can't be checked before the payer's wallet is deployed"
-        : 'the authorization does not fit the offer',
+        ? "a signature in an ERC-6492 wrapper can't be checked before the payer's wallet is deployed"
+        : 'the authorization does not match the offer',
     )
   }
   const holdings = await readBoth()
   if (holdings.balance < requirements.amount) {
-    return invalid(RefusalReason.insufficientBalance, `the payer holds ${holdings.balance} of ${requirements.amount}`)
+    return invalid(
+      RefusalReason.insufficientBalance,
+      `the payer holds ${holdings.balance} of the ${requirements.amount} needed`,
+    )
   }
   if (holdings.allowance < requirements.amount) {
     return invalid(
       RefusalReason.allowanceRequired,
-      `Permit2 may move ${holdings.allowance} of ${requirements.amount}: the payer has to approve it`,
+      `Permit2 may move ${holdings.allowance} of the ${requirements.amount} needed: the payer has to approve Permit2`,
     )
   }
   if (!simulationFailed) {
@@ -193,7 +202,7 @@ export async function verifyOnChain(
   if (!holdings.isSponsored) {
     return invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
   }
-  const message = `Permit2 may move too little, and the token does not take the permit in extensions.${GAS_SPONSORING}: sign it with the token's nonce of now`
+  const message = `Permit2's allowance is too low, and the token rejects the permit in extensions.${GAS_SPONSORING}: sign it with the token's current nonce`
   return invalid(RefusalReason.allowanceRequired, message)
 }
 

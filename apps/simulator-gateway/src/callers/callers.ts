@@ -78,7 +78,7 @@ export class Callers {
     const caller = shown === undefined ? undefined : await this.known(shown, request)
     if (caller !== undefined) return caller
     await this.free.take(ip)
-    throw new Unauthorized('this API key or token is not known, or no longer good')
+    throw new Unauthorized('this API key or token is unknown or has expired')
   }
 
   private async known(shown: string, request: FastifyRequest): Promise<Caller | undefined> {

@@ -33,7 +33,12 @@ export class Tokens {
     } catch (error) {
       const isBad = error instanceof errors.JOSEError && !UNREACHABLE.has(error.code)
       if (isBad) return undefined
-      throw new RpcError(ErrorCode.limitExceeded, 'tokens can not be checked at the moment', undefined, 503)
+      throw new RpcError(
+        ErrorCode.limitExceeded,
+        'tokens cannot be checked at the moment; try again later',
+        undefined,
+        503,
+      )
     }
   }
 }

@@ -63,7 +63,7 @@ async function ask(url: string, authorization: string): Promise<{ status: number
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > MAX_BYTES) throw new Error('the answer is too long')
+    if (length > MAX_BYTES) throw new Error('billing sent too long an answer')
     chunks.push(chunk)
   }
   return { status: response.status, body: Buffer.concat(chunks).toString() }

@@ -29,7 +29,7 @@ export function readApiKeysFile(path: string): ApiKey[] {
   if (keys.length === 0) throw refuse('keys', 'expected at least one')
   const read = keys.map((key, index) => apiKey(key, `keys[${index}]`))
   for (const field of ['name', 'sha256'] as const)
-    if (new Set(read.map((key) => key[field])).size < read.length) throw refuse('keys', `the same ${field} twice`)
+    if (new Set(read.map((key) => key[field])).size < read.length) throw refuse('keys', `duplicate ${field}`)
   return read
 }
 

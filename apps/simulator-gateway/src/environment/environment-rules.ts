@@ -10,7 +10,8 @@ export class UpstreamUrls implements ValidatorConstraintInterface {
 
   /** Never repeats a URL: it may hold a key. */
   defaultMessage({ value }: ValidationArguments): string {
-    if (!Array.isArray(value)) return 'is missing: the http(s) URL of an Ethereum node, or several, comma-separated'
+    if (!Array.isArray(value))
+      return 'is missing: set it to the http(s) URL of an Ethereum node, or several, comma-separated'
     return `entry ${value.findIndex((url) => !isHttpUrl(url)) + 1} is not an http(s) URL`
   }
 }
@@ -23,7 +24,7 @@ export class PassthroughMethods implements ValidatorConstraintInterface {
 
   defaultMessage({ value }: ValidationArguments): string {
     const refused = Array.isArray(value) ? value.filter((method) => !mayPass(method)) : [value]
-    return `${refused.join(', ')}: not the name of a read-only method (eth_, net_ or web3_; none sends, signs or keeps state)`
+    return `${refused.join(', ')}: not a read-only method: expected names in eth_, net_ or web3_ that neither send, sign nor keep state`
   }
 }
 
@@ -47,8 +48,8 @@ interface Seeing {
 
 function lackingToSee({ UPSTREAM_WS_URL, FLASHBLOCKS_WS_URL, FOLLOW_HEAD }: Seeing): string | undefined {
   if (UPSTREAM_WS_URL === undefined && FLASHBLOCKS_WS_URL === undefined)
-    return 'UPSTREAM_WS_URL or FLASHBLOCKS_WS_URL, where transactions are seen'
-  return FOLLOW_HEAD === 'off' ? 'blocks, which FOLLOW_HEAD=off leaves out' : undefined
+    return 'UPSTREAM_WS_URL or FLASHBLOCKS_WS_URL, to see transactions'
+  return FOLLOW_HEAD === 'off' ? 'blocks: FOLLOW_HEAD must be on' : undefined
 }
 
 /** Decodes `EVM_ENGINE`, including the former names of its values. @throws Error that lists the values */

@@ -66,8 +66,8 @@ describe('readGatewayEnvironment', () => {
   it('names the replacement of a removed setting without showing a key', () => {
     const key = `0x${'42'.repeat(32)}`
     expect(problems({ ...valid, MAX_JSON_VALUES: '5', RECEIPT_KEY: key })).toEqual([
-      'MAX_JSON_VALUES: is no setting any more: it is always 300000',
-      'RECEIPT_KEY: is no setting any more: put the key into a file, {"key": "0x…"}, and set RECEIPT_KEYS_FILE',
+      'MAX_JSON_VALUES: has been removed: it is always 300000',
+      'RECEIPT_KEY: has been removed: put the key into a file, {"key": "0x…"}, and set RECEIPT_KEYS_FILE',
     ])
   })
 
@@ -83,8 +83,8 @@ describe('readGatewayEnvironment', () => {
   })
 
   it.each([
-    [{}, 'UPSTREAM_WS_URL or FLASHBLOCKS_WS_URL, where transactions are seen'],
-    [{ UPSTREAM_WS_URL: 'ws://a', FOLLOW_HEAD: 'off' }, 'blocks, which FOLLOW_HEAD=off leaves out'],
+    [{}, 'UPSTREAM_WS_URL or FLASHBLOCKS_WS_URL, to see transactions'],
+    [{ UPSTREAM_WS_URL: 'ws://a', FOLLOW_HEAD: 'off' }, 'blocks: FOLLOW_HEAD must be on'],
   ])('rejects TRUTH_SCORE=on without a setting that it needs: %j', (others, lacking) => {
     expect(problems({ ...valid, ...others, TRUTH_SCORE: 'on' })).toEqual([`TRUTH_SCORE: needs ${lacking} (got "on")`])
   })

@@ -201,7 +201,7 @@ export class Environment {
 
   @Listed('usual')
   @ValidateIf(sells)
-  @IsString({ message: 'is missing: the service token of the billing at BILLING_URL' })
+  @IsString({ message: 'is missing: set it to the BILLING_TOKEN of the billing at BILLING_URL' })
   BILLING_TOKEN?: string
 
   /** Directory of charges that billing has not acknowledged yet. Without it they are lost if the process ends. */

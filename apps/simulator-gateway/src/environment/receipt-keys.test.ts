@@ -26,7 +26,7 @@ it.each([
   [JSON.stringify(key), 'the file: expected an object, got a string'],
   [{ key: '0x12' }, 'expected a private key'],
   [{ key: `0x${'00'.repeat(32)}` }, 'expected a private key'],
-  [{ key, old: [] }, 'old: is not known'],
+  [{ key, old: [] }, 'old: unknown field'],
   [{ key, retired: {} }, 'retired: expected an array'],
   [{ key, retired: [{ address: key, until: '2026-11-22' }] }, 'retired[0].address: expected an address'],
   [{ key, retired: [{ address, until: 'soon' }] }, 'retired[0].until: expected a time'],

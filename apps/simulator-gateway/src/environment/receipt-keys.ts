@@ -34,7 +34,7 @@ export function readReceiptKeysFile(path: string): ReceiptKeys {
   const file = decodeObject(readJsonFile(path), 'the file')
   refuseUnknownFields(file, '', ['key', 'retired'])
   return {
-    privateKey: decodeSecret(file.key, PRIVATE_KEY, 'key', 'a private key: 0x and 64 hex digits') as Hex,
+    privateKey: decodeSecret(file.key, PRIVATE_KEY, 'key', 'a private key of 0x and 64 hex digits') as Hex,
     retired: decodeList(file.retired ?? [], 'retired').map((entry, index) => {
       const at = `retired[${index}]`
       const { address, until } = decodeObject(entry, at)

@@ -71,7 +71,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
       received.add(piece)
       pieces += 1
       if (pieces > MAX_PIECES + received.length / BYTES_OF_A_PIECE)
-        return refuse(refused(400, 'the body comes in too many small chunks'))
+        return refuse(refused(400, 'the body arrives in too many small chunks'))
       try {
         request.bodyMemory?.take(received.held - request.heldBytes)
       } catch (error) {
@@ -83,7 +83,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
       void LONG_BODIES.next().then(() => payload.resume())
     }
     const onEnd = () => stop(null, received.join())
-    const onError = () => refuse(refused(400, 'the body was cut short'))
+    const onError = () => refuse(refused(400, 'the body is incomplete'))
     payload.on('data', onData).on('end', onEnd).on('error', onError)
   }
 }

@@ -48,12 +48,12 @@ function refusalOf(thrown: unknown, url: string): RpcError {
     }
     return refused(
       404,
-      'nothing is served here: JSON-RPC by POST at / (at /ethereum for viem, ethers, alloy, go-ethereum and web3.py), else /health/live, /health/ready and /metrics',
+      'not found: send JSON-RPC by POST to / (to /ethereum with viem, ethers, alloy, go-ethereum and web3.py), or use /health/live, /health/ready or /metrics',
     )
   }
   if (status === 415) return refused(415, 'content-type: expected application/json')
   if (status >= 400 && status < 500)
-    return refused(status, thrown instanceof Error ? thrown.message : 'not a valid request')
+    return refused(status, thrown instanceof Error ? thrown.message : 'the request is not valid')
   return new RpcError(ErrorCode.internalError, 'internal error', undefined, 500)
 }
 

@@ -159,7 +159,7 @@ export class FreeBudget {
     if (what === undefined) return
     const seconds = secondsOf(this.#spent.getRemainingTTL(client))
     const { points } = this.#minute[what]
-    throw new RateLimited(`more than ${points} ${WHAT[what]} in a minute: again in ${seconds} s`, seconds)
+    throw new RateLimited(`more than ${points} ${WHAT[what]} in a minute: try again in ${seconds} s`, seconds)
   }
 }
 

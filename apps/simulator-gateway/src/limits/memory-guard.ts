@@ -58,7 +58,7 @@ export class MemoryGuard {
     for (const work of mayEnd.slice(0, Math.ceil(mayEnd.length / 2))) {
       this.leave(work)
       this.ended += 1
-      work.cancel(new Overloaded('memory is short: the work was ended'))
+      work.cancel(new Overloaded('the server is short of memory and aborted the request; try again later'))
     }
   }
 

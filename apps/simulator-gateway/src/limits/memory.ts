@@ -62,7 +62,8 @@ export class Memory {
 
   /** Counts the bytes until `give` is called with the same number. @throws Overloaded if they don't fit */
   take(bytes: number): void {
-    if (this.#held + bytes > this.capacity) throw new Overloaded('too little memory is free for a large request')
+    if (this.#held + bytes > this.capacity)
+      throw new Overloaded('not enough free memory for a large request; try again later')
     this.#held += bytes
   }
 
@@ -79,7 +80,7 @@ export class Memory {
     return {
       take: (bytes) => {
         if (this.#bodies.of(client) + bytes > this.capacity * FOR_BODIES - this.#held - bytes)
-          throw new Overloaded('too little memory is free for the body')
+          throw new Overloaded('not enough free memory for the body; try again later')
         this.take(bytes)
         this.#bodies.add(client, bytes)
       },

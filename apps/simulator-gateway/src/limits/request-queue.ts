@@ -95,7 +95,7 @@ export class RequestQueue {
         turn.refuse(
           signal.reason instanceof ClientGone
             ? signal.reason
-            : new Overloaded('the request waited too long for its turn'),
+            : new Overloaded('the server is busy: the request waited too long for its turn'),
         ),
       )
     })
@@ -185,7 +185,7 @@ export class RequestQueue {
   }
 
   #full(): Overloaded {
-    return new Overloaded(`too many requests at once: ${this.#maxQueued} wait already`)
+    return new Overloaded(`too many requests at once: ${this.#maxQueued} are waiting already`)
   }
 
   #remove(line: Line, name: string, turn: Waiting): void {

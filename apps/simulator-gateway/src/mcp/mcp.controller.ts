@@ -111,7 +111,7 @@ export class McpController {
 
   private async instructions(own: Request): Promise<string> {
     // Works without the node too: the calls themselves report that it is down.
-    const chain = await this.tools.chain(own).catch(() => 'not known while its node does not answer')
+    const chain = await this.tools.chain(own).catch(() => 'unknown, as its node does not answer')
     return instructionsOn(chain)
   }
 
@@ -119,7 +119,7 @@ export class McpController {
   private checkOrigin(origin: string | undefined): void {
     const allowed = this.environment.CORS_ORIGINS ?? []
     if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
-    throw refused(403, 'origin: not among CORS_ORIGINS')
+    throw refused(403, 'origin: not allowed by CORS_ORIGINS')
   }
 
   /** @throws or rejects with RpcError, which has the HTTP status */
@@ -135,7 +135,7 @@ export class McpController {
       if (error instanceof RpcError) throw new RpcError(error.code, error.message, undefined, 400)
       throw error
     }
-    if (Array.isArray(message)) throw refused(400, 'batches are not taken: send one message a request')
+    if (Array.isArray(message)) throw refused(400, 'batches are not supported: send one message per request')
     return message
   }
 }

@@ -66,7 +66,8 @@ export class Tools {
   }
 
   private async buy({ tool, sold }: Work, payment: unknown, caller: ToolCaller): Promise<CallToolResult> {
-    if (!this.sells) throw new RpcError(ErrorCode.invalidParams, 'this gateway sells nothing: ask without a payment')
+    if (!this.sells)
+      throw new RpcError(ErrorCode.invalidParams, 'this gateway sells nothing: call the tool without a payment')
     const answer = await this.routes.ask({ ...sold, payment }, caller)
     if (isOffer(answer)) return paymentRequired(tool, answer)
     const receipt = receiptOf(answer)

@@ -122,12 +122,12 @@ export class GatewayReadiness extends Readiness {
       const maxAge =
         this.environment.HEAD_MAX_AGE_SECONDS ?? (rules.source === 'known-chain' ? KNOWN_CHAIN_MAX_AGE_SECONDS : 0)
       if (maxAge > 0 && headAgeSeconds > maxAge) {
-        return { ready: false, reason: `the upstream's head is ${headAgeSeconds} s old`, engine, chain }
+        return { ready: false, reason: `the node's head is ${headAgeSeconds} s old`, engine, chain }
       }
       return { ready: true, engine, chain }
     } catch (error) {
       const unreadable = error instanceof RpcError || error instanceof ChainMismatch
-      const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
+      const timeout = `the node did not answer within ${PROBE_TIMEOUT_MS} ms`
       return { ready: false, reason: unreadable ? error.message : timeout, engine }
     }
   }

@@ -42,7 +42,7 @@ export class PaymentsController {
     }
     const payer = await this.signIn.account(request, reply)
     const payment = await this.find(payer, BigInt(nonce))
-    if (payment === undefined) throw refused(404, 'this account made no payment with this nonce')
+    if (payment === undefined) throw refused(404, 'this account has no payment with this nonce')
     return { payment: encodePayment(payment), receipts: charged(payment, this.receipts.of(payer, nonce)) }
   }
 
@@ -50,7 +50,8 @@ export class PaymentsController {
     try {
       return await this.billing.findPayment(decodeNetwork(this.environment.NETWORK, 'NETWORK'), payer, nonce)
     } catch (error) {
-      if (error instanceof BillingUnavailable) throw refused(503, 'payments can not be looked up at the moment')
+      if (error instanceof BillingUnavailable)
+        throw refused(503, 'payments cannot be looked up at the moment; try again later')
       throw error
     }
   }

@@ -67,7 +67,7 @@ export class SignIn {
       return await this.verify(parseSIWxHeader(header), url)
     } catch (error) {
       if (error instanceof SignInRequired) throw error
-      throw this.required(`${SIGN_IN_WITH_X}: is not a signed message`, url)
+      throw this.required(`${SIGN_IN_WITH_X}: is not a valid signed message`, url)
     }
   }
 
@@ -76,12 +76,13 @@ export class SignIn {
     if (payload.chainId !== this.environment.NETWORK) throw refuse(`chainId: expected ${this.environment.NETWORK}`)
     const message = await validateSIWxMessage(payload, url, { maxAge: SECONDS * 1000 })
     if (!message.isValid) throw refuse(message.invalidReason)
-    if (new URL(payload.uri).pathname !== url.pathname) throw refuse('uri: is for something else')
+    if (new URL(payload.uri).pathname !== url.pathname) throw refuse('uri: is not the URI of this request')
     const signature = await verifySIWxSignature(payload)
     if (!signature.isValid) throw refuse(signature.invalidReason)
     const payer = signature.payer.toLowerCase() as Address
     // EIP-4361 nonces are alphanumeric and signed in their case; addresses are accepted in any.
-    if (!(await this.takeOnce(`${payer} ${payload.nonce}`))) throw refuse('was used before: sign a new message')
+    if (!(await this.takeOnce(`${payer} ${payload.nonce}`)))
+      throw refuse('this message was used before: sign a new one')
     return payer
   }
 
@@ -142,7 +143,7 @@ export class SignIn {
  * @throws RpcError -32600 (HTTP 400)
  */
 function urlOf(request: FastifyRequest, site = `${request.protocol}://${request.host}`): URL {
-  if (!URL.canParse(site)) throw refused(400, 'host: is not the name of a host')
+  if (!URL.canParse(site)) throw refused(400, 'host: is not a valid host name')
   const { pathname, search } = new URL(request.url, site)
   return Object.assign(new URL(site), { pathname, search })
 }

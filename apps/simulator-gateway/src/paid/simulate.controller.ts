@@ -128,5 +128,5 @@ export class SimulateController {
 /** @throws RpcError -32005 if earlier calls have reached the signed maximum */
 function demandUnspent(charge: MeteredCharge): void {
   if (charge.reachedMaximum)
-    throw new RpcError(ErrorCode.limitExceeded, 'not carried out: the calls before it cost the signed maximum already')
+    throw new RpcError(ErrorCode.limitExceeded, 'not executed: the calls before it already cost the signed maximum')
 }

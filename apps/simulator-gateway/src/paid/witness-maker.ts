@@ -58,7 +58,7 @@ export class WitnessMaker {
     const read = (reads: readonly StateRead[]) => this.driver.read(reads, simulation.state, simulation)
     const recorded = await recordReads(simulation, this.choice.engine, read, inspection)
     if (recorded.answer.json.toString() !== answer.json.toString())
-      throw new RpcError(ErrorCode.serverError, 'the state moved while its witness was made: ask again')
+      throw new RpcError(ErrorCode.serverError, 'the state changed while its witness was made: send the request again')
     const witness = witnessOf(simulation, recorded, await this.proofs(simulation, recorded, state))
     return inTurns(witnessJson(witness), simulation.cancellation)
   }
@@ -75,7 +75,7 @@ export class WitnessMaker {
       ancestors = await this.ancestors(simulation, recorded)
     } catch {
       signal.throwIfAborted()
-      return none('the node gives no proofs of this block')
+      return none('the node has no proofs for this block')
     }
     try {
       const values = witnessOf(simulation, recorded, { ancestors: [], nodes: [] })
@@ -86,7 +86,7 @@ export class WitnessMaker {
       return { ancestors: ancestors.map(blockHeaderToRpc), nodes: used }
     } catch (error) {
       signal.throwIfAborted()
-      return none(`the node's proofs do not fit: ${(error as Error).message}`)
+      return none(`the node's proofs are not valid: ${(error as Error).message}`)
     }
   }
 

@@ -98,7 +98,8 @@ export class MinState {
 function wantedState(header: string): WantedState {
   const block = BLOCK.exec(header)?.[1] ?? /^\d{1,20}$/.exec(header)?.[0]
   if (block === undefined) {
-    const expected = 'expected `fresh`, a block number, or what `upfront-state` said, such as `latest; block=104`'
+    const expected =
+      'expected `fresh`, a block number, or a value of the `upfront-state` header, such as `latest; block=104`'
     throw refused(400, `${MIN_STATE_HEADER}: ${expected}`)
   }
   const flashblock = FLASHBLOCK.exec(header)?.[1]

@@ -165,7 +165,7 @@ function unlessBeyond(position: BlockPosition, named: string, count: number, has
 
 /** Bills are checked on the state of a whole block, which a witness can prove. */
 function unlessSold(position: BlockPosition, { costs }: TimeLimits): void {
-  if (costs?.isSold) throw refused(position, 'a position in a block is not sold: expected a whole block')
+  if (costs?.isSold) throw refused(position, 'paid calls take no position in a block: expected a whole block')
 }
 
 function refused({ place }: BlockPosition, why: string): RpcError {

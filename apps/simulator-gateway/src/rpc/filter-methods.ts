@@ -26,7 +26,8 @@ export function filterMethods({ chain, follows, nodeUrls, getLogs }: FilterSourc
   const hashes = nodeTransactions(nodeUrls, chain, [])
   const full = nodeTransactions(nodeUrls, chain, [true])
   const clientOf = ({ client }: RpcContext) => {
-    if (!follows) throw new RpcError(ErrorCode.serverError, 'no block is announced: FOLLOW_HEAD is off')
+    if (!follows)
+      throw new RpcError(ErrorCode.serverError, 'subscriptions and filters are not available: FOLLOW_HEAD is off')
     return client
   }
   const methods: [string, RpcMethod][] = [

@@ -154,7 +154,7 @@ export class RpcService {
   }
 
   private tooLong(): RpcError {
-    const message = `not carried out: the batch's answer is over ${this.maxAnswerLength} bytes already`
+    const message = `not executed: the batch's answer is already longer than ${this.maxAnswerLength} bytes`
     return new RpcError(ErrorCode.limitExceeded, message)
   }
 }

@@ -26,7 +26,7 @@ export function sendingMethods(client: UpstreamClient): Map<string, RpcMethod> {
           if (error instanceof UpstreamRefusal && name === 'eth_sendRawTransaction' && KNOWN.test(error.message))
             return JSON.stringify(hash)
           if (!(error instanceof UpstreamError)) throw error
-          const message = `the node gave no answer, the transaction may have been sent: look up ${hash}`
+          const message = `the node did not answer; the transaction may have been sent: look up ${hash}`
           throw new RpcError(ErrorCode.internalError, message, { hash }, 502)
         }
       }),

@@ -57,7 +57,8 @@ export function subscriptionMethods(sources: SubscriptionSources): Map<string, R
         throw new RpcError(ErrorCode.invalidParams, 'params[0]: expected the name of a subscription')
       const open = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
       if (open === undefined) throw unknownSubscription(kind, namespace, Object.keys(kinds))
-      if (!sources.follows) throw new RpcError(ErrorCode.serverError, 'no block is announced: FOLLOW_HEAD is off')
+      if (!sources.follows)
+        throw new RpcError(ErrorCode.serverError, 'subscriptions and filters are not available: FOLLOW_HEAD is off')
       return JSON.stringify(await open(subscriber, more))
     })
     methods.set(`${namespace}_unsubscribe`, (params, context) => {

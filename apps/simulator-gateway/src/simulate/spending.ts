@@ -26,7 +26,7 @@ export class MaximumSpent extends RpcError {
   constructor(gasUsed: bigint, most: bigint) {
     super(
       ErrorCode.limitExceeded,
-      `what is asked for took ${gasUsed} gas so far, and the signed maximum pays for ${most}: ask for fewer things of a call, or give it less gas`,
+      `the runs for this request used ${gasUsed} gas so far, and the signed maximum pays for ${most}: request fewer inspections, or give the calls less gas`,
     )
   }
 }

@@ -98,7 +98,7 @@ export class Broadcast<T> {
     this.#waiting.push(event)
     this.#waitingSize += this.#weight(event)
     if (!this.#isTelling) void this.#tellWaiting()
-    else if (this.#waitingSize > most) this.#end('more came at once than can be told: subscribe again')
+    else if (this.#waitingSize > most) this.#end('too many notifications at once: subscribe again')
   }
 
   async #tellWaiting(): Promise<void> {

@@ -67,7 +67,7 @@ describe('Filters', () => {
     await make('8193:3512:2:5', 1)
     for (let client = 0; client < 60; client += 1) await make(`192.0.2.${client}`, 63)
     await make('198.51.100.1', 59)
-    await expect(filters.make('198.51.100.2', begin)).rejects.toThrow('all filters are taken')
+    await expect(filters.make('198.51.100.2', begin)).rejects.toThrow('this server keeps at most')
   })
 
   it('does not count a filter whose creation failed', async () => {

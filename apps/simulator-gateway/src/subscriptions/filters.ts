@@ -44,10 +44,10 @@ export class Filters {
    */
   async make(client: string, source: FilterSource, logs?: object): Promise<string> {
     const network = networkOf(client)
-    if (this.#count.of(client) >= MAX_PER_CLIENT) throw full(`a client may have ${MAX_PER_CLIENT} filters`)
+    if (this.#count.of(client) >= MAX_PER_CLIENT) throw full(`a client may have at most ${MAX_PER_CLIENT} filters`)
     if (network !== undefined && this.#count.of(network) >= MAX_PER_NETWORK)
-      throw full(`the clients of a network may have ${MAX_PER_NETWORK} filters`)
-    if (this.#filters.size >= MAX_IN_ALL) throw full(`all filters are taken: there are ${MAX_IN_ALL}`)
+      throw full(`the clients of a network may have at most ${MAX_PER_NETWORK} filters`)
+    if (this.#filters.size >= MAX_IN_ALL) throw full(`this server keeps at most ${MAX_IN_ALL} filters`)
     const id = `0x${randomBytes(16).toString('hex')}`
     const timer = setTimeout(() => this.end(id), EXPIRES_MS).unref()
     const filter: Filter = { client, logs, changes: [], length: 0, timer, leave: () => undefined }

@@ -15,7 +15,7 @@ export function liveFilter(value: unknown, at = 1): (log: LiveLog) => boolean {
   const place = new Place(undefined, `params[${at}]`)
   const filter: LogFilter = decodeLogFilter(value ?? {}, place)
   if (filter.blockHash !== undefined)
-    throw new DecodeError(new Place(place, 'blockHash'), 'a subscription is to new blocks: ask eth_getLogs')
+    throw new DecodeError(new Place(place, 'blockHash'), 'a subscription reports new blocks only: use eth_getLogs')
   const from = bound(filter.fromBlock, 0n, new Place(place, 'fromBlock'))
   const to = bound(filter.toBlock, END, new Place(place, 'toBlock'))
   const isFromLatest = filter.fromBlock === undefined || isLatest(filter.fromBlock)

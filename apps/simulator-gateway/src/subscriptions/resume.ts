@@ -39,9 +39,10 @@ function lastNotification(options: unknown, at: number): { last: Notification; p
   if (options === undefined || options === null) return undefined
   const place = new Place(undefined, `params[${at}]`)
   if (!isObject(options)) throw mismatch(place, 'an object with `resume`', options)
-  for (const name of Object.keys(options)) if (name !== 'resume') throw mismatch(place, 'no field but `resume`', name)
+  for (const name of Object.keys(options))
+    if (name !== 'resume') throw mismatch(place, 'no field other than `resume`', name)
   const inside = new Place(place, 'resume')
-  if (!isObject(options.resume)) throw mismatch(inside, 'the last notification that came', options.resume)
+  if (!isObject(options.resume)) throw mismatch(inside, 'the last notification received', options.resume)
   return { last: options.resume, place: inside }
 }
 
@@ -101,7 +102,7 @@ export function replay(notify: (result: string) => void, results: readonly strin
   if (results.length > MAX_REPLAYED || length > MAX_REPLAYED_LENGTH)
     throw new RpcError(
       ErrorCode.limitExceeded,
-      `resume: ${results.length} notifications came since, more than are sent again: subscribe without it`,
+      `resume: ${results.length} notifications came since then, more than are sent again: subscribe without it`,
     )
   for (const result of results) notify(result)
 }
@@ -110,7 +111,7 @@ export function replay(notify: (result: string) => void, results: readonly strin
 export function unknownUnsealedPosition(): RpcError {
   return new RpcError(
     ErrorCode.resourceNotFound,
-    'resume: this position is older than what is kept, or was never sent here: subscribe without it, and ask eth_getLogs for what came since',
+    'resume: this position is older than those kept, or was never sent by this server: subscribe without it, and use eth_getLogs for the blocks since then',
   )
 }
 

@@ -44,7 +44,7 @@ export class WatchedSimulation {
       const text = await this.#subscriber.call('upfront_simulate', this.#params)
       if (text === undefined || this.#isOver) continue
       if (text.length <= MAX_LENGTH) this.#tell(JSON.parse(text))
-      else this.#refuse(`a simulation that is watched may have an answer of ${MAX_LENGTH} bytes at most`)
+      else this.#refuse(`the answer of a watched simulation may have at most ${MAX_LENGTH} bytes`)
     }
     this.#isRunning = false
   }

@@ -66,7 +66,7 @@ export class TruthOfScorer extends ScoredTruth implements OnApplicationShutdown 
     return new Promise((resolve, reject) => {
       const late = () => {
         this.#asked.delete(id)
-        reject(new RpcError(ErrorCode.serverError, 'the process that scores is not there', undefined, 503))
+        reject(new RpcError(ErrorCode.serverError, 'the scoring process is not running', undefined, 503))
       }
       const timer = setTimeout(late, TIMEOUT_MS)
       this.#asked.set(id, (found) => {

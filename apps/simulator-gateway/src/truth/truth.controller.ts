@@ -46,7 +46,7 @@ export class TruthController {
   private async summaryOf(day: string): Promise<string> {
     const chainId = await this.chain.chainId()
     const found = await this.scored.of(day)
-    if (found === undefined && day !== today()) throw refused(404, `day: nothing is kept of ${day}`)
+    if (found === undefined && day !== today()) throw refused(404, `day: no data for ${day}`)
     const counts = found ?? { seen: 0, predicted: 0, judged: 0, hits: 0, explained: 0, misses: [] }
     const summary: TruthSummary = {
       chainId: Number(chainId),

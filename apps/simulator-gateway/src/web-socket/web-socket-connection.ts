@@ -153,10 +153,13 @@ export class WebSocketConnection implements Subscriber {
     kept = 0,
   ): Promise<string> {
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
-      throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MAX_SUBSCRIPTIONS} subscriptions`)
+      throw new RpcError(ErrorCode.limitExceeded, `a connection may have at most ${MAX_SUBSCRIPTIONS} subscriptions`)
     const id = `0x${randomBytes(16).toString('hex')}`
     if (this.#services.subscriptions.of(this.#name) >= MAX_SUBSCRIPTIONS_PER_CLIENT)
-      throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MAX_SUBSCRIPTIONS_PER_CLIENT} subscriptions`)
+      throw new RpcError(
+        ErrorCode.limitExceeded,
+        `a client may have at most ${MAX_SUBSCRIPTIONS_PER_CLIENT} subscriptions`,
+      )
     const subscription: Subscription = { bytes: COPIES_KEPT * Math.max(kept, this.#messageBytes) }
     this.#share.take(subscription.bytes)
     this.#subscriptions.set(id, subscription)
@@ -226,7 +229,7 @@ export class WebSocketConnection implements Subscriber {
     try {
       this.#share.take(body.length)
     } catch {
-      this.#client.webSocket.close(TRY_AGAIN_LATER, 'too little memory is free')
+      this.#client.webSocket.close(TRY_AGAIN_LATER, 'not enough free memory; try again later')
       return
     }
     this.#waiting.push(body)
@@ -267,7 +270,7 @@ export class WebSocketConnection implements Subscriber {
     try {
       this.#sender.release(answer)
     } catch {
-      this.#drop('too little memory is free')
+      this.#drop('not enough free memory; try again later')
     }
     await this.#sender.allRead()
     this.#answerLength = 0
@@ -311,14 +314,15 @@ export class WebSocketConnection implements Subscriber {
     const { free } = this.#services
     const { caller } = this.#client
     const { length } = notification
-    if (this.#sender.unread - this.#answerLength + length > MAX_UNREAD_BYTES) this.#drop('notifications are not read')
-    else if (free.isSpent(caller)) this.#drop('the budget of this minute is spent')
+    if (this.#sender.unread - this.#answerLength + length > MAX_UNREAD_BYTES)
+      this.#drop('the client does not read its notifications')
+    else if (free.isSpent(caller)) this.#drop('the free budget of this minute is used up')
     else {
       free.spend(caller, { bytes: length })
       try {
         this.#sender.send([notification])
       } catch {
-        this.#drop('too little memory is free')
+        this.#drop('not enough free memory; try again later')
       }
     }
   }

@@ -91,7 +91,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     const own = [`http://${host}`, `https://${host}`]
     const allowed = [...own, ...(this.environment.CORS_ORIGINS ?? [])]
     if (origin !== undefined && !allowed.includes('*') && !allowed.includes(origin)) {
-      await reply.code(403).send({ error: 'this origin is not allowed: CORS_ORIGINS names those that are' })
+      await reply.code(403).send({ error: 'this origin is not allowed: it must be in CORS_ORIGINS' })
     } else {
       this.waitsFor(request)
       if (this.callers.areKnown) request.caller = await this.callers.of(request)

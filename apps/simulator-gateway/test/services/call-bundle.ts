@@ -30,7 +30,7 @@ describe('eth_callBundle', () => {
   it.each([
     [{ txs: ['0x1234'] }, 'params[0].txs[0]: expected a signed transaction'],
     [{ txs: [{}] }, 'params[0].txs[0]: expected a signed transaction in hex'],
-    [{ txs: [], difficulty: 1 }, 'params[0].difficulty: is not offered'],
+    [{ txs: [], difficulty: 1 }, 'params[0].difficulty: is not supported'],
     [{ txs: ['0x'], blockNumber: 'x' }, 'params[0].blockNumber'],
   ])('rejects %j and names the field', async (bundle, problem) => {
     expect(await refusal('eth_callBundle', bundle)).toMatchObject({

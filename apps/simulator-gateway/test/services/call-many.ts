@@ -41,7 +41,7 @@ describe('eth_callMany and debug_traceCallMany', () => {
     [[[{ transactions: [{ to: 'x' }] }]], 'params[0][0].transactions[0].to: expected an address'],
     [
       [[{ transactions: [], blockOverride: { difficulty: '0x1' } }]],
-      'params[0][0].blockOverride.difficulty: can not be set here',
+      'params[0][0].blockOverride.difficulty: cannot be overridden',
     ],
     [[[{}]], 'params[0][0].transactions: expected an array'],
   ])('reject %j and name the field', async (params, problem) => {

@@ -56,7 +56,7 @@ describe('trace_call and trace_callMany', () => {
   it('reject vmTrace and name the field', async () => {
     expect(await refusal('trace_call', { to: OWNER }, ['trace', 'vmTrace'])).toMatchObject({
       code: -32602,
-      message: expect.stringContaining('params[1][1]: vmTrace is not offered'),
+      message: expect.stringContaining('params[1][1]: vmTrace is not supported'),
     })
     expect(await refusal('trace_callMany', [[{ to: 'x' }, ['trace']]])).toMatchObject({
       message: expect.stringContaining('params[0][0][0].to: expected an address'),

@@ -65,10 +65,9 @@ export function announcedBlock({
 
 /** The error for a change that a listener can't resume from. @param oldest number of the oldest block kept */
 export function unknownPosition({ number, hash }: KnownChange, oldest: bigint): RpcError {
-  const why =
-    number < oldest ? `older than what is kept, from block ${oldest} on` : 'of a branch that is not known here'
+  const why = number < oldest ? `older than the oldest block kept, ${oldest}` : 'not on a branch that this server knows'
   return new RpcError(
     ErrorCode.resourceNotFound,
-    `resume: block ${number} (${hash}) is ${why}: subscribe without it, and ask eth_getLogs for what came since`,
+    `resume: block ${number} (${hash}) is ${why}: subscribe without it, and use eth_getLogs for the blocks since then`,
   )
 }

@@ -192,7 +192,7 @@ export class AnnouncedBlocks {
     end?.()
     const told = [...this.#listeners]
     this.#listeners.clear()
-    for (const listener of told) listener.ended?.('more blocks came at once than can be told: subscribe again')
+    for (const listener of told) listener.ended?.('too many blocks at once: subscribe again')
     this.#stopIfUnused()
   }
 
@@ -280,7 +280,10 @@ export class AnnouncedBlocks {
       })
       weight += weightOfLogs(block.logs)
       if (weight > MAX_LOGS)
-        throw new RpcError(ErrorCode.limitExceeded, 'resume: too many logs came since: ask eth_getLogs')
+        throw new RpcError(
+          ErrorCode.limitExceeded,
+          'resume: too many logs came since then: subscribe without it, and use eth_getLogs',
+        )
     }
   }
 

@@ -87,7 +87,7 @@ export class Admission {
     if (signed instanceof DecodeError || answerKey === undefined) {
       const { message, place } = signed as DecodeError
       if (/accepted\.(scheme|network)$/.test(place)) return refuse(refusalOf('no_matching_payment_requirements'))
-      return refuse({ reason: 'invalid_payload', message: `The payment does not decode: ${message}.` })
+      return refuse({ reason: 'invalid_payload', message: `The payment cannot be decoded: ${message}.` })
     }
     const { authorization, payer } = signed
     const payload = inOwnWords(signed.payload, resource, extensions)
@@ -158,7 +158,7 @@ export class Admission {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: unknown }
     const seconds = typeof retryAfterSeconds === 'number' && retryAfterSeconds > 0 ? Math.ceil(retryAfterSeconds) : 2
     const message =
-      'Payments can not be verified at the moment. Nothing was run or charged. Repeat the request with the same payment.'
+      'Payments cannot be verified at the moment. Nothing was run or charged. Repeat the request with the same payment.'
     return jsonAnswer(503, { error: 'payments_unavailable', message }, { 'Retry-After': String(seconds) })
   }
 }

@@ -59,6 +59,9 @@ const SIGNED = {
 }
 /** As specified by x402's `eip2612GasSponsoring` extension. */
 const PERMIT: OfferExtension = {
-  info: { description: 'An EIP-2612 permit of the maximum for Permit2 stands in for its approval.', version: '1' },
+  info: {
+    description: 'An EIP-2612 permit that allows Permit2 to spend the maximum replaces the approval.',
+    version: '1',
+  },
   schema: { $schema: DRAFT, type: 'object', properties: SIGNED, required: Object.keys(SIGNED) },
 }

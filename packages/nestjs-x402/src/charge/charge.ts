@@ -41,7 +41,7 @@ export function decideCharge(end: HandlerEnd, set: unknown, terms: ChargeTerms):
     refused,
     fault:
       amount === undefined
-        ? `the handler set ${describe(set)}, which is no amount`
+        ? `the handler set ${describe(set)}, which is not an amount`
         : `the handler set ${describe(set)}, above the maximum of ${terms.maximum}`,
   }
 }

@@ -193,7 +193,7 @@ export class Completion implements OnApplicationShutdown {
       return instead(
         500,
         'invalid_settlement_amount',
-        'The seller set an amount that can not be charged. Nothing was charged.',
+        'The seller set an amount that cannot be charged. Nothing was charged.',
       )
     }
     if (isSold(end, charge) && (result.outcome === 'failed' || isWithheld(route, result))) {
@@ -207,8 +207,8 @@ export class Completion implements OnApplicationShutdown {
     }
     const { fault } = held
     if (fault !== undefined) {
-      this.logger.error({ message: 'the seller’s answer can not be sent', route: payment.route, fault })
-      return instead(500, 'unsendable_answer', `The seller's answer can not be sent. ${charged}`)
+      this.logger.error({ message: 'the seller’s answer cannot be sent', route: payment.route, fault })
+      return instead(500, 'unsendable_answer', `The seller's answer cannot be sent. ${charged}`)
     }
     const { status } = held
     const isLost = running.response.closed && isSold(end, charge)
@@ -297,9 +297,9 @@ function unpaidAnswer({ outcome, receipt }: SettlementResult, isKept: boolean): 
   }
   const state =
     outcome === 'pending'
-      ? 'The payment is charged, and not on chain yet.'
-      : 'The payment is charged, and as things are it can not be settled.'
-  const next = isKept ? 'Repeat this request with the same payment: it gets the answer once that is settled.' : ''
+      ? 'The payment is charged but not on chain yet.'
+      : 'The payment is charged but currently cannot be settled.'
+  const next = isKept ? 'Repeat this request with the same payment to get the answer once it is settled.' : ''
   const { status, headers, body } = errorAnswer(402, receipt, receipt.errorReason ?? '', `${state} ${next}`.trim())
   return { status, headers: { ...headers, 'Retry-After': String(RETRY_AFTER_SECONDS) }, body }
 }

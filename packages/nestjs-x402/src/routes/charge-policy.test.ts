@@ -5,10 +5,10 @@ it('policyInWords describes each case to buyers', () => {
     'If it meters nothing: the maximum.',
     'If it fails: nothing.',
     'If it takes too long: $0.01.',
-    'If you leave before it has answered, or the answer breaks off: $0.001.',
-    'If you leave while the payment settles: the metered amount.',
+    'If you disconnect before the answer is complete: $0.001.',
+    'If you disconnect while the payment settles: the metered amount.',
     'If the payment is not on chain soon: 402 with settlement_pending.',
-    "If the seller sets an amount that can't be charged: nothing, and there is no answer.",
+    "If the seller sets an amount that can't be charged: nothing, and you get no answer.",
   ])
 })
 

@@ -41,7 +41,9 @@ export function policyInWords(
   isUpfront = false,
 ): string[] {
   if (isUpfront)
-    return ['It is paid before anything runs, whatever becomes of the request then, and waits until that is on chain.']
+    return [
+      'It is paid before anything runs, whatever happens to the request then. The request waits until the payment is on chain.',
+    ]
   const sold = isMetered ? 'metered amount' : 'price'
   const failures =
     typeof failure === 'string'
@@ -51,16 +53,16 @@ export function policyInWords(
     ...(isMetered ? [`If it meters nothing: ${inWords(unset)}.`] : []),
     ...failures,
     `If it takes too long: ${inWords(timeout)}.`,
-    `If you leave before it has answered, or the answer breaks off: ${inWords(partial)}.`,
+    `If you disconnect before the answer is complete: ${inWords(partial)}.`,
     answerSeconds === 0
-      ? `If you leave while the payment settles: the ${sold}.`
-      : `If you leave while the payment settles: the ${sold}; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
+      ? `If you disconnect while the payment settles: the ${sold}.`
+      : `If you disconnect while the payment settles: the ${sold}; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
     onPending === 'deliver'
-      ? 'If the payment is not on chain soon: the answer comes all the same, at the risk of the seller.'
-      : `If the payment is not on chain soon: 402 with settlement_pending${answerSeconds === 0 ? '' : ', and the answer for the same request with the same payment once it is'}.`,
+      ? "If the payment is not on chain soon: you get the answer anyway, at the seller's risk."
+      : `If the payment is not on chain soon: 402 with settlement_pending${answerSeconds === 0 ? '' : '; the same request with the same payment gets the answer once it is'}.`,
     ...(isMetered
       ? [
-          `If the seller sets an amount that can't be charged: ${invalid === 'refuse' ? 'nothing, and there is no answer' : 'the maximum'}.`,
+          `If the seller sets an amount that can't be charged: ${invalid === 'refuse' ? 'nothing, and you get no answer' : 'the maximum'}.`,
         ]
       : []),
   ]

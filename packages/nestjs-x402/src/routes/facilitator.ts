@@ -21,7 +21,7 @@ export class ConfiguredFacilitator {
       await (this.client.check?.() ?? this.client.getSupported())
     } catch (error) {
       const message =
-        'the facilitator takes no payments: every paid route answers 503 until it does; check its URL and token'
+        'the facilitator accepts no payments: every paid route answers 503 until it does; check its URL and token'
       this.logger.error({ message, error: String(error) })
     }
   }
@@ -31,7 +31,7 @@ export class ConfiguredFacilitator {
     try {
       const times = await this.client.settlementTimes?.(network)
       if (times === undefined || times.blockSeconds <= times.waitSeconds) return
-      const message = `onPending is deliver, and a block takes longer than the ${times.waitSeconds} s that a payment is waited for: most answers go out before they are paid`
+      const message = `onPending is deliver, and blocks take longer than the ${times.waitSeconds} s that a route waits for a payment: most answers are sent before they are paid`
       this.logger.warn({ message, network, blockSeconds: times.blockSeconds })
     } catch {
       // `check` has already reported that the facilitator can't be reached.

@@ -59,7 +59,9 @@ export class Offers {
     const asset = await this.#asset(option, field)
     const units = dollarsToUnits(option.price, asset.decimals)
     if (units === undefined || units === 0n) {
-      throw new OfferError(`${field}.price: ${option.price} is nothing in an asset of ${asset.decimals} decimals`)
+      throw new OfferError(
+        `${field}.price: ${option.price} is less than one unit of an asset with ${asset.decimals} decimals`,
+      )
     }
     const base: PaymentRequirements = {
       scheme: option.scheme,
@@ -73,9 +75,7 @@ export class Offers {
     if (option.scheme === 'exact') {
       const { name, version } = base.extra
       if (name === undefined || version === undefined)
-        throw new OfferError(
-          `${field}.asset: its name and version are needed: buyers sign them where the scheme is exact`,
-        )
+        throw new OfferError(`${field}.asset: give its name and version, which buyers sign for the scheme exact`)
       const { assetTransferMethod, paymentFlow } = option
       const byPermit2 = assetTransferMethod === 'permit2'
       const extra = {
@@ -130,7 +130,7 @@ export class Offers {
   ): Promise<{ address: string; decimals: number; extra: Record<string, string> }> {
     if (asset === undefined) {
       const parsed = await this.#scheme.parsePrice('$1', network).catch(() => {
-        throw new OfferError(`${field}.asset: is missing: no dollar token is known on ${network}`)
+        throw new OfferError(`${field}.asset: is missing: give one, as no dollar token is known on ${network}`)
       })
       const decimals = this.#scheme.getAssetDecimals(parsed.asset, network)
       if (decimals === undefined) throw new OfferError(`${field}.asset: the decimals of ${parsed.asset} are unknown`)

@@ -104,7 +104,7 @@ export class PaidRoutes implements OnModuleInit {
       }
     }
     if (names.length === 0)
-      throw new Error(`${controller.name} has paid methods, and the called handler is none of them`)
+      throw new Error(`${controller.name} has paid methods, and the called handler is not one of them`)
     return names.map((name) => known.paid.get(name)).find((route) => route !== undefined)
   }
 
@@ -125,7 +125,7 @@ export class PaidRoutes implements OnModuleInit {
     }
     this.controllers.set(controller, known)
     const other = known.paid.get(name) ?? route
-    if (other !== route) return [`${where}: leads to ${describe(handler)}, which ${other.name} makes paid already`]
+    if (other !== route) return [`${where}: leads to ${describe(handler)}, which ${other.name} already makes paid`]
     known.paid.set(name, route)
     return []
   }

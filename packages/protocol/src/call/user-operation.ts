@@ -57,10 +57,10 @@ export function decodeUserOperation(value: unknown, place: Place): UserOperation
   const unpacked = UNPACKED.find((name) => name in fields)
   if (packed !== undefined && unpacked !== undefined) {
     const isOld = 'initCode' in fields || 'paymasterAndData' in fields
-    const hint = isOld ? ', or is of EntryPoint v0.6, which is not simulated' : ''
+    const hint = isOld ? ', or is of EntryPoint v0.6, which is not supported' : ''
     throw new DecodeError(
       place,
-      `\`${packed}\` is packed, \`${unpacked}\` is not: an operation is one or the other${hint}`,
+      `\`${packed}\` is of the packed form, \`${unpacked}\` of the unpacked one: use one form${hint}`,
     )
   }
   const bytes = (name: string) => (name in fields ? decodeBytes(fields[name], place, name) : undefined)
@@ -91,10 +91,10 @@ function unpackedFields(fields: JsonObject, place: Place): Partial<UserOperation
   const bytes = (name: string) => (name in fields ? decodeBytes(fields[name], place, name) : '0x')
   const factory = fields.factory === undefined ? '0x' : decodeFactory(fields.factory, place)
   if (factory === '0x' && bytes('factoryData') !== '0x')
-    throw new DecodeError(new Place(place, 'factoryData'), 'stands without `factory`')
+    throw new DecodeError(new Place(place, 'factoryData'), 'is set without `factory`')
   const ofPaymaster = UNPACKED.find((name) => name.startsWith('paymaster') && name !== 'paymaster' && name in fields)
   if (fields.paymaster === undefined && ofPaymaster !== undefined && bytes0(fields[ofPaymaster]))
-    throw new DecodeError(new Place(place, ofPaymaster), 'stands without `paymaster`')
+    throw new DecodeError(new Place(place, ofPaymaster), 'is set without `paymaster`')
   const named = {
     verificationGasLimit: gas('verificationGasLimit'),
     callGasLimit: gas('callGasLimit'),

@@ -93,7 +93,7 @@ export function decodeNullable<T>(value: unknown, field: string, decode: (value:
 /** Rejects unknown fields, so that misspelt ones are not silently ignored. */
 export function refuseUnknownFields(object: object, field: string, known: readonly string[]): void {
   const unknown = Object.keys(object).find((key) => !known.includes(key))
-  if (unknown !== undefined) throw refuse(field === '' ? unknown : `${field}.${unknown}`, 'is not known')
+  if (unknown !== undefined) throw refuse(field === '' ? unknown : `${field}.${unknown}`, 'unknown field')
 }
 
 /** The error for a field of the right type with an invalid value. */

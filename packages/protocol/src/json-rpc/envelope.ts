@@ -67,7 +67,7 @@ function envelopeOf(body: unknown, limits: EnvelopeLimits): Envelope {
   if (body.length > limits.batchLength) {
     throw new RpcError(
       ErrorCode.limitExceeded,
-      `the batch has ${body.length} requests, at most ${limits.batchLength} are taken`,
+      `the batch has ${body.length} requests, expected at most ${limits.batchLength}`,
     )
   }
   return { batch: true, entries: body.map(decodeEntry) }
@@ -109,7 +109,7 @@ function faultOfId(id: unknown): string | undefined {
   if (id === null || typeof id === 'string') return undefined
   if (typeof id !== 'number') return `expected a string, a number or null, got ${quote(id)}`
   if (!Number.isFinite(id) || (Number.isInteger(id) && !Number.isSafeInteger(id))) {
-    return 'a number beyond 2^53 can not be echoed exactly, send it as a string'
+    return 'a number beyond 2^53 cannot be echoed exactly: send it as a string'
   }
   return undefined
 }

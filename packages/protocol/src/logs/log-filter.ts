@@ -33,7 +33,7 @@ export function decodeLogFilter(value: unknown, place: Place): LogFilter {
   const filter: LogFilter = { addresses: decodeAddresses(address ?? [], place), topics: decodeTopics(topics, place) }
   if (blockHash != null) {
     if (fromBlock != null || toBlock != null)
-      throw new DecodeError(place, '`blockHash` can not stand beside `fromBlock` or `toBlock`')
+      throw new DecodeError(place, '`blockHash` cannot be combined with `fromBlock` or `toBlock`')
     filter.blockHash = decodeBytes32(blockHash, place, 'blockHash')
   }
   if (fromBlock != null) filter.fromBlock = decodeBlockNumber(fromBlock, new Place(place, 'fromBlock'))

@@ -23,7 +23,7 @@ export function decodeAuthorization(entry: unknown, place: Place): Authorization
   const authority = fields.authority ?? undefined
   const signed = SIGNATURE.find((name) => (fields[name] ?? undefined) !== undefined)
   if (authority !== undefined && signed !== undefined)
-    throw new DecodeError(place, `\`authority\` stands in for a signature, and can not stand beside \`${signed}\``)
+    throw new DecodeError(place, `\`authority\` replaces the signature and cannot be combined with \`${signed}\``)
   const unsigned = {
     chainId: decodeQuantity(fields.chainId, 256, place, 'chainId'),
     address: decodeAddress(fields.address, place, 'address'),

@@ -103,7 +103,7 @@ export function decodeCall(value: unknown, place: Place, later?: Later): Call {
       case 'proofs':
         throw new DecodeError(
           new Place(place, key),
-          'blob sidecars are not simulated, give `blobVersionedHashes` instead',
+          'blob sidecars are not simulated: set `blobVersionedHashes` instead',
         )
       default:
         ignoreUnlessMistyped(key, FIELDS, ALIASES, place)

@@ -97,7 +97,7 @@ describe('decodeSimulationRequestInParts', () => {
       { ...map((n) => address(n + 0xabcdef), {}), [address(0xabcdf0).replace('abcdf0', 'ABCDF0')]: {} },
       'the same address is overridden twice',
     ],
-    ['too many moves', map(address, { movePrecompileToAddress: address(1) }), 'accounts are to move a precompile'],
+    ['too many moves', map(address, { movePrecompileToAddress: address(1) }), 'accounts move a precompile'],
   ])('rejects one malformed value among many with its place: %s', (_, stateOverrides, words) => {
     expect(refusal(() => finish(decodeSimulationRequestInParts(paramsOf({ stateOverrides }), LIMITS)))).toContain(words)
   })

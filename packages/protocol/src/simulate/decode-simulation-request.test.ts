@@ -116,7 +116,7 @@ describe('decodeSimulationRequest', () => {
       'authorizationList[0].yParity: expected a hex quantity, got nothing',
     ],
     [{ blobVersionedHashes: ['0x01'] }, 'blobVersionedHashes[0]: expected 32 bytes in hex, got "0x01"'],
-    [{ blobs: [] }, 'blobs: blob sidecars are not simulated, give `blobVersionedHashes` instead'],
+    [{ blobs: [] }, 'blobs: blob sidecars are not simulated: set `blobVersionedHashes` instead'],
   ])('names the field of a call with %j', (call, message) => {
     expect(refusal(() => withCall(call))).toEqual({ code: -32602, message: `blockStateCalls[0].calls[0].${message}` })
   })

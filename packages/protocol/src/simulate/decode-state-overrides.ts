@@ -47,7 +47,10 @@ function* decodeLongOverrides(
     if (++taken % PART_ENTRIES === 0) yield
     if (override.movePrecompileToAddress === undefined) overrides.push(override)
     else if (moving.push(override) > MAX_PRECOMPILES)
-      throw new DecodeError(place, `more than ${MAX_PRECOMPILES} accounts are to move a precompile: there are fewer`)
+      throw new DecodeError(
+        place,
+        `more than ${MAX_PRECOMPILES}accounts move a precompile: the chain has fewer precompiles`,
+      )
   }
   overrides.unshift(...moving.sort((a, b) => (a.address < b.address ? -1 : 1)))
 }
@@ -143,7 +146,7 @@ function decodeAccount(address: Address, value: unknown, place: Place, later: La
   }
   if (storage !== undefined) {
     if (override.state !== undefined || override.stateDiff !== undefined) {
-      throw new DecodeError(place, '`storage` means `stateDiff` and can not stand beside `state` or `stateDiff`')
+      throw new DecodeError(place, '`storage` means `stateDiff` and cannot be combined with `state` or `stateDiff`')
     }
     override.stateDiff = storage
   }

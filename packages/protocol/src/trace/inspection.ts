@@ -78,7 +78,7 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
   }
   const { trace, abi, positions, waiting } = payload
   if (positions !== undefined && positions !== null)
-    throw new DecodeError(new Place(undefined, 'positions'), 'several positions of a block are not tried here')
+    throw new DecodeError(new Place(undefined, 'positions'), 'is not supported by this method')
   const flag = (name: string) => {
     const value = payload[name]
     return value !== undefined && value !== null && decodeBoolean(value, undefined, name)
@@ -93,7 +93,7 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
     ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
   }
   if (waiting !== undefined && waiting !== null) {
-    if (!inspection.outcome) throw new DecodeError(new Place(undefined, 'waiting'), 'is tried with `outcome: true`')
+    if (!inspection.outcome) throw new DecodeError(new Place(undefined, 'waiting'), 'requires `outcome: true`')
     inspection.waiting = decodeWaitingCalls(waiting, 'waiting')
   }
   const isLinked = flag('link')

@@ -21,14 +21,17 @@ export function takePositions(params: unknown): { positions: SweptPositions; par
   const beside = INSPECTION_FIELDS.find(
     (field) => !SHOWN.includes(field) && payload[field] != null && payload[field] !== false,
   )
-  if (beside !== undefined) throw new DecodeError(new Place(undefined, beside), 'can not stand beside `positions`')
+  if (beside !== undefined) throw new DecodeError(new Place(undefined, beside), 'cannot be combined with `positions`')
   if (positions !== 'all' && !(Array.isArray(positions) && positions.length > 0))
     throw mismatch(place, '"all" or a list of positions', positions)
   const { blockStateCalls } = payload
   const [first, ...others] = Array.isArray(blockStateCalls) ? blockStateCalls : []
   const calls: unknown = first?.calls
   if (others.length > 0 || !Array.isArray(calls) || calls.length !== 1)
-    throw new DecodeError(new Place(undefined, 'blockStateCalls'), 'expected one call beside `positions`')
+    throw new DecodeError(
+      new Place(undefined, 'blockStateCalls'),
+      'expected one block with one call, as `positions` is set',
+    )
   return {
     positions: positions === 'all' ? positions : positions.map((index, n) => decodeIndex(index, new Place(place, n))),
     params: [payload, ...params.slice(1)],

@@ -53,14 +53,14 @@ function decodeConfig(value: unknown, fields: readonly string[], place: Place): 
   const config = decodeObject(value ?? {}, 'an object of options', place)
   noneMistyped(config, fields, {}, place)
   if (config.overrides !== undefined && config.overrides !== null)
-    throw new DecodeError(new Place(place, 'overrides'), "the chain's own rules hold: expected none")
+    throw new DecodeError(new Place(place, 'overrides'), "overriding the chain's rules is not supported")
   return config
 }
 
 function decodeBlock(value: unknown, txIndex: unknown, at: Place): StateParameter {
   const block = decodeStateParameter(value, new Place(undefined, 'params[1]'))
   if (txIndex === undefined) return block
-  if (block.kind === 'position') throw new DecodeError(at, `can not stand beside ${block.place}`)
+  if (block.kind === 'position') throw new DecodeError(at, `cannot be combined with ${block.place}`)
   const transactionIndex = decodeIndex(txIndex, at)
   return { kind: 'position', block, transactionIndex, place: at.toString(), isOfTransaction: true }
 }

@@ -110,7 +110,7 @@ function inside(name: string, fields: JsonObject, place: Place): SingleTracer {
     ? decodeTracer(name, fields[name], place, new Place(place, name))
     : undefined
   if (tracer === undefined || tracer.name === 'structLogger' || tracer.name === 'muxTracer')
-    throw new DecodeError(place, `${quote(name)} can not stand in a \`muxTracer\``)
+    throw new DecodeError(place, `${quote(name)} cannot be part of a \`muxTracer\``)
   return tracer
 }
 

@@ -31,7 +31,7 @@ export function rulesOf(
 ): string {
   if (known === undefined) {
     throw new Unchecked(
-      `chain ${rules.chainId} is not known here, and the file has no "chain" (its genesis file, or a node's eth_config): forks and gas costs are the seller's word`,
+      `chain ${rules.chainId} is unknown, and the file has no "chain" (its genesis file, or a node's eth_config): forks and gas costs are taken from the seller`,
     )
   }
   const published = seller === undefined ? {} : decodeObject(seller, 'seller')
@@ -40,16 +40,18 @@ export function rulesOf(
   const isPublished = published.blockTime === blockTime.toString() && rules.schedule.subsecond === undefined
   if (!isChains && !isPublished)
     throw new Unchecked(
-      `the seller's block time is ${blockTime} s, the chain's ${known.schedule.blockTime} s: when the simulated blocks are is its word`,
+      `the seller's block time is ${blockTime} s, the chain's ${known.schedule.blockTime} s: the times of the simulated blocks are taken from the seller`,
     )
   if (daFootprintScalar !== undefined)
-    throw new Unchecked('no document proves the DA footprint scalar: blobGasUsed of the simulated blocks is open')
+    throw new Unchecked(
+      'no document proves the DA footprint scalar: blobGasUsed of the simulated blocks is not checked',
+    )
   const cap = published.gasCap
   if (cap === undefined)
-    throw new Unchecked(`no document of the seller names its gas cap: that calls may take ${limits.gas} is its word`)
+    throw new Unchecked(`no document of the seller names its gas cap: that calls may use ${limits.gas} is not checked`)
   if (cap !== limits.gas.toString())
     throw new Unchecked(
-      `the seller publishes a gas cap of ${cap}; that it was ${limits.gas} for this answer is its word`,
+      `the seller publishes a gas cap of ${cap}; that it was ${limits.gas} for this answer is not checked`,
     )
   return `of chain ${known.chainId}, ${known.source === 'known-chain' ? 'known by its id' : 'by the file'}; at most ${limits.gas} gas`
 }

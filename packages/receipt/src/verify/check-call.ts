@@ -18,7 +18,7 @@ import { describe, replay } from './replay.js'
 export async function checkCall(call: PaidCall, exchange: PaidExchange, options: VerifyOptions): Promise<Check[]> {
   let receipt: SignedReceipt | undefined
   const read = await check('receipt', () => {
-    if (call.receipt === undefined) throw new Unchecked('the answer has none: nobody signed what it says of its price')
+    if (call.receipt === undefined) throw new Unchecked('the answer has none: its price is not signed')
     receipt = decodeReceipt(call.receipt)
     return receipt.signature
   })
@@ -45,7 +45,7 @@ export async function checkCall(call: PaidCall, exchange: PaidExchange, options:
   if (shownAs !== undefined)
     checks.push(
       await check('shape', () => {
-        throw new Unchecked(`${shownAs} shows the simulation beside it: whether it shows just that is not checked`)
+        throw new Unchecked(`${shownAs} shows the simulation in its own form: whether the two agree is not checked`)
       }),
     )
   let witness: DecodedWitness | undefined
@@ -78,7 +78,7 @@ async function signatureOf(
   const signed = `signed by ${receipt.signer} at ${new Date(receipt.issuedAt * 1_000).toISOString()}`
   if (signer !== undefined) demandEqual(receipt.signer, signer.toLowerCase(), 'signer')
   if (seller !== undefined) demandKeyOf(seller, receipt.signer, receipt.issuedAt)
-  else if (signer === undefined) throw new Unchecked(`${signed}: whose key that is, no document of the seller says`)
+  else if (signer === undefined) throw new Unchecked(`${signed}: no document of the seller names this key`)
   return `${signed}, a key of the seller`
 }
 
@@ -126,7 +126,8 @@ function priceListOf({ charge }: PaidCall, receipt: SignedReceipt, { offer }: Pa
   demandEqual(jsonHash(priceList), priceListHash, 'priceListHash')
   demandEqual(maximum, maximumOf(list, decimals).toString(), `maximum: ${list.maximum} with ${decimals} decimals`)
   const named = `version ${priceList.version}, at most ${list.maximum} = ${maximum}`
-  if (offer === undefined) throw new Unchecked(`${named}: the file has no "offer", so whether it was offered is open`)
+  if (offer === undefined)
+    throw new Unchecked(`${named}: the file has no "offer", so whether it was offered is not checked`)
   const { extensions, accepts } = decodeObject(offer, 'offer') as {
     extensions?: Record<string, { info?: { priceListHash?: unknown; priceList?: unknown } }>
     accepts?: { extra?: { priceListHash?: unknown } }[]
@@ -169,14 +170,12 @@ function chargeOf({ method, charge, result }: PaidCall, receipt: SignedReceipt):
 
 function witnessIn({ witness, wantsWitness }: PaidCall, { witnessHash, usage, block }: SignedReceipt): DecodedWitness {
   if (!wantsWitness) {
-    demandEqual(witness, undefined, 'witness: was not asked for')
+    demandEqual(witness, undefined, 'witness: was not requested')
     demandEqual(witnessHash, NO_WITNESS, 'witnessHash')
     demandEqual(usage.witnessBytes, 0, 'usage.witnessBytes')
-    throw new Unchecked(
-      'none was asked for (witness=1): the result, the gas and what was touched are the seller’s word',
-    )
+    throw new Unchecked('none was requested (witness=1): the result, the gas and the touched state are not checked')
   }
-  if (witness === undefined) throw new Error('witness: was asked for, and is missing')
+  if (witness === undefined) throw new Error('witness: was requested, and is missing')
   demandEqual(jsonHash(witness), witnessHash, 'witnessHash')
   demandEqual(Buffer.byteLength(JSON.stringify(witness)), usage.witnessBytes, 'usage.witnessBytes')
   const decoded = decodeWitness(witness)
@@ -191,10 +190,10 @@ async function stateOf(witness: DecodedWitness, { block }: SignedReceipt): Promi
   const { unproven, base, nodes, ancestors } = witness
   const isCanonical = block.state === 'canonical'
   if (!isCanonical || unproven !== undefined) {
-    demandEqual(nodes.length + ancestors.length, 0, 'witness: nodes and headers that prove nothing')
+    demandEqual(nodes.length + ancestors.length, 0, 'witness: has nodes and headers that prove nothing')
     proveHeaders({ ...witness, blockHashes: new Map() })
     throw new Unchecked(
-      `${isCanonical ? `not proven (${unproven})` : `${block.state} state on block ${base.number}: no header commits to it yet`}: every value of the state is the seller’s word`,
+      `${isCanonical ? `not proven (${unproven})` : `${block.state} state on block ${base.number}: no header commits to it yet`}: no value of the state is checked`,
     )
   }
   demandEqual(nodes.length, (await prove(witness)).length, 'witness.nodes: how many')
@@ -224,7 +223,7 @@ async function executionOf(
     if (unneeded[0] !== undefined) throw new Error(`witness: ${describe(unneeded[0])} is not needed`)
     const again = method === 'preview' ? previewOf(blocks, receipt.block) : blocks
     const place = firstDifference(result, again)
-    if (place !== undefined) throw new Error(`result${place}: is not what execution gives`)
+    if (place !== undefined) throw new Error(`result${place}: is not the result of execution`)
     const total = gas.reduce((sum, used) => sum + BigInt(used), 0n)
     return `${engine.name}: ${total} gas in ${ofCalls.length === 1 ? '1 call' : `${ofCalls.length} calls`}, ${touched.accounts.length} accounts, ${touched.slots.length} slots, the same result`
   } finally {

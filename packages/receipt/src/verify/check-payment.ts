@@ -37,12 +37,13 @@ export async function checkPayment(
 
 /** Checks that the offer was made for this request and contains what the buyer accepted. */
 function offerOf({ offer, payment, request }: PaidExchange): string {
-  if (offer === undefined) throw new Unchecked('the file has no "offer" (PAYMENT-REQUIRED): what was offered is open')
+  if (offer === undefined) throw new Unchecked('the file has no "offer" (PAYMENT-REQUIRED): the offer is not checked')
   const { x402Version, resource, accepts, extensions } = decodeObject(offer, 'offer')
   demandEqual(x402Version, 2, 'offer.x402Version')
   demandEqual(decodeObject(resource, 'offer.resource').url, request.url, 'offer.resource.url')
   const offered = decodeList(accepts, 'offer.accepts').map(withoutFacilitator)
-  if (payment === undefined) throw new Unchecked('the file has no "payment": which offer the buyer accepted is open')
+  if (payment === undefined)
+    throw new Unchecked('the file has no "payment": which offer the buyer accepted is not checked')
   const { accepted, ...sent } = decodeObject(payment, 'payment')
   demandEqual(sent.x402Version, 2, 'payment.x402Version')
   const terms = jsonHash(withoutFacilitator(accepted))
@@ -71,7 +72,7 @@ function withoutFacilitator(option: unknown): Record<string, unknown> {
 async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: PaidExchange): Promise<string> {
   if (payment === undefined)
     throw new Unchecked(
-      'the file has no "payment" (PAYMENT-SIGNATURE): that the buyer signed this maximum for this seller is open',
+      'the file has no "payment" (PAYMENT-SIGNATURE): that the buyer signed this maximum for this seller is not checked',
     )
   const { payload, accepted } = decodeObject(payment, 'payment')
   const { permit2Authorization, signature } = decodeObject(payload, 'payment.payload')
@@ -113,7 +114,7 @@ async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: 
       throw new Error('receipt.issuedAt: the authorization was not valid then')
   }
   if (signature === undefined)
-    throw new Unchecked('payment.payload.signature: is left out, so that the buyer signed this is open')
+    throw new Unchecked('payment.payload.signature: is left out, so whether the buyer signed this is not checked')
   await demandSignature(
     hash,
     decodeText(signature, /^0x(?:[0-9a-fA-F]{2})+$/, 'payment.payload.signature') as Hex,
@@ -126,13 +127,13 @@ async function demandSignature(hash: Hex, signature: Hex, payer: string): Promis
   const signer = await recoverAddress({ hash, signature }).catch(() => undefined)
   if (signer?.toLowerCase() === payer.toLowerCase()) return
   throw new Unchecked(
-    `payment.payload.signature: is not of ${payer}'s own key; where the payer is a contract (ERC-1271), ask it whether it accepts the signature for ${hash}`,
+    `payment.payload.signature: is not by ${payer}'s own key; if the payer is a contract (ERC-1271), ask it whether it accepts the signature for ${hash}`,
   )
 }
 
 /** Sum of the calls' charges. @throws Error if the receipts don't follow one another; Unchecked if one is missing */
 function totalOf(receipts: readonly SignedReceipt[] | undefined): bigint {
-  if (receipts === undefined) throw new Unchecked('a receipt is missing: what the calls cost together is open')
+  if (receipts === undefined) throw new Unchecked('a receipt is missing: the total cost of the calls is not checked')
   let total = 0n
   for (const [index, { chargedBefore, amount, nonce, payer }] of receipts.entries()) {
     const at = `receipt ${index + 1}`
@@ -148,7 +149,7 @@ function totalOf(receipts: readonly SignedReceipt[] | undefined): bigint {
 function settlementOf(receipts: readonly SignedReceipt[] | undefined, { settlement, payment }: PaidExchange): string {
   if (settlement === undefined)
     throw new Unchecked(
-      'the file has no "settlement" (PAYMENT-RESPONSE): what was taken, and by which transaction, is open',
+      'the file has no "settlement" (PAYMENT-RESPONSE): what was charged, and in which transaction, is not checked',
     )
   const { success, amount, payer, network, transaction, errorReason } = decodeObject(
     settlement,
@@ -164,7 +165,7 @@ function settlementOf(receipts: readonly SignedReceipt[] | undefined, { settleme
   if (total === 0n) demandEqual(transaction, '', 'settlement.transaction')
   else decodeText(transaction, /^0x[0-9a-fA-F]{64}$/, 'settlement.transaction')
   const first = receipts?.[0] ?? payerOf(payment)
-  if (first === undefined) throw new Unchecked('no document names the payer: whose money was settled is open')
+  if (first === undefined) throw new Unchecked('no document names the payer: whose money was settled is not checked')
   demandSameHex(payer, first.payer, 'settlement.payer')
   demandEqual(network, first.network, 'settlement.network')
   return total === 0n

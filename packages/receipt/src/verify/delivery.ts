@@ -28,7 +28,7 @@ export async function deliveryOf(
   const receipt = extensions?.['offer-receipt']?.info?.receipt
   if (receipt === undefined)
     throw new Unchecked(
-      'no document has x402’s signed receipt of delivery: that the seller delivered for this transaction is its word',
+      'no document has x402’s signed receipt of delivery: that the seller delivered for this transaction is not checked',
     )
   const { format, payload, signature } = decodeObject(receipt, 'delivery')
   if (format !== 'eip712') throw new Unchecked(`delivery.format: ${String(format)} can't be checked here`)
@@ -56,7 +56,6 @@ export async function deliveryOf(
   const key = signer.toLowerCase()
   if (trusted !== undefined) demandSameHex(key, trusted, 'delivery: signer')
   if (seller !== undefined) demandKeyOf(seller, key, issuedAt)
-  else if (trusted === undefined)
-    throw new Unchecked(`signed by ${key}: whose key that is, no document of the seller says`)
+  else if (trusted === undefined) throw new Unchecked(`signed by ${key}: no document of the seller names this key`)
   return `of ${request.url}, signed by ${key}`
 }

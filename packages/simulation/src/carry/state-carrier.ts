@@ -129,7 +129,7 @@ export class StateCarrier {
     if (!this.#pacer.allows(header.number)) return this.#not(block, 'paused', `pace: ${this.#pacer.pace}`)
     const blockRules = carryRules(rules, header, parent.header)
     if (blockRules === undefined)
-      return this.#not(block, 'fork', 'a fork begins that changes state by itself, or its rules are not known')
+      return this.#not(block, 'fork', 'a fork that changes state by itself begins, or its rules are unknown')
     await this.#carry(block, parent, blockRules)
   }
 

@@ -145,7 +145,7 @@ function* decodeLog(
     if (topic === undefined) throw new RangeError('a topic is missing')
     values.push([field.name, yield* decodeTopic(field, topic, budget)])
   }
-  if (next < topics.length) throw new RangeError('a topic is over')
+  if (next < topics.length) throw new RangeError('there are more topics than indexed parameters')
   return Object.fromEntries(values)
 }
 

@@ -50,7 +50,7 @@ export class AbiTypes {
     let { type, name } = base === 'tuple' ? this.#tuple(components) : elementary(base)
     for (const [, length = ''] of suffix.matchAll(/\[(\d*)\]/g)) {
       // The data chooses a list's length: without element size, it would not bound the work.
-      if (length !== '' && Number(length) === 0) throw new TypeError(`${text} takes no bytes`)
+      if (length !== '' && Number(length) === 0) throw new TypeError(`${text} has no size`)
       const isDynamic = length === '' || isDynamicType(type)
       type = { kind: 'array', item: type, length: length === '' ? undefined : Number(length), isDynamic }
     }
@@ -60,7 +60,7 @@ export class AbiTypes {
 
   #tuple(components: unknown): { type: AbiType; name: string } {
     const { fields, signature } = this.fields(components)
-    if (fields.length === 0) throw new TypeError('an empty tuple takes no bytes')
+    if (fields.length === 0) throw new TypeError('an empty tuple has no size')
     return {
       type: { kind: 'tuple', fields, isDynamic: fields.some(({ type }) => isDynamicType(type)) },
       name: signature,
@@ -89,7 +89,7 @@ function elementary(name: string): { type: AbiType; name: string } {
   if (kind === 'bytes' && Number(size) >= 1 && Number(size) <= 32) return { type: fixedBytes(Number(size)), name }
   const bits = Number(size || 256)
   if (kind === undefined || kind === 'bytes' || bits < 8 || bits > 256 || bits % 8 !== 0)
-    throw new TypeError('no type that is known')
+    throw new TypeError('a known ABI type')
   const read = kind === 'uint' ? unsigned : signed
   return { type: word(read), name: `${kind}${bits}` }
 }

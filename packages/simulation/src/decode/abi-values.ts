@@ -41,7 +41,7 @@ export class DecodingBudget {
     this.#left -= bytes
     this.#leftOfPart -= bytes
     if (this.#left < 0)
-      throw new RpcError(ErrorCode.limitExceeded, `abi: what it decodes is longer than ${this.#bytes} bytes`)
+      throw new RpcError(ErrorCode.limitExceeded, `abi: the decoded values are longer than ${this.#bytes} bytes`)
   }
 
   /** True from time to time: the caller should then yield the event loop. */

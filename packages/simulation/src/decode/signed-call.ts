@@ -20,7 +20,7 @@ export async function readSignedCall(raw: Hex, chainId: bigint): Promise<SignedC
   try {
     transaction = parseTransaction(raw)
   } catch {
-    throw new Error('expected a signed transaction: its bytes are none')
+    throw new Error('expected a signed transaction: the bytes are not one')
   }
   const {
     r,
@@ -37,8 +37,7 @@ export async function readSignedCall(raw: Hex, chainId: bigint): Promise<SignedC
   const { sidecars: _, ...signed } = transaction as typeof transaction & { sidecars?: unknown }
   const sealed = serializeTransaction(signed as never, { r, s, ...(v === undefined ? { yParity } : { v }) } as never)
   const hasBlobs = transaction.type === 'eip4844' && 'sidecars' in transaction
-  if (!hasBlobs && sealed !== raw)
-    throw new Error('expected a signed transaction: its bytes are not as RLP writes them')
+  if (!hasBlobs && sealed !== raw) throw new Error('expected a signed transaction: the bytes are not canonical RLP')
   const from = await recoverTransactionAddress({ serializedTransaction: sealed as never }).catch(() => undefined)
   if (from === undefined || BigInt(s) > MAX_S)
     throw new Error('expected a signed transaction: its signature is not valid')

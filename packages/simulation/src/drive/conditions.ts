@@ -46,7 +46,7 @@ export interface Simulated {
 }
 
 /** A witness would have to prove the state at each of those places: everything that the preceding transactions read. */
-const UNPROVEN = 'places in the last blocks: the witness of what is sold proves the state of one block alone'
+const UNPROVEN = 'positions in the last blocks: the witness of a paid answer proves the state of one block only'
 
 /**
  * The conditions that can affect any of the calls, chosen by the facts that decide.

@@ -23,7 +23,7 @@ export interface CreatedAccessList {
 
 /** A list changes the call's gas, and thereby its accesses. geth repeats until its request times out. */
 const MAX_RUNS = 16
-const NO_LIST = `no access list fits: with each of ${MAX_RUNS} the call accessed another, as its gas ran out elsewhere`
+const NO_LIST = `no access list found: in each of ${MAX_RUNS} runs the call ran out of gas at another place and accessed other state`
 
 /**
  * Repeats the call with the access list of its last run until the list no longer changes, as geth does.

@@ -47,12 +47,15 @@ export async function findSlot(
   const view = setting.spender === undefined ? 'balanceOf' : 'allowance'
   const [own, ...strange] = await probe(rehearsal, [question, ...strangersOf(setting).map(questionOf)])
   const answer = answerIn(own)
-  if (answer === undefined) throw new NotSettable(`${view} of ${setting.token} gives no number`)
+  if (answer === undefined) throw new NotSettable(`${view} of ${setting.token} returns no number`)
   if (answer === setting.amount) return undefined
   const slots = ownSlots(own!, strange, view)
-  if (slots.length === 0) throw new NotSettable(`${view} of ${setting.token} reads no slot that is this one's alone`)
+  if (slots.length === 0)
+    throw new NotSettable(`${view} of ${setting.token} reads no slot that belongs to this holder alone`)
   if (slots.length > MAX_OWN)
-    throw new NotSettable(`${view} of ${setting.token} reads ${slots.length} slots of this one's: more than are tried`)
+    throw new NotSettable(
+      `${view} of ${setting.token} reads ${slots.length} slots of this holder, and at most ${MAX_OWN} are tried`,
+    )
   const known = slots.length === 1 ? layouts?.get(slots[0]!.code) : undefined
   if (known !== undefined) {
     const value = await placedIn(slots[0]!, known, setting.amount, question, rehearsal).catch(notAsKnown)
@@ -71,10 +74,10 @@ export async function findSlot(
   }
   const [only, other] = found
   if (only === undefined)
-    throw new NotSettable(reasons[0] ?? `no slot that ${view} of ${setting.token} reads holds the amount by itself`)
+    throw new NotSettable(reasons[0] ?? `${view} of ${setting.token} reads no single slot that holds the amount`)
   if (other !== undefined)
     throw new NotSettable(
-      `${view} of ${setting.token} follows from several slots (${found.map(({ slot }) => slot).join(', ')}): set them by stateDiff`,
+      `${view} of ${setting.token} depends on several slots (${found.map(({ slot }) => slot).join(', ')}): set them with stateDiff`,
     )
   return only
 }
@@ -123,7 +126,7 @@ async function placedIn(
   rehearsal: Rehearsal,
 ): Promise<SlotValue | undefined> {
   if (amount >> BigInt(field.width) !== 0n)
-    throw new NotSettable(`the token keeps it in ${field.width} bits: at most ${(1n << BigInt(field.width)) - 1n}`)
+    throw new NotSettable(`the token stores it in ${field.width} bits: at most ${(1n << BigInt(field.width)) - 1n}`)
   const set = { ...slot, value: placed(slot.value, field, amount) }
   return (await answerWith(rehearsal, question, set)) === amount ? set : undefined
 }
@@ -192,5 +195,7 @@ async function sharesFor(
     const near = bounded(value + step)
     if ((await ask(kept | near)) === amount) return { ...slot, value: kept | near }
   }
-  throw new NotSettable(`the token counts in shares, and none give exactly this amount: the nearest is ${nearest}`)
+  throw new NotSettable(
+    `the token counts in shares, and no number of shares gives exactly this amount: the nearest is ${nearest}`,
+  )
 }

@@ -60,9 +60,9 @@ export async function makeSafeCall(
     typeof threshold !== 'bigint' ||
     !Array.isArray(owners)
   )
-    throw refused('safe: no Safe answers at this address')
+    throw refused('safe: there is no Safe at this address')
   if (threshold > MAX_OWNERS)
-    throw refused(`safe: ${threshold} owners have to sign, at most ${MAX_OWNERS} are looked at`)
+    throw refused(`safe: ${threshold} owners have to sign, and at most ${MAX_OWNERS} are supported`)
   const { nonce = next } = transaction
   if (nonce < next) throw refused(`nonce: ${nonce} is used, the Safe's next is ${next}`)
   const sorted = owners.map((owner) => String(owner).toLowerCase() as Address).sort()
@@ -70,7 +70,7 @@ export async function makeSafeCall(
   const { to, value, data, operation, safeTxGas, baseGas, gasPrice, gasToken, refundReceiver } = transaction
   const signed = [to, value, data, operation, safeTxGas, baseGas, gasPrice, gasToken, refundReceiver]
   const [hash] = await ask(abi, rehearsal, safe, [['getTransactionHash', [...signed, nonce]]])
-  if (typeof hash !== 'string') throw refused('safe: does not tell the hash that its owners sign')
+  if (typeof hash !== 'string') throw refused('safe: getTransactionHash returns no hash for its owners to sign')
   const guardAddress =
     typeof guard === 'string' && BigInt(guard) !== 0n ? (`0x${guard.slice(-40)}` as Address) : undefined
   const stateDiff: [Hash, Hash][] = [
@@ -87,7 +87,7 @@ export async function makeSafeCall(
     overrides,
   )
   if (approvals.some((approval) => approval !== 1n))
-    throw refused('safe: keeps approvals elsewhere than a Safe, so they can not be assumed')
+    throw refused('safe: stores approvals in other slots than a Safe does, so they cannot be assumed')
   const signatures = `0x${signers.map((owner) => `${owner.slice(2).padStart(64, '0')}${'0'.repeat(64)}01`).join('')}`
   return {
     call: {

@@ -73,7 +73,7 @@ export class ReadBudget {
     const milliseconds = Math.round(this.deadline - this.#startedAt)
     return new RpcError(
       ErrorCode.limitExceeded,
-      `out of time: ${milliseconds} ms went by while ${this.used} values of state were read, ${this.#rounds} times one after another`,
+      `out of time: reading ${this.used} values of state in ${this.#rounds} successive round trips took ${milliseconds} ms`,
     )
   }
 }

@@ -35,14 +35,14 @@ export async function setTokens(
       const slot = await explained(setting, () => findSlot(setting, rehearsal, layouts))
       if (slot === undefined) continue
       if (slots.some(({ address, slot: other }) => address === slot.address && other === slot.slot))
-        throw refused(setting, 'the token keeps it in the same slot as another one that is set')
+        throw refused(setting, 'the token stores it in the same slot as another value to be set')
       slots.push(slot)
     }
     const proof = await probe(rehearsal, own.map(questionOf), slots)
     for (const [at, setting] of own.entries()) {
       const answer = answerIn(proof[at])
       if (answer !== setting.amount)
-        throw refused(setting, `the token gives ${answer ?? 'nothing'} for it once it is set`)
+        throw refused(setting, `once it is set, the token returns ${answer ?? 'nothing'} instead`)
     }
     gas += rehearsal.gas
     blocks.push(withSlots(block, slots))

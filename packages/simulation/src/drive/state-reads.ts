@@ -222,11 +222,11 @@ export class StateReads {
       maxBytes: BLOCK_BYTES,
     }
     const identity = settled(await this.#queue.sendShared('pending', call))
-    if (identity !== block.key) throw new BlockMoved(this.#label, 'the pending block moved while it was read')
+    if (identity !== block.key) throw new BlockMoved(this.#label, 'the pending block changed while it was read')
   }
 
   #gone(block: PinnedBlock): BlockMoved {
-    return new BlockMoved(this.#label, `block ${block.header.number} (${block.header.hash}) is no longer there`)
+    return new BlockMoved(this.#label, `block ${block.header.number} (${block.header.hash}) is no longer available`)
   }
 
   get #byNumber(): boolean {

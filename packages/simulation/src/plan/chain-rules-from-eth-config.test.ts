@@ -60,7 +60,7 @@ describe('chainRulesFromEthConfig', () => {
     [{ current: { ...prague, blobSchedule: null } }, 'eth_config.current.blobSchedule: expected an object, got null'],
     [
       { current: { ...prague, precompiles: {}, systemContracts: {} } },
-      'eth_config.current: forks before Cancun can not be told apart',
+      'eth_config.current: forks before Cancun cannot be told apart',
     ],
   ])('refuses a malformed answer: %#', (json, message) => {
     expect(() => chainRulesFromEthConfig(json)).toThrow(message)

@@ -37,7 +37,7 @@ export function chainRulesFromEthConfig(json: unknown, headHasAccessList = true)
   if (strange.length > 0) {
     rules.isUncertain = true
     rules.caveats = [
-      `the node runs a fork after Amsterdam (eth_config names ${strange.join(', ')}); what it changed, gas costs above all, is not simulated`,
+      `the node runs a fork after Amsterdam (eth_config names ${strange.join(', ')}); its changes, such as gas costs, are not simulated`,
     ]
   }
   for (const name of ['current', 'next', 'last']) {
@@ -88,7 +88,7 @@ function addFork(rules: ChainRules, entry: Fields, place: Place, mayBeAmsterdam:
   const precompiles = objectOf(entry.precompiles, new Place(place, 'precompiles'))
   const contracts = objectOf(entry.systemContracts ?? {}, new Place(place, 'systemContracts'))
   const fork = forkOf(precompiles, contracts, mayBeAmsterdam)
-  if (fork === undefined) throw new DecodeError(place, 'forks before Cancun can not be told apart')
+  if (fork === undefined) throw new DecodeError(place, 'forks before Cancun cannot be told apart')
   const blob = objectOf(entry.blobSchedule, new Place(place, 'blobSchedule'))
   rules.forks.push({ fork, timestamp })
   rules.blobSchedule.push({ timestamp, parameters: decodeBlobParameters(blob, new Place(place, 'blobSchedule')) })

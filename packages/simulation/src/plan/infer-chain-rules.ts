@@ -18,7 +18,7 @@ export const OSAKA_PROBE = '0x60011e60005260206000f3'
 export const OSAKA_PROBE_ANSWER = `0x${'ff'.padStart(64, '0')}`
 
 const CAVEAT =
-  'the rules are inferred from the head: forks that leave no trace in a header are not known, blob schedules above all'
+  'the rules are inferred from the head: changes that do not show in a header, such as blob schedules, are unknown'
 
 /**
  * The oldest rules that fit a head header, for unknown chains. An OP-stack chain is recognized by its fee recipient. Osaka, and Karst on

@@ -134,7 +134,11 @@ describe('planSimulation', () => {
       -38026,
       `blockStateCalls[0].blockOverrides.number: too many blocks: ${2n ** 256n - 101n} > 256 after gaps are filled`,
     ],
-    [overriding({ time: '0xffffffffffffffff' }, {}), -38021, 'blockStateCalls[1]: no block time is left below 2^64'],
+    [
+      overriding({ time: '0xffffffffffffffff' }, {}),
+      -38021,
+      "blockStateCalls[1]: the block's time would exceed 2^64 - 1",
+    ],
   ])('refuses blocks out of order or too many: case %#', (payload, code, message) => {
     expect(refusal(() => plan(payload))).toEqual({ code, message })
   })
@@ -147,12 +151,12 @@ describe('planSimulation', () => {
   it('refuses blocks before the Merge, and from an unsupported fork on', () => {
     const paris: ChainRules = ethereumRules({ forks: [{ fork: 'paris', block: 200n }] })
     const worked = refusal(() => plan(overriding({}), { rules: paris, on: aHeader({ difficulty: 1n }) }))
-    expect(worked).toEqual({ code: -32000, message: expect.stringContaining('comes before the Merge') })
+    expect(worked).toEqual({ code: -32000, message: expect.stringContaining('is before the Merge') })
     const amsterdam = ethereumRules({ unsupportedFrom: { fork: 'amsterdam', timestamp: 1020n } })
     expect(plan(overriding({}), { rules: amsterdam }).blocks).toHaveLength(1)
     expect(refusal(() => plan(overriding({}, {}), { rules: amsterdam }))).toEqual({
       code: -32000,
-      message: 'blockStateCalls[1]: block 102 at time 1024 comes after fork amsterdam, which is not supported',
+      message: 'blockStateCalls[1]: block 102 at time 1024 is after fork amsterdam, which is not supported',
     })
   })
 

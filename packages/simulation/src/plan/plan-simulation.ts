@@ -45,7 +45,7 @@ export function planSimulation(
   if (base.blockAccessListHash !== undefined && !isForkActive(baseRules.fork, 'amsterdam')) {
     throw new RpcError(
       ErrorCode.serverError,
-      `block ${base.number} belongs to fork amsterdam, of which the rules of this chain do not tell: CHAIN_GENESIS_FILE, a genesis file, does`,
+      `block ${base.number} is of fork amsterdam, which the known rules of this chain do not include: set CHAIN_GENESIS_FILE to the chain's genesis file`,
     )
   }
   const blocks: PlannedBlock[] = []
@@ -211,7 +211,7 @@ function timeOf(
     )
   }
   if (timestamp > MAX_TIMESTAMP) {
-    throw new RpcError(ErrorCode.blockTimestampInvalid, `${placeOf(index)}: no block time is left below 2^64`)
+    throw new RpcError(ErrorCode.blockTimestampInvalid, `${placeOf(index)}: the block's time would exceed 2^64 - 1`)
   }
   return timestamp
 }
@@ -227,27 +227,27 @@ function knownRules(
   if (unsupportedFrom !== undefined && timestamp >= unsupportedFrom.timestamp) {
     throw new RpcError(
       ErrorCode.serverError,
-      `${placeOf(index)}: block ${number} at time ${timestamp} comes after fork ${unsupportedFrom.fork}, which is not supported`,
+      `${placeOf(index)}: block ${number} at time ${timestamp} is after fork ${unsupportedFrom.fork}, which is not supported`,
     )
   }
   const told = rulesAt(chain, number, timestamp)
   if (told === undefined && chain.source === 'eth_config') {
     throw new RpcError(
       ErrorCode.serverError,
-      `${placeOf(index)}: block ${number} at time ${timestamp} comes before the fork that the node's eth_config calls current, and nothing tells its rules: CHAIN_GENESIS_FILE, a genesis file, does`,
+      `${placeOf(index)}: block ${number} at time ${timestamp} is before the fork that the node's eth_config calls current, and its rules are unknown: set CHAIN_GENESIS_FILE to the chain's genesis file`,
     )
   }
   if (chain.source === 'inferred' && base.difficulty === 0n && isOlderThanInferred(base, chain)) {
     throw new RpcError(
       ErrorCode.serverError,
-      `${placeOf(index)}: block ${base.number} is older than the fork of the head, whose header is all that tells of this chain's rules: CHAIN_GENESIS_FILE, a genesis file, tells of its older blocks`,
+      `${placeOf(index)}: block ${base.number} is older than the fork of the head, from whose header the rules are inferred: for older blocks, set CHAIN_GENESIS_FILE to the chain's genesis file`,
     )
   }
   const rules = chain.source === 'inferred' && base.difficulty !== 0n ? undefined : (told ?? impliedRules(base, chain))
   if (rules === undefined) {
     throw new RpcError(
       ErrorCode.serverError,
-      `${placeOf(index)}: block ${number} comes before ${chain.stack === 'optimism' ? 'Bedrock' : 'the Merge'}: such blocks are not simulated`,
+      `${placeOf(index)}: block ${number} is before ${chain.stack === 'optimism' ? 'Bedrock' : 'the Merge'}: such blocks are not supported`,
     )
   }
   return rules
@@ -262,7 +262,7 @@ function withdrawalsOf(
   if (withdrawals.length > 0 && isOpForkActive(rules, 'isthmus')) {
     throw new RpcError(
       ErrorCode.serverError,
-      `blockStateCalls[${index}].blockOverrides.withdrawals: an OP-stack block has none from Isthmus on`,
+      `blockStateCalls[${index}].blockOverrides.withdrawals: OP-stack blocks have no withdrawals since Isthmus`,
     )
   }
   return isForkActive(rules.fork, 'shanghai') ? withdrawals : []

@@ -112,9 +112,9 @@ function decode(block: SealedBlock, parent: BlockHeader, rules: ChainRules, isPl
   if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'no transaction in genesis')
   const blockRules = carryRules(rules, header, parent, isPlaced)
   const refuse = (why: string) =>
-    new RpcError(ErrorCode.serverError, `block ${header.number} can not be executed here: ${why}`)
+    new RpcError(ErrorCode.serverError, `block ${header.number} cannot be executed: ${why}`)
   if (blockRules === undefined)
-    throw refuse('a fork begins with it that changes state by itself, or its rules are not known')
+    throw refuse('a fork that changes state by itself begins with it, or its rules are unknown')
   try {
     return blockToCarry(block, rules, blockRules)
   } catch (error) {

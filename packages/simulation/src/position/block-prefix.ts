@@ -164,7 +164,7 @@ export class BlockPrefix {
 function unlike(number: bigint, detail: string): RpcError {
   return new RpcError(
     ErrorCode.serverError,
-    `block ${number} does not execute here to what its header says, so nothing is known inside of it: ${detail}`,
+    `block ${number} executes to a result that differs from its header, so positions in it are not available: ${detail}`,
   )
 }
 

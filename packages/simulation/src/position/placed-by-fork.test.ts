@@ -70,7 +70,7 @@ describe('placedByFork', () => {
       expect(layer).toBeUndefined()
       expect(() =>
         new BlockPositions().open({ header: first, transactions: [], withdrawals: [] }, header(98n), rules, layer),
-      ).toThrow('block 100 can not be executed here: a fork begins with it')
+      ).toThrow('block 100 cannot be executed: a fork that changes state by itself begins with it')
     }
   })
 

@@ -46,7 +46,7 @@ export class Delegation {
     this.#obstacles.set(signer, obstacle)
     const { chain, logger } = this.#settling
     const ids = { network: chain.network, signer, obstacle }
-    logger.error(ids, 'the signer can not send batches; it settles payments one by one')
+    logger.error(ids, 'the signer cannot send batches; it settles payments one by one')
     return null
   }
 

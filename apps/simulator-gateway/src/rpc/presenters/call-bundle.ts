@@ -21,7 +21,7 @@ export function bundleMethods(recorder: Recorder): [string, RpcMethod][] {
         const [given] = listOf(params, 1)
         const fields = decodeObject(given, 'params[0]')
         const unknown = Object.keys(fields).find((name) => !KNOWN.includes(name))
-        if (unknown !== undefined) throw new RpcError(ErrorCode.invalidParams, `params[0].${unknown}: is not offered`)
+        if (unknown !== undefined) throw new RpcError(ErrorCode.invalidParams, `params[0].${unknown}: is not supported`)
         const txs = decodeList(fields.txs, 'params[0].txs').map((raw, index) => {
           if (typeof raw === 'string') return raw as Hex
           throw new RpcError(ErrorCode.invalidParams, `params[0].txs[${index}]: expected a signed transaction in hex`)

@@ -87,7 +87,7 @@ function bundlesOf(
 function blockOverridesOf(given: unknown, place: string): object {
   const overrides: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(decodeObject(given, place))) {
-    if (REFUSED.includes(name)) throw new RpcError(ErrorCode.invalidParams, `${place}.${name}: can not be set here`)
+    if (REFUSED.includes(name)) throw new RpcError(ErrorCode.invalidParams, `${place}.${name}: cannot be overridden`)
     overrides[OVERRIDES[name] ?? name] = value
   }
   return overrides

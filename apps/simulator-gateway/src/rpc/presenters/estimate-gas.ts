@@ -35,7 +35,7 @@ export function estimateMethods(recorder: Recorder): [string, RpcMethod][] {
         }
         const { gasUsed, gasLimit, rollupFees } = made
         if (gasLimit === undefined)
-          throw new RpcError(ErrorCode.limitExceeded, 'no limit was found within 128 runs with which it does the same')
+          throw new RpcError(ErrorCode.limitExceeded, 'no gas limit with the same outcome was found within 128 runs')
         return JSON.stringify({ gas: gasLimit, gasUsed, ...(rollupFees && { rollupFees }) })
       },
     ],

@@ -51,7 +51,7 @@ function typesOf(given: unknown, place: string): string[] {
     throw new RpcError(
       ErrorCode.invalidParams,
       type === 'vmTrace'
-        ? `${place}[${index}]: vmTrace is not offered; debug_traceCall without a tracer shows each instruction`
+        ? `${place}[${index}]: vmTrace is not supported: use debug_traceCall without a tracer to see each instruction`
         : `${place}[${index}]: expected one of ${TYPES.join(', ')}`,
     )
   })
