@@ -400,7 +400,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     ],
     [
       ['eth_getBlockReceipts', [{ blockNumber: '0x3', transactionIndex: 0 }]],
-      /^params\[0\]\.transactionIndex: a whole block/,
+      /^params\[0\]\.transactionIndex: expected a whole block/,
     ],
     [
       ['debug_traceCall', [{ to: code }, { blockNumber: '0x3', transactionIndex: 0 }, { txIndex: '0x1' }]],

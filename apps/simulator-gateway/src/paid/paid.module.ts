@@ -86,11 +86,11 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
   })
   const limits = envelopeLimits(environment)
   const preview = route(
-    'What a call would do now, and why it fails. Charged by the gas of all runs that this takes, and by the state that they touch',
+    'What a call would do now, or why it fails. Charged by the gas of all its runs, and by the state that they touch',
   )
   const simulate: PaidRouteOptions = {
     ...route(
-      'eth_simulateV1 and upfront_simulate on pre-confirmed state, charged by gas and touched state; for upfront_simulate the gas of all runs that its answer takes, and 100 gas for each byte of its result',
+      'eth_simulateV1 and upfront_simulate on pre-confirmed state, charged by gas and touched state; for upfront_simulate, the gas of all its runs, and 100 gas for each byte of its result',
     ),
     free: ({ body }) => asksForReadsOnly(body, limits),
   }

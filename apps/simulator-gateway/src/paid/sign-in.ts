@@ -126,7 +126,7 @@ export class SignIn {
       info: {
         domain: url.host,
         uri: url.href,
-        statement: 'Show me what became of my payment.',
+        statement: 'Show me the state of my payment.',
         version: '1',
         nonce: randomBytes(16).toString('hex'),
         issuedAt: new Date(now).toISOString(),

@@ -24,7 +24,7 @@ const SERVERS = [
   {
     name: 'description',
     url: '/',
-    description: 'A failed call has an `error` that is a string, unless the query says `dialect=ethereum`',
+    description: 'The `error` of a failed call is a string, unless the URL has `dialect=ethereum`',
   },
   {
     name: 'ethereum',
@@ -46,16 +46,16 @@ const EXECUTION_APIS = {
 const SIMULATE_FURTHER: Pick<OpenRpcMethod, 'errors' | 'examples' | 'externalDocs'> = {
   errors: [
     { code: ErrorCode.invalidParams, message: 'A field is missing, malformed or unknown; the message names its place' },
-    { code: ErrorCode.serverError, message: 'The block is unknown, or a call is no transaction' },
+    { code: ErrorCode.serverError, message: 'The block is unknown, or a call is not a valid transaction' },
     { code: ErrorCode.limitExceeded, message: 'A limit of this server: time, upstream reads, batch length' },
     { code: ErrorCode.nonceTooLow, message: 'Nonce too low' },
     { code: ErrorCode.nonceTooHigh, message: 'Nonce too high' },
     { code: ErrorCode.baseFeeTooLow, message: 'Max fee per gas below the base fee' },
     { code: ErrorCode.intrinsicGas, message: 'Gas limit below the intrinsic gas' },
     { code: ErrorCode.insufficientFunds, message: 'Balance below gas cost and value' },
-    { code: ErrorCode.blockGasLimitReached, message: 'Gas limit of the call above what the block has left' },
-    { code: ErrorCode.blockNumberInvalid, message: 'Block numbers do not rise' },
-    { code: ErrorCode.blockTimestampInvalid, message: 'Block times do not rise' },
+    { code: ErrorCode.blockGasLimitReached, message: 'Gas limit of the call above the gas left in the block' },
+    { code: ErrorCode.blockNumberInvalid, message: 'Block numbers do not increase' },
+    { code: ErrorCode.blockTimestampInvalid, message: 'Block times do not increase' },
     { code: ErrorCode.movePrecompileSelfReference, message: 'A precompile is moved onto itself' },
     { code: ErrorCode.movePrecompileDuplicate, message: 'Two precompiles are moved to one address' },
     { code: ErrorCode.senderNotEoa, message: 'The sender has code' },
@@ -95,7 +95,7 @@ const SIMULATE_FURTHER: Pick<OpenRpcMethod, 'errors' | 'examples' | 'externalDoc
 const OWN: OpenRpcMethod[] = [
   method(
     'eth_simulateV1',
-    'Simulates blocks of calls on the state of a block, the pre-confirmed one included. Commits nothing.',
+    'Simulates blocks of calls on the state of a block, which may be the pre-confirmed one. Commits nothing.',
     [required('payload', ref('SimulationPayload')), STATE],
     ['blocks', list('SimulatedBlock')],
     SIMULATE_FURTHER,
@@ -104,7 +104,7 @@ const OWN: OpenRpcMethod[] = [
   ...OTHER_SERVICES,
   method('eth_chainId', 'The chain id', [], ['chainId', ref('Quantity')]),
   method('eth_blockNumber', 'The number of the newest block', [], ['number', ref('Quantity')]),
-  method('net_listening', 'Whether this server takes requests: always', [], ['listening', { type: 'boolean' }]),
+  method('net_listening', 'Whether this server accepts requests: always true', [], ['listening', { type: 'boolean' }]),
   method('web3_clientVersion', 'This server and its EVM', [], ['version', { type: 'string' }]),
   method('rpc.discover', 'This document', [], ['document', { type: 'object' }]),
 ]

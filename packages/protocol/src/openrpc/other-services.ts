@@ -51,7 +51,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'tenderly_simulateBundle',
-    'The same of several, one after the other',
+    'The same for several, one after the other',
     [['transactions', CALLS, [TRANSACTION]], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
     OBJECTS,
     [{ status: true, gasUsed: '0xb415' }],
@@ -59,7 +59,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'tenderly_estimateGas',
-    'The smallest gas limit with which a transaction does what it does',
+    'The smallest gas limit with which a transaction has the same effects',
     [['transaction', CALL, TRANSACTION], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
     OBJECT,
     { gas: '0xcb1d', gasUsed: '0xb415' },
@@ -67,7 +67,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'tenderly_estimateGasBundle',
-    'The same of several, one after the other',
+    'The same for several, one after the other',
     [['transactions', CALLS, [TRANSACTION]], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
     OBJECTS,
     [{ gas: '0xcb1d', gasUsed: '0xb415' }],
@@ -75,7 +75,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'alchemy_simulateAssetChanges',
-    'What a transaction moves and approves',
+    'Transfers and approvals of a transaction',
     [['transaction', CALL, TRANSACTION], BLOCK],
     OBJECT,
     { changes: [{ assetType: 'ERC20', changeType: 'TRANSFER' }], gasUsed: '0xb415', error: null },
@@ -83,7 +83,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'alchemy_simulateAssetChangesBundle',
-    'The same of several, one after the other',
+    'The same for several, one after the other',
     [['transactions', CALLS, [TRANSACTION]], BLOCK],
     OBJECTS,
     [{ changes: [], gasUsed: '0xb415', error: null }],
@@ -99,7 +99,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'alchemy_simulateExecutionBundle',
-    'The same of several, one after the other',
+    'The same for several, one after the other',
     [['transactions', CALLS, [TRANSACTION]], BLOCK],
     OBJECTS,
     [{ calls: [{ type: 'CALL' }], logs: [] }],
@@ -107,12 +107,12 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'eth_callMany',
-    'Bundles of calls, each in a block of its own, after a block or, where `transactionIndex` says so, in it after so many of its transactions',
+    'Bundles of calls, each in its own block, on the state after a block or, with `transactionIndex`, after that many of its transactions',
     [
       ['bundles', BUNDLES, [{ transactions: [TRANSACTION] }]],
       ['simulateContext', OBJECT, { blockNumber: 'latest', transactionIndex: -1 }],
       OVERRIDES,
-      ['timeout', { type: 'integer', description: "Ignored: the server's own limits hold" }],
+      ['timeout', { type: 'integer', description: "Ignored: the server's own limits apply" }],
     ],
     { type: 'array', items: OBJECTS },
     [[{ value: WORD }]],
@@ -120,7 +120,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'debug_traceCallMany',
-    'The same, each call as a tracer of geth shows it',
+    'The same, with a geth trace of each call',
     [
       ['bundles', BUNDLES, [{ transactions: [TRANSACTION] }]],
       ['simulateContext', OBJECT, { blockNumber: 'latest' }],
@@ -140,7 +140,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'trace_callMany',
-    'The same of several, one after the other',
+    'The same for several, one after the other',
     [['calls', { type: 'array', items: { type: 'array' } }, [[TRANSACTION, ['trace', 'stateDiff']]]], BLOCK],
     OBJECTS,
     [{ output: WORD, stateDiff: {}, trace: [{ type: 'call' }], vmTrace: null }],
@@ -148,7 +148,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   shown(
     'eth_callBundle',
-    'What signed transactions pay to the block, one after the other',
+    'What signed transactions, executed one after the other, pay to the fee recipient',
     [
       [
         'bundle',

@@ -37,7 +37,7 @@ const closed = (properties: Record<string, JsonSchema>, required?: readonly stri
 })
 
 const INDEX: JsonSchema = {
-  description: "How many of the block's transactions come before",
+  description: "The number of the block's transactions before this position",
   oneOf: [{ type: 'integer' }, ref('Quantity')],
 }
 
@@ -66,8 +66,7 @@ export const SCHEMAS: Record<string, JsonSchema> = {
   },
   StateParameter: {
     title: 'State',
-    description:
-      'A block, for the state after it, or a position in it, for the state after so many of its transactions',
+    description: 'A block (the state after it), or a position in it (the state after that many of its transactions)',
     oneOf: [
       ref('BlockParameter'),
       object({ blockNumber: { oneOf: [ref('Quantity'), { type: 'string' }] }, transactionIndex: INDEX }, [
@@ -102,14 +101,14 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     calls: list('Call'),
   }),
   BlockOverrides: closed({
-    number: described('Quantity', 'Above the number of the block before; default: one more'),
-    time: described('Quantity', 'Seconds since 1970, above that of the block before; default: one block time more'),
+    number: described('Quantity', 'Above the number of the previous block; default: one more'),
+    time: described('Quantity', 'Seconds since 1970, later than the previous block; default: one block time later'),
     timestamp: described('Quantity', 'Another name for `time`'),
-    gasLimit: described('Quantity', 'Default: that of the block before'),
-    feeRecipient: described('Address', 'Default: that of the block before'),
+    gasLimit: described('Quantity', 'Default: as in the previous block'),
+    feeRecipient: described('Address', 'Default: as in the previous block'),
     prevRandao: described('Hash', 'Default: zero'),
-    baseFeePerGas: described('Quantity', 'Default: 0; with `validation`, by EIP-1559 from the block before'),
-    blobBaseFee: described('Quantity', 'What BLOBBASEFEE answers; default: from the excess blob gas'),
+    baseFeePerGas: described('Quantity', 'Default: 0; with `validation`, computed from the previous block (EIP-1559)'),
+    blobBaseFee: described('Quantity', 'The result of BLOBBASEFEE; default: computed from the excess blob gas'),
     beaconRoot: described('Hash', 'EIP-4788; default: zero'),
     withdrawals: list('Withdrawal'),
     difficulty: described('Quantity', 'Without effect after the Merge'),
@@ -130,17 +129,17 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     state: { ...slots, description: 'Replaces the whole storage; never together with `stateDiff` or `storage`' },
     stateDiff: { ...slots, description: 'Replaces single slots' },
     storage: { ...slots, description: 'Another name for `stateDiff`' },
-    movePrecompileToAddress: described('Address', 'Where the precompile at this address is to be found instead'),
+    movePrecompileToAddress: described('Address', 'The address to move the precompile at this address to'),
   }),
   Call: object({
     type: { description: 'Ignored: the type follows from the other fields' },
     from: described('Address', 'Default: the zero address'),
     to: described('Address', 'Absent: a contract is created'),
-    gas: described('Quantity', 'Default: what the block and the request have left'),
+    gas: described('Quantity', 'Default: the gas left in the block and the request'),
     value: described('Quantity', 'Wei'),
-    nonce: described('Quantity', 'Default: that of the running state'),
+    nonce: described('Quantity', 'Default: the nonce of `from` at this point'),
     input: ref('Bytes'),
-    data: described('Bytes', 'Another name for `input`, which goes before it'),
+    data: described('Bytes', 'Another name for `input`, which takes precedence'),
     gasPrice: described('Quantity', 'Never together with `maxFeePerGas` or `maxPriorityFeePerGas`'),
     maxFeePerGas: ref('Quantity'),
     maxPriorityFeePerGas: ref('Quantity'),
@@ -148,7 +147,7 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     accessList: list('AccessListEntry'),
     blobVersionedHashes: list('Hash'),
     authorizationList: list('Authorization'),
-    chainId: described('Quantity', 'Must be that of the chain'),
+    chainId: described('Quantity', 'Must be the id of the chain'),
   }),
   AccessListEntry: object({ address: ref('Address'), storageKeys: list('Hash') }, ['address', 'storageKeys']),
   Authorization: object(
@@ -165,7 +164,7 @@ export const SCHEMAS: Record<string, JsonSchema> = {
   SimulatedBlock: {
     type: 'object',
     description:
-      'A block object as `eth_getBlockByNumber` has it, and `calls`. `stateRoot` is zero; `hash` is that of the header as answered',
+      'A block object like that of `eth_getBlockByNumber`, with `calls`. `stateRoot` is zero; `hash` is the hash of the returned header',
     required: [
       'number',
       'hash',
@@ -189,7 +188,7 @@ export const SCHEMAS: Record<string, JsonSchema> = {
       maxUsedGas: described('Quantity', 'Before refunds'),
       logs: list('SimulatedLog'),
       error: {
-        description: 'Only where the call failed. With `dialect=ethereum` an object',
+        description: 'Only if the call failed. With `dialect=ethereum`, an object',
         oneOf: [
           { type: 'string', description: 'The decoded revert reason, or why the EVM halted' },
           {

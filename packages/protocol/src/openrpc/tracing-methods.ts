@@ -15,10 +15,10 @@ const TRACER: JsonSchema = { type: 'string', enum: TRACERS }
 const TRACER_CONFIG: JsonSchema = {
   type: 'object',
   description:
-    "Options of the tracer, flags but for the struct logger's `limit` (bytes): callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`; erc7562Tracer's `withLog` and `ignoredOpcodes` (quantities); flatCallTracer's `convertParityErrors` and `includePrecompiles`; muxTracer's are fields named as its tracers, each with that tracer's options; structLogger's `enableMemory`, `disableStack`, `disableStorage`, `enableReturnData` and `limit`",
+    "Options of the tracer, all flags except the struct logger's `limit` (bytes): callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`; erc7562Tracer's `withLog` and `ignoredOpcodes` (quantities); flatCallTracer's `convertParityErrors` and `includePrecompiles`; muxTracer's are fields named like its tracers, each with that tracer's options; structLogger's `enableMemory`, `disableStack`, `disableStorage`, `enableReturnData` and `limit`",
 }
-const STEP_FLAG = flag('Of the struct logger')
-const UNNAMED = 'Without a tracer each instruction is shown, as by the struct logger of geth'
+const STEP_FLAG = flag('Option of the struct logger')
+const UNNAMED = 'Without a tracer, each instruction is shown, as by the struct logger of geth'
 const TRACER_OPTIONS = {
   tracer: TRACER,
   tracerConfig: TRACER_CONFIG,
@@ -26,7 +26,7 @@ const TRACER_OPTIONS = {
   disableStack: STEP_FLAG,
   disableStorage: STEP_FLAG,
   enableReturnData: STEP_FLAG,
-  limit: { type: 'integer', description: 'Bytes of steps after which no more are shown; 0: all' },
+  limit: { type: 'integer', description: 'Bytes of steps after which no more are shown; 0: no limit' },
 } satisfies Record<string, JsonSchema>
 const OPTIONS = optional('config', { ...object(TRACER_OPTIONS), description: UNNAMED })
 const OBJECT: JsonSchema = { type: 'object' }
@@ -46,28 +46,27 @@ const SHOWN: Record<string, JsonSchema> = {
   },
   stateDiff: flag('Balances, nonces, code and slots, before and after'),
   accessLists: flag('What each call accessed (EIP-2930)'),
-  gasLimits: flag('The smallest gas limit with which each call still does what it did'),
+  gasLimits: flag('The smallest gas limit with which each call has the same effects'),
   abi: { ...OBJECTS, description: 'Functions, errors and events by which calls are decoded' },
-  fees: flag('What each call pays, or would, to an OP-stack chain beside gas'),
-  depends: flag('Which values of state, block and transaction decided the outcome of each call, and where they went'),
-  outcome: flag('Whether each call would do the same under other circumstances that could well come'),
+  fees: flag('The fees that each call pays, or would pay, on an OP-stack chain in addition to gas'),
+  depends: flag('Which values of state, block and transaction decided the outcome of each call, and what they affected'),
+  outcome: flag('Whether each call would have the same effects under other likely circumstances'),
   waiting: {
     type: 'array',
     maxItems: 32,
-    description: 'Transactions that may come before the calls, as call objects or signed in hex: tried by `outcome`',
+    description: 'Transactions that may be mined before the calls, as call objects or signed in hex; tried by `outcome`',
   },
-  link: flag('The request as a link to the page, on the block that it stood on'),
-  guard: flag('Calls of a contract that have the chain hold each call to what it showed'),
+  link: flag('A link to the console with this request, on the block that it ran on'),
+  guard: flag('Calls to a guard contract that revert if the call does not do on chain what it showed here'),
   positions: {
     description:
-      'The one call of the payload is tried at each of these positions of the block, how many of its transactions come before; the result is a list of outcomes',
+      'The only call of the payload is tried at each of these positions (the number of transactions in the block before it); the result is a list of outcomes',
     oneOf: [
-      { type: 'string', enum: ['all'] },
-      { type: 'array', items: { type: 'integer' } },
+      { type: 'string', enum: ['all'] },type: 'array', items: type: 'integer' ,
     ],
   },
-  decode: flag('Calls, errors, logs and frames are decoded by what is known of contracts that everybody uses'),
-  assetChanges: flag('What each call moves and approves by its logs, and whether balances agree'),
+  decode: flag('Calls, errors, logs and frames are decoded with built-in signatures of widely used contracts'),
+  assetChanges: flag('Transfers and approvals of each call by its logs, and whether balances agree'),
 }
 
 /** Methods that show more of a call than its outcome. */
@@ -80,14 +79,14 @@ export const TRACING: OpenRpcMethod[] = [
   ),
   method(
     'upfront_simulateUserOperation',
-    'What a user operation (ERC-4337) does on its EntryPoint, v0.7 or later: validation and execution apart, the rules of ERC-7562 that it breaks, and gas limits that suffice where `gasLimits` asks for them. A signature may be missing or wrong: it is then assumed, and said so.',
+    'What a user operation (ERC-4337) does on its EntryPoint, v0.7 or later: validation and execution separately, the rules of ERC-7562 that it breaks, and, with `gasLimits`, sufficient gas limits. If the signature is missing or wrong, a valid one is assumed, and the result says so.',
     [
       required('payload', {
         ...object(
           {
             userOperation: {
               type: 'object',
-              description: "As JSON-RPC has it (ERC-7769), or the contract's packed form",
+              description: "In the form of JSON-RPC (ERC-7769), or in the contract's packed form",
             },
             entryPoint: ref('Address'),
             stateOverrides: STATE_OVERRIDES,
@@ -95,7 +94,7 @@ export const TRACING: OpenRpcMethod[] = [
           },
           ['userOperation', 'entryPoint'],
         ),
-        description: 'Also takes all that `upfront_simulate` has beside its blocks: `assetChanges`, `gasLimits`, …',
+        description: 'Also takes the options of `upfront_simulate`: `assetChanges`, `gasLimits`, …',
       }),
       BLOCK,
     ],
@@ -103,7 +102,7 @@ export const TRACING: OpenRpcMethod[] = [
       'operation',
       object({
         status: ref('Quantity'),
-        refusal: { type: 'string', description: 'Why the EntryPoint refuses it, whatever is assumed' },
+        refusal: { type: 'string', description: 'Why the EntryPoint rejects it, whatever is assumed' },
         validation: OBJECT,
         paymaster: OBJECT,
         brokenRules: OBJECTS,
@@ -116,7 +115,7 @@ export const TRACING: OpenRpcMethod[] = [
   ),
   method(
     'upfront_estimateGas',
-    'As `eth_estimateGas`: the smallest gas limit with which a call does what it does, no inner call running short, and what it would pay to an OP-stack chain beside gas.',
+    'Like `eth_estimateGas`: the smallest gas limit with which a call has the same effects and no inner call runs out of gas, and its fees on an OP-stack chain in addition to gas.',
     [CALL, BLOCK, optional('stateOverrides', STATE_OVERRIDES), optional('blockOverrides', ref('BlockOverrides'))],
     [
       'estimate',
@@ -129,7 +128,7 @@ export const TRACING: OpenRpcMethod[] = [
   ),
   method(
     'eth_createAccessList',
-    'What a call accesses in a block, on the state after it, the pre-confirmed one included (EIP-2930)',
+    'The access list (EIP-2930) of a call on the state after a block, which may be the pre-confirmed one',
     [CALL, STATE, optional('stateOverrides', STATE_OVERRIDES)],
     [
       'accessList',
@@ -142,7 +141,7 @@ export const TRACING: OpenRpcMethod[] = [
   ),
   method(
     'debug_traceCall',
-    'What a call does in a block, on the state after it, the pre-confirmed one included, as a tracer of geth shows it.',
+    'A geth trace of a call on the state after a block, which may be the pre-confirmed one.',
     [
       CALL,
       STATE,
@@ -151,7 +150,7 @@ export const TRACING: OpenRpcMethod[] = [
           ...TRACER_OPTIONS,
           stateOverrides: STATE_OVERRIDES,
           blockOverrides: ref('BlockOverrides'),
-          txIndex: { ...ref('Quantity'), description: 'Of a transaction of the block: the call runs before it' },
+          txIndex: { ...ref('Quantity'), description: 'Index of a transaction of the block: the call runs before it' },
         }),
         description: UNNAMED,
       }),
@@ -161,7 +160,7 @@ export const TRACING: OpenRpcMethod[] = [
   ),
   method(
     'debug_traceTransaction',
-    'What a transaction did in its block, as a tracer of geth shows it.',
+    'A geth trace of a mined transaction.',
     [required('hash', ref('Hash')), OPTIONS],
     ['trace', {}],
     GETH_TRACERS,
@@ -169,7 +168,7 @@ export const TRACING: OpenRpcMethod[] = [
   ...(['Number', 'Hash'] as const).map((by) =>
     method(
       `debug_traceBlockBy${by}`,
-      'What the transactions of a sealed block did, as a tracer of geth shows it.',
+      'Geth traces of the transactions of a sealed block.',
       [required('block', ref(by === 'Hash' ? 'Hash' : 'BlockParameter')), OPTIONS],
       ['traces', { type: 'array', items: object({ txHash: ref('Hash'), result: {} }) }],
       GETH_TRACERS,
