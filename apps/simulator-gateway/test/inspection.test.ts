@@ -142,8 +142,8 @@ describe('debug_traceCall', () => {
     [[call, 'latest', { tracer: 'callTracer', tracerConfig: { withLog: 1 } }], /params\[2\]\.tracerConfig\.withLog/],
     [[call, 'latest', { tracer: 'callTracer', txIndex: 'x' }], /params\[2\]\.txIndex/],
     [[{ ...call, gas: 'lots' }, 'latest', { tracer: 'callTracer' }], /params\[0\]\.gas/],
-    [[call, 'latest', { tracer: 'muxTracer', tracerConfig: { foo: {} } }], /tracerConfig: "foo" can not stand in/],
-    [[call, 'latest', { tracer: 'muxTracer', tracerConfig: { muxTracer: {} } }], /"muxTracer" can not stand in/],
+    [[call, 'latest', { tracer: 'muxTracer', tracerConfig: { foo: {} } }], /tracerConfig: "foo" cannot be part of/],
+    [[call, 'latest', { tracer: 'muxTracer', tracerConfig: { muxTracer: {} } }], /"muxTracer" cannot be part of/],
     [
       [call, 'latest', { tracer: 'muxTracer', tracerConfig: { callTracer: { withLog: 1 } } }],
       /tracerConfig\.callTracer\.withLog/,

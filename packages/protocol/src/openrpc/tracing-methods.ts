@@ -49,12 +49,15 @@ const SHOWN: Record<string, JsonSchema> = {
   gasLimits: flag('The smallest gas limit with which each call has the same effects'),
   abi: { ...OBJECTS, description: 'Functions, errors and events by which calls are decoded' },
   fees: flag('The fees that each call pays, or would pay, on an OP-stack chain in addition to gas'),
-  depends: flag('Which values of state, block and transaction decided the outcome of each call, and what they affected'),
+  depends: flag(
+    'Which values of state, block and transaction decided the outcome of each call, and what they affected',
+  ),
   outcome: flag('Whether each call would have the same effects under other likely circumstances'),
   waiting: {
     type: 'array',
     maxItems: 32,
-    description: 'Transactions that may be mined before the calls, as call objects or signed in hex; tried by `outcome`',
+    description:
+      'Transactions that may be mined before the calls, as call objects or signed in hex; tried by `outcome`',
   },
   link: flag('A link to the console with this request, on the block that it ran on'),
   guard: flag('Calls to a guard contract that revert if the call does not do on chain what it showed here'),
@@ -62,7 +65,8 @@ const SHOWN: Record<string, JsonSchema> = {
     description:
       'The only call of the payload is tried at each of these positions (the number of transactions in the block before it); the result is a list of outcomes',
     oneOf: [
-      { type: 'string', enum: ['all'] },type: 'array', items: type: 'integer' ,
+      { type: 'string', enum: ['all'] },
+      { type: 'array', items: { type: 'integer' } },
     ],
   },
   decode: flag('Calls, errors, logs and frames are decoded with built-in signatures of widely used contracts'),
