@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type BuiltGeth,
@@ -26,6 +27,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
+import { connect } from './web-socket-client.js'
 
 // Compares reads of blocks that the gateway holds field by field with geth's answers at the same block.
 // `npm run test:reads` asks thousands of random questions.
@@ -451,31 +453,53 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     }
   })
 
-  const batch = async (calls: Question[]) => {
+  const overHttp = async (body: string) => (await gateway.post(body)).text()
+  const batch = async (calls: Question[], send = overHttp) => {
     const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
-    const answers = (await (await gateway.post(JSON.stringify(body))).json()) as { result?: unknown; error?: unknown }[]
+    const answers = JSON.parse(await send(JSON.stringify(body))) as { result?: unknown; error?: unknown }[]
     return answers.map(({ result, error }) => result ?? error)
   }
 
-  it('in a batch, which is answered on one head while blocks are mined', async () => {
-    const coded = { [code]: { code: assemble('NUMBER 0 MSTORE 32 0 RETURN') } }
-    const heads = new Set<unknown>()
-    for (let n = 0; n < 60; n += 1) {
-      const [number, block, called, logs, count, proof] = (await batch([
-        { method: 'eth_blockNumber', params: [] },
-        { method: 'eth_getBlockByNumber', params: ['latest', false] },
-        { method: 'eth_call', params: [{ to: code }, 'latest', coded] },
-        { method: 'eth_getLogs', params: [{}] },
-        { method: 'eth_getTransactionCount', params: [developer.address, 'latest'] },
-        { method: 'eth_getProof', params: [developer.address, [], 'latest'] },
-      ])) as [Hex, { number: Hex }, Hex, { blockNumber: Hex }[], Hex, { nonce: Hex }]
-      heads.add(number)
-      expect([block.number, numberToHex(BigInt(called)), proof.nonce]).toEqual([number, number, count])
-      expect(logs.every(({ blockNumber }) => blockNumber === number)).toBe(true)
-      await sleep(20)
-    }
-    expect(heads.size).toBeGreaterThan(3)
-  })
+  it.each(['HTTP', 'WebSocket'])(
+    'in a batch over %s, which is answered on one head while blocks are mined',
+    async (by) => {
+      const { socket } = await connect(gateway.url)
+      const overSocket = async (body: string) => {
+        socket.send(body)
+        return String((await once(socket, 'message'))[0])
+      }
+      const coded = { [code]: { code: assemble('NUMBER 0 MSTORE 32 0 RETURN') } }
+      const heads = new Set<unknown>()
+      for (let n = 0; n < 60; n += 1) {
+        const asked: Question[] = [
+          { method: 'eth_blockNumber', params: [] },
+          { method: 'eth_getBlockByNumber', params: ['latest', false] },
+          { method: 'eth_call', params: [{ to: code }, 'latest', coded] },
+          { method: 'eth_getLogs', params: [{}] },
+          { method: 'eth_getTransactionCount', params: [developer.address, 'latest'] },
+          { method: 'eth_getProof', params: [developer.address, [], 'latest'] },
+          { method: 'debug_traceBlockByNumber', params: ['latest', { tracer: 'noopTracer' }] },
+        ]
+        const answers = await batch(asked, by === 'HTTP' ? overHttp : overSocket)
+        const [number, block, called, logs, count, proof, traces] = answers as [
+          Hex,
+          { number: Hex; transactions: Hex[] },
+          Hex,
+          { blockNumber: Hex }[],
+          Hex,
+          { nonce: Hex },
+          { txHash: Hex }[],
+        ]
+        heads.add(number)
+        expect(traces.map(({ txHash }) => txHash)).toEqual(block.transactions)
+        expect([block.number, numberToHex(BigInt(called)), proof.nonce]).toEqual([number, number, count])
+        expect(logs.every(({ blockNumber }) => blockNumber === number)).toBe(true)
+        await sleep(20)
+      }
+      socket.terminate()
+      expect(heads.size).toBeGreaterThan(3)
+    },
+  )
 
   it('in a batch, with one round trip for all missing values and none for held ones', async () => {
     const balances = (block: string, from: number) =>

@@ -159,7 +159,12 @@ async function traceAll(
 }
 
 /** @throws RpcError with geth's message if there is no such block */
-async function headerOf(parameter: BlockParameter, { chain }: BlockTracing, context: RpcContext): Promise<BlockHeader> {
+async function headerOf(
+  parameter: BlockParameter,
+  { bases, chain }: BlockTracing,
+  context: RpcContext,
+): Promise<BlockHeader> {
+  if (bases.isHead(parameter)) return (await bases.head(context.view, timeOf(context))).header
   try {
     return (await chain.resolver.resolve(parameter, timeOf(context))).header
   } catch (error) {

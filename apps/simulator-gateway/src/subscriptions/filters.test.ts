@@ -1,5 +1,6 @@
 import { Filters } from './filters.js'
 
+const { jest } = import.meta
 const BIG = 'x'.repeat(600 * 1024)
 
 function source() {
@@ -30,6 +31,26 @@ describe('Filters', () => {
     expect([filters.end(id), filters.end(id), made.left]).toEqual([true, false, 1])
     for (const unknown of [id, undefined, 5, '__proto__'])
       expect(() => filters.changes(unknown as string)).toThrow('filter not found')
+  })
+
+  it('removes a filter that is not polled for five minutes', async () => {
+    jest.useFakeTimers()
+    try {
+      const filters = new Filters()
+      const { made, begin } = source()
+      const id = await filters.make('a', begin, {})
+      const idle = await filters.make('a', begin)
+      for (let minutes = 0; minutes < 8; minutes += 4) {
+        jest.advanceTimersByTime(240_000)
+        expect(filters.changes(id)).toBe('[]')
+      }
+      expect(made.left).toBe(1)
+      expect(() => filters.changes(idle)).toThrow('filter not found')
+      jest.advanceTimersByTime(300_000)
+      expect(() => filters.logs(id)).toThrow('filter not found')
+    } finally {
+      jest.useRealTimers()
+    }
   })
 
   it('drops a filter if it holds too many changes or its source has a gap', async () => {
