@@ -134,9 +134,9 @@ describe.each(oneStore())('gas limits and node requests, on $name', (store) => {
     }
   })
 
-  test('waits for cheaper gas above the default maxFeePerGas of 3.99 gwei', async () => {
+  test('waits for cheaper gas above the default maxFeePerGas of 4 gwei', async () => {
     await run({ receiptWaitMs: '500' })
-    // One token, at $3,000 per native coin, for 83,500 gas: 3.99 gwei.
+    // One token, at $3,000 per native coin, for 83,300 gas: 4 gwei.
     await mineWithBaseFee(5n * BASE_FEE)
     await until(async () => String((await billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
     const { id } = await billing.authorizeNew()

@@ -4,10 +4,10 @@ import { NodeRefusal } from './node-error.js'
 import { SETTLEMENT_GAS_LIMIT } from './settlement-call.js'
 import type { SettlementCall } from './state.js'
 
-/** Gas limit of a settlement for an EOA. It uses 95,800 if the recipient never held the token. */
+/** Gas limit of a settlement for an EOA. It uses 100,400 if the recipient never held the token. */
 export const PLAIN_SETTLEMENT_GAS = 130_000n
 /** Most gas that a settlement for an EOA uses. The payer pays for gas above this (a Safe uses some 50,000 more). */
-const PLAIN_USE = 96_000n
+const PLAIN_USE = 101_000n
 /** Free gas for payer code in 24 hours: four signatures of a Safe. Creating a funded, approved new wallet costs as much. */
 export const UNPAID_CODE_GAS = 200_000n
 /** Gas added by a permit that sets the allowance for the first time. */

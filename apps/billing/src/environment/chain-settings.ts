@@ -47,7 +47,7 @@ const SMALLEST_CHARGES_PER_TOKEN = 1_000n
 const MAX_CHARGES_PER_SETTLEMENT = 1_000n
 const MAX_CHARGES_PER_DAY = 300_000n
 /** Gas of a settlement in its own transaction. */
-const SETTLEMENT_GAS = 83_500n
+const SETTLEMENT_GAS = 83_300n
 
 /** Default gas bounds of a chain. Wei. */
 function defaultGasBounds(weiPerToken: bigint): Pick<ChainSettings, 'weiPerToken' | 'maxFeePerGas' | 'dailyGasBudget'> {

@@ -40,9 +40,9 @@ describe('readBillingEnvironment', () => {
       }).CHAINS
       return [chain?.maxFeePerGas, chain?.dailyGasBudget].map((wei) => Number(wei) / 1e9)
     }
-    expect(boundsOf({})).toEqual([expect.closeTo(3.99, 2), expect.closeTo(1e8, -1)])
+    expect(boundsOf({})).toEqual([expect.closeTo(4, 2), expect.closeTo(1e8, -1)])
     expect(boundsOf({ weiPerToken: '1000000000000000000' })).toEqual([
-      expect.closeTo(11_976, 0),
+      expect.closeTo(12_005, 0),
       expect.closeTo(3e11, 0),
     ])
     expect(boundsOf({ maxFeePerGas: '5', dailyGasBudget: '7000000000' })).toEqual([5e-9, 7])
