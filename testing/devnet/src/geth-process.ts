@@ -30,7 +30,7 @@ export function runGeth(path: string, genesis: object, args: readonly string[]):
     path,
     [
       ...['--datadir', folder, '--state.scheme=hash', '--gcmode=archive', '--rpc.gascap=50000000'],
-      ...['--port=0', '--nodiscover', '--maxpeers=0', '--ipcdisable', ...args],
+      ...['--port=0', '--nodiscover', '--maxpeers=0', '--ipcdisable', '--history.logs.disable', ...args],
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
