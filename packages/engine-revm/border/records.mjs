@@ -348,7 +348,6 @@ const precompileFault = names('outcome::PrecompileFault', {
   blsNotOnCurve: 'BlsNotOnCurve',
   g1Subgroup: 'G1Subgroup',
   g2Subgroup: 'G2Subgroup',
-  unknown: 'Unknown',
 })
 
 const halt = union(

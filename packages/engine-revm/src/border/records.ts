@@ -497,7 +497,6 @@ export function readHalt(reader: TextReader): Halt {
           | 'blsNotOnCurve'
           | 'g1Subgroup'
           | 'g2Subgroup'
-          | 'unknown'
         >(),
       }
     }

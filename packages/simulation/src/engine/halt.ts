@@ -45,4 +45,3 @@ export type PrecompileFault =
   | 'blsNotOnCurve'
   | 'g1Subgroup'
   | 'g2Subgroup'
-  | 'unknown'

@@ -35,7 +35,6 @@ const PRECOMPILE_MESSAGES: Record<PrecompileFault, string> = {
   blsNotOnCurve: 'invalid point: not on curve',
   g1Subgroup: 'g1 point is not on correct subgroup',
   g2Subgroup: 'g2 point is not on correct subgroup',
-  unknown: 'precompile failed',
 }
 
 /** Whether more gas might have helped. */

@@ -136,7 +136,7 @@ names! {
         "pairingLength" => PairingLength, "blsPairingLength" => BlsPairingLength, "finalFlag" => FinalFlag,
         "fieldElement" => FieldElement, "notOnCurve" => NotOnCurve, "versionedHash" => VersionedHash,
         "kzgProof" => KzgProof, "blsFieldElement" => BlsFieldElement, "blsNotOnCurve" => BlsNotOnCurve,
-        "g1Subgroup" => G1Subgroup, "g2Subgroup" => G2Subgroup, "unknown" => Unknown
+        "g1Subgroup" => G1Subgroup, "g2Subgroup" => G2Subgroup
     }
 }
 variants! {

@@ -238,7 +238,6 @@ pub enum PrecompileFault {
     BlsNotOnCurve,
     G1Subgroup,
     G2Subgroup,
-    Unknown,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -241,11 +241,12 @@ struct Transfer {
     index: u64,
 }
 
-type OpenedFrame<'a> = FrameInitResult<'a, EthFrame<EthInterpreter>>;
+/// The result of a frame that ended at once. None if it is open: the frame stack has it.
+type Opened = Result<Option<FrameResult>, ContextError<ReadError>>;
 
 impl Evm {
     /// Opens a frame. If a transfer exceeds 256 bits of balance, it wraps around, as in geth.
-    fn open(&mut self, mut frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
+    fn open(&mut self, mut frame_input: FrameInit) -> Opened {
         let (learns, is_blind) = (self.state().learns(), self.state().is_blind());
         if (learns || is_blind)
             && let FrameInput::Call(call) = &mut frame_input.frame_input
@@ -255,7 +256,7 @@ impl Evm {
                 bend::note_callee(&self.inner.ctx, call);
             }
             if is_blind && let Some(result) = bend::unknown_callee(&mut self.inner.ctx, call) {
-                return Ok(ItemOrResult::Result(result));
+                return Ok(Some(result));
             }
         }
         let journal = &mut self.inner.ctx.journaled_state.inner;
@@ -274,15 +275,10 @@ impl Evm {
         if creates && result.is_none() {
             self.keep_storage();
         }
-        Ok(match result {
-            None => ItemOrResult::Item(self.inner.frame_stack.get()),
-            Some(result) => {
-                if wrapped && !result.interpreter_result().is_ok() {
-                    wrapping::revert(&mut self.inner.ctx.journaled_state.inner, before, logs);
-                }
-                ItemOrResult::Result(result)
-            }
-        })
+        if wrapped && result.as_ref().is_some_and(|result| !result.interpreter_result().is_ok()) {
+            wrapping::revert(&mut self.inner.ctx.journaled_state.inner, before, logs);
+        }
+        Ok(result)
     }
 
     /// revm assumes that a created account has no storage. An override may have set some, which geth keeps.
@@ -300,7 +296,7 @@ impl Evm {
     }
 
     /// Opens a frame, and logs its transfer if transfers are traced.
-    fn open_logged(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
+    fn open_logged(&mut self, frame_input: FrameInit) -> Opened {
         if self.inner.ctx.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
             return self.open_with_log(frame_input);
         }
@@ -308,31 +304,22 @@ impl Evm {
             return self.open(frame_input);
         }
         let transfer = self.transfer_of(&frame_input.frame_input);
-        let made = match self.open(frame_input)? {
-            ItemOrResult::Item(frame) => Ok(frame.interpreter.input.target_address),
-            ItemOrResult::Result(result) => Err(result),
-        };
-        let succeeded = made.as_ref().map_or_else(|result| result.interpreter_result().is_ok(), |_| true);
-        if succeeded
+        let result = self.open(frame_input)?;
+        let opened = || self.inner.frame_stack.get().interpreter.input.target_address;
+        if result.as_ref().is_none_or(|result| result.interpreter_result().is_ok())
             && let Some(Transfer { from, to, value, index }) = transfer
-            && let Some(to) = to.or(made.as_ref().ok().copied())
+            && let Some(to) = to.or_else(|| result.is_none().then(opened))
         {
             record_transfer(&mut self.inner.ctx, from, to, value, index);
         }
-        Ok(match made {
-            Ok(_) => ItemOrResult::Item(self.inner.frame_stack.get()),
-            Err(result) => ItemOrResult::Result(result),
-        })
+        Ok(result)
     }
 
     /// Opens a frame whose transfer the protocol logs (EIP-7708). If a precompile fails, the log is reverted, but its index stays used.
-    fn open_with_log(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
+    fn open_with_log(&mut self, frame_input: FrameInit) -> Opened {
         let before = self.inner.ctx.journaled_state.logs().len();
         let transfers = frame_input.frame_input.sends_to_another();
-        let result = match self.open(frame_input)? {
-            ItemOrResult::Item(_) => None,
-            ItemOrResult::Result(result) => Some(result),
-        };
+        let result = self.open(frame_input)?;
         let context = &mut self.inner.ctx;
         let count = context.journaled_state.logs().len();
         if count > before {
@@ -345,10 +332,32 @@ impl Evm {
         {
             context.chain.next_index();
         }
-        Ok(match result {
-            None => ItemOrResult::Item(self.inner.frame_stack.get()),
-            Some(result) => ItemOrResult::Result(result),
-        })
+        Ok(result)
+    }
+
+    /// Opens a frame, and records it.
+    fn open_recorded(&mut self, frame_input: FrameInit) -> Opened {
+        record_frame::enter(&mut self.inner.ctx, &frame_input, &self.inner.precompiles);
+        let Context { tx, journaled_state, chain, .. } = &mut self.inner.ctx;
+        if let Some(tracker) = &mut chain.tracker {
+            depends::enter(tracker, tx.caller, &journaled_state.inner.state, &frame_input);
+        }
+        let called = match &frame_input.frame_input {
+            FrameInput::Call(call) => Some(call.bytecode_address),
+            _ => None,
+        };
+        let result = self.open_logged(frame_input)?;
+        if let Some(result) = &result {
+            let Inspector { recorder, tracker, .. } = &mut self.inner.ctx.chain;
+            if let Some(recorder) = recorder {
+                recorder.exit_at_once(result);
+            }
+            if let Some(tracker) = tracker {
+                let is_precompile = called.is_some_and(|called| self.inner.precompiles.get(&called).is_some());
+                depends::exit(tracker, result, is_precompile);
+            }
+        }
+        Ok(result)
     }
 
     fn transfer_of(&mut self, input: &FrameInput) -> Option<Transfer> {
@@ -410,34 +419,11 @@ impl EvmTr for Evm {
         {
             return Err(ContextError::Db(ReadError::NativeCode(call.bytecode_address)));
         }
-        if self.inner.ctx.chain.recorder.is_none() {
-            return self.open_logged(frame_input);
-        }
-        record_frame::enter(&mut self.inner.ctx, &frame_input, &self.inner.precompiles);
-        let Context { tx, journaled_state, chain, .. } = &mut self.inner.ctx;
-        if let Some(tracker) = &mut chain.tracker {
-            depends::enter(tracker, tx.caller, &journaled_state.inner.state, &frame_input);
-        }
-        let called = match &frame_input.frame_input {
-            FrameInput::Call(call) => Some(call.bytecode_address),
-            _ => None,
-        };
-        let ended = match self.open_logged(frame_input)? {
-            ItemOrResult::Item(_) => None,
-            ItemOrResult::Result(result) => Some(result),
-        };
-        Ok(match ended {
+        let is_recorded = self.inner.ctx.chain.recorder.is_some();
+        let result = if is_recorded { self.open_recorded(frame_input)? } else { self.open_logged(frame_input)? };
+        Ok(match result {
             None => ItemOrResult::Item(self.inner.frame_stack.get()),
-            Some(result) => {
-                if let Some(recorder) = &mut self.inner.ctx.chain.recorder {
-                    recorder.exit_at_once(&result);
-                }
-                if let Some(tracker) = &mut self.inner.ctx.chain.tracker {
-                    let is_precompile = called.is_some_and(|called| self.inner.precompiles.get(&called).is_some());
-                    depends::exit(tracker, &result, is_precompile);
-                }
-                ItemOrResult::Result(result)
-            }
+            Some(result) => ItemOrResult::Result(result),
         })
     }
 

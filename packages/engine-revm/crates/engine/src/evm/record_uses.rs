@@ -123,11 +123,10 @@ fn code_size(context: &mut Context, address: Address) -> Result<u64, ReadError> 
         Some(info) => Some(info),
         None => context.journaled_state.db_mut().basic(address)?,
     };
-    Ok(match info {
-        None => 0,
-        Some(info) => match info.code {
-            Some(code) => code.original_bytes().len() as u64,
-            None => context.journaled_state.db_mut().code_by_hash(info.code_hash)?.original_bytes().len() as u64,
-        },
-    })
+    let Some(info) = info else { return Ok(0) };
+    let code = match info.code {
+        Some(code) => code,
+        None => context.journaled_state.db_mut().code_by_hash(info.code_hash)?,
+    };
+    Ok(code.original_byte_slice().len() as u64)
 }

@@ -146,7 +146,7 @@ impl Recorder {
         let outer = self.open.len().saturating_sub(1);
         let refund = self.refund + self.open[..outer].iter().map(|frame| frame.refund).sum::<i64>();
         if let Some(steps) = &mut self.steps {
-            steps.set_refund(refund);
+            steps.refund = refund;
         }
     }
 

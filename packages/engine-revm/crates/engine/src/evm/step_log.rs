@@ -61,10 +61,6 @@ impl StepLog {
         self.json.into_bytes().into()
     }
 
-    pub fn set_refund(&mut self, refund: i64) {
-        self.refund = refund;
-    }
-
     fn is_full(&self) -> bool {
         self.options.limit != 0 && self.bytes > self.options.limit
     }

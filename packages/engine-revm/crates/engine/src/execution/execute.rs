@@ -166,6 +166,7 @@ pub fn run(
         evm = BlockEvm::new(execution, state, access_list);
     }
     let (receipts_root, logs_bloom) = seal(execution, &receipts);
+    let (state, access_list) = evm.finish();
     let executed = BlockExecutionResult {
         layers,
         transactions,
@@ -174,10 +175,9 @@ pub fn run(
         blob_gas_used: progress.blob_gas_used,
         receipts_root,
         logs_bloom,
-        access_list: None,
+        access_list,
     };
-    let (state, access_list) = evm.finish();
-    (Ok(BlockExecutionResult { access_list, ..executed }), state)
+    (Ok(executed), state)
 }
 
 /// Guesses for unseen words, tried if zero leaves something open: all ones, and two alternating patterns.
@@ -250,10 +250,7 @@ fn blob_gas_used(
     if rules.op.is_none() {
         return Ok((transaction.env.tx_type == 3).then(|| blob_gas(transaction.env.blob_hashes.len() as u64)));
     }
-    if !rules.has_op(OpFork::Jovian) {
-        return Ok(None);
-    }
-    if transaction.deposit.is_some() {
+    if !rules.has_op(OpFork::Jovian) || transaction.deposit.is_some() {
         return Ok(None);
     }
     let scalar = match progress.scalar {

@@ -95,7 +95,7 @@ struct OptimismHandler;
 impl OptimismHandler {
     /// A deposit can't be invalid: if it fails, its ether is still minted and its sender's nonce incremented.
     fn fail_deposit(evm: &mut Inner, deposit: &Deposit) -> Result<ExecutionResult<HaltReason>, Error> {
-        let Context { journaled_state, tx, chain, .. } = &mut evm.ctx;
+        let Context { journaled_state, tx, .. } = &mut evm.ctx;
         journaled_state.checkpoint_revert(JournalCheckpoint::default());
         {
             let mut sender = journaled_state.load_account_mut(tx.caller)?.data;
@@ -103,6 +103,9 @@ impl OptimismHandler {
             sender.incr_balance(deposit.mint);
         }
         journaled_state.commit_tx();
+        evm.ctx.local.clear();
+        evm.frame_stack.clear();
+        let Context { tx, chain, .. } = &evm.ctx;
         let is_free = deposit.is_system_transaction && chain.fork < OpFork::Regolith;
         let gas_used = if is_free { 0 } else { tx.gas_limit };
         let gas = ResultGas::default().with_total_gas_spent(gas_used);
@@ -218,10 +221,7 @@ impl Handler for OptimismHandler {
                     && !ended.is_ok()
                     && ended != InstructionResult::Revert =>
             {
-                let failed = Self::fail_deposit(evm, &deposit);
-                evm.ctx.local.clear();
-                evm.frame_stack.clear();
-                failed
+                Self::fail_deposit(evm, &deposit)
             }
             _ => Mainnet::default().execution_result(evm, result, gas),
         }
@@ -229,12 +229,7 @@ impl Handler for OptimismHandler {
 
     fn catch_error(&self, evm: &mut Inner, error: Error) -> Result<ExecutionResult<HaltReason>, Error> {
         match (&error, evm.ctx.chain.deposit.clone()) {
-            (EVMError::Transaction(_), Some(deposit)) => {
-                let failed = Self::fail_deposit(evm, &deposit);
-                evm.ctx.local.clear();
-                evm.frame_stack.clear();
-                failed
-            }
+            (EVMError::Transaction(_), Some(deposit)) => Self::fail_deposit(evm, &deposit),
             _ => Mainnet::default().catch_error(evm, error),
         }
     }

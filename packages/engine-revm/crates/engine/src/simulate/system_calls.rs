@@ -56,13 +56,11 @@ pub fn store_parent_hash(evm: &mut Evm, number: u64, parent: B256) -> Result<(),
 /// Calls a contract with `word`. If it has the `known` code, `words` (slots and values) are written instead.
 fn store(evm: &mut Evm, contract: Address, known: B256, word: B256, words: &[(u64, U256)]) -> Result<(), ReadError> {
     let code = evm.state().code_hash(contract)?;
-    if has_to_run(evm, contract) {
+    if has_to_run(evm, contract) || ![known, KECCAK_EMPTY].contains(&code) {
         call(evm, contract, word.into())?;
     } else if code == known {
         let change = evm.state().change(contract);
         change.storage.extend(words.iter().map(|(slot, value)| (U256::from(*slot), *value)));
-    } else if code != KECCAK_EMPTY {
-        call(evm, contract, word.into())?;
     }
     Ok(())
 }

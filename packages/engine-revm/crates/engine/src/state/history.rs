@@ -397,7 +397,7 @@ impl History {
         let mut window = self.window_mut();
         if !window.detached {
             window.detached = true;
-            window.budget.remove(window.bytes);
+            window.budget.change(-(window.bytes as isize));
         }
     }
 

@@ -208,7 +208,7 @@ impl SimulationState {
 
     /// Reads these along with other missing values: they are likely needed.
     pub fn hope_for(&self, reads: impl IntoIterator<Item = Read>) {
-        let missing = reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none());
+        let missing = reads.into_iter().filter(|read| self.is_missing(read));
         self.hoped.borrow_mut().extend(missing);
     }
 
@@ -240,8 +240,7 @@ impl SimulationState {
 
     /// Notes those of the reads that no changes, layers or cached values determine.
     pub fn note(&self, reads: impl IntoIterator<Item = Read>) {
-        let missing = |read: &Read| !self.is_above(read) && self.pinned.get(read).is_none();
-        let reads: Vec<Read> = reads.into_iter().filter(missing).collect();
+        let reads: Vec<Read> = reads.into_iter().filter(|read| self.is_missing(read)).collect();
         self.note_first(&reads);
         for read in reads {
             let _ = self.assume(read);
@@ -375,7 +374,7 @@ impl SimulationState {
             self.note(reads);
             return Ok(());
         }
-        reads.retain(|read| !self.is_above(read) && self.pinned.get(read).is_none());
+        reads.retain(|read| self.is_missing(read));
         reads.sort_unstable();
         reads.dedup();
         if reads.is_empty() {
@@ -457,6 +456,11 @@ impl SimulationState {
             }
         }
         assumption
+    }
+
+    /// Whether no changes, layers or cached values determine it.
+    fn is_missing(&self, read: &Read) -> bool {
+        !self.is_above(read) && self.pinned.get(read).is_none()
     }
 
     fn is_above(&self, read: &Read) -> bool {
