@@ -120,6 +120,12 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
       'invalid_permit2_signature',
       ({ payload }) => Object.assign(payload, { signature: `0x${'00'.repeat(65)}` }),
     ],
+    [
+      'an address with 0X',
+      'invalid_payload',
+      ({ payload: { permit2Authorization: all } }) =>
+        Object.assign(all, { spender: `0X${String(all.spender).slice(2)}` }),
+    ],
     ['no signature', 'invalid_payload', ({ payload }) => Object.assign(payload, { signature: null })],
     ['version 1', 'invalid_payload', (wire) => Object.assign(wire, { x402Version: 1 })],
     [

@@ -54,12 +54,18 @@ export function decodeDecimal(value: unknown, field: string): bigint {
   return decoded
 }
 
+/** Hex digits in any case. `0X` is refused: other libraries that read the same document throw on it. */
 export function decodeAddressField(value: unknown, field: string): Address {
-  return decodeAddress(value, undefined, field)
+  return decodeAddress(refuseLargeX(value, field), undefined, field)
 }
 
 export function decodeHash(value: unknown, field: string): Hash {
-  return decodeBytes32(value, undefined, field)
+  return decodeBytes32(refuseLargeX(value, field), undefined, field)
+}
+
+function refuseLargeX(value: unknown, field: string): unknown {
+  if (typeof value === 'string' && value.startsWith('0X')) throw refuse(field, 'must begin with 0x')
+  return value
 }
 
 /** CAIP-2, EVM only: `eip155:<chain id>`. */

@@ -11,11 +11,16 @@ const SIGNER: Address = `0x${'51'.repeat(20)}`
 const ADDRESS: Address = `0x${'a5'.repeat(20)}`
 const BATCH_SIZE = 3
 
-function paymentOf(id: string): PaymentRow {
+function paymentOf(id: string, signatureBytes = 65): PaymentRow {
   return {
     ...{ id, state: 'submitted', kind: 'upto-permit2', asset: ADDRESS, payer: ADDRESS, payTo: ADDRESS },
     ...{ facilitator: SIGNER, maximum: 5n, charge: 5n, nonce: 1n, deadline: 9n, validAfter: 0n },
-    ...{ signature: `0x${'11'.repeat(65)}`, permitDeadline: null, permitSignature: null, settlementGas: 130_000n },
+    ...{
+      signature: `0x${'11'.repeat(signatureBytes)}`,
+      permitDeadline: null,
+      permitSignature: null,
+      settlementGas: 130_000n,
+    },
   } as unknown as PaymentRow
 }
 
@@ -24,6 +29,7 @@ function batchesOf(onCount = () => {}) {
   const signed: string[][] = []
   const where = async () => [{ nextNonce: 0 }]
   const claimed = { where: () => ({ returning: async () => [] }) }
+  const update = () => ({ set: () => claimed })
   const latest = {
     ...{ code: async () => DELEGATED_CODE, balance: async () => 10n ** 18n, call: async () => '0x' },
     ...{ wouldSettle: async () => true },
@@ -37,7 +43,7 @@ function batchesOf(onCount = () => {}) {
       ...{ network: 'eip155:1', latest, head: { nextTimestamp: async () => 1n } },
       fees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
     },
-    db: { select: () => ({ from: () => ({ where }) }), update: () => ({ set: () => claimed }) },
+    db: { select: () => ({ from: () => ({ where }) }), update, transaction: async () => {} },
     environment: { SETTLEMENT: 'batch', LIMITS: { batchSize: BATCH_SIZE, batchIntervalMs: 0 } },
     signing: {
       sign: async (_: unknown, settlements: readonly Settlement[]) => {
@@ -71,4 +77,11 @@ describe('payments put back to be signed again', () => {
     ])
     expect(batches.hasPutBack(SIGNER)).toBe(false)
   })
+})
+
+it('sends no transaction that nodes refuse as too large, whatever its payers signed', async () => {
+  const { batches, signed, take } = batchesOf()
+  for (const id of ['1', '2', '3']) batches.putBack(paymentOf(id, 60_000))
+  await take()
+  expect(signed).toEqual([['1', '2']])
 })

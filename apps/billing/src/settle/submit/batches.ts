@@ -1,15 +1,20 @@
 import type { Address } from '@upfront/protocol'
 import { errorText } from '@upfront/service'
 import { and, eq } from 'drizzle-orm'
+import { size } from 'viem'
 import { NodeRefusal } from '../../chain/node-error.js'
 import { type Claimant, claimCharges, releaseCharges } from '../../ledger/claim-work.js'
 import { type PaymentRow, type SignedTransactionRow, signers } from '../../ledger/schema.js'
 import { Delegation } from '../signers/delegation.js'
+import type { Intent } from '../signers/sign.js'
 import { intentOf, prepare, type Settlement } from '../signers/signing-queue.js'
 import type { Settling } from '../submissions.js'
 
 /** Slightly below EIP-7825's limit for a transaction. */
 const MAX_GAS = 16_000_000n
+
+/** Slightly below 128 KiB, above which nodes refuse a transaction. A payer's contract may take signatures of 8 KiB. */
+const MAX_BYTES = 125_000
 
 /** Result of a signer's turn to send a batch. */
 export interface BatchTurn {
@@ -140,8 +145,9 @@ export class Batches {
   /** As many settlements as fit in one transaction and the signer can pay for. Only the first if the node refuses the batch. */
   async #fit(signer: Address, settlements: readonly Settlement[], affordable: bigint): Promise<readonly Settlement[]> {
     const most = affordable < MAX_GAS ? affordable : MAX_GAS
+    const exceeds = ({ gas, data }: Intent) => gas > most || size(data) > MAX_BYTES
     let count = settlements.length
-    while (count > 1 && intentOf(settlements.slice(0, count)).gas > most) count = Math.ceil(count / 2)
+    while (count > 1 && exceeds(intentOf(settlements.slice(0, count)))) count = Math.ceil(count / 2)
     if (count === 1) return settlements.slice(0, 1)
     const fitting = settlements.slice(0, count)
     const { to, data, gas } = intentOf(fitting)
