@@ -1,8 +1,13 @@
-import { DEVNET_ACCOUNTS, fundBuyer } from '@upfront/devnet'
+import { DEVNET_ACCOUNTS, DEVNET_ROLES, freePort, fundBuyer } from '@upfront/devnet'
+import { decodePaymentPayload } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
+import { createTestClient, http } from 'viem'
+import { Service } from './crash/service.js'
+import { BillingClient, billingVariables } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { usdcBalance, useStand } from './support/stand.js'
 import { oneStore } from './support/stores.js'
+import { until } from './support/until.js'
 
 const PARALLEL = 20
 
@@ -29,6 +34,29 @@ describe.each(oneStore())('one authorization is granted once, on $name', (store)
     const { invalidReason } = (await stand.billing.verify(payload)).body as { invalidReason: string }
     expect(new Set(again.map(({ errorReason }) => errorReason))).toEqual(new Set([invalidReason]))
     expect(await usdcBalance(stand.devnet, SELLER)).toBe(before + BigInt(amount))
+  })
+
+  const testOfTwo = store.name === 'Postgres' ? test : it.skip
+  testOfTwo('by another process, if the first is killed before it answers', async () => {
+    const { devnet, variables, billing } = stand
+    const anvil = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+    const port = String(await freePort())
+    const environment = billingVariables(devnet.rpcUrl, { ...variables, BILLING_PORT: port })
+    const killed = new Service(`http://127.0.0.1:${port}`, 'apps/billing', '/supported', environment)
+    await killed.start()
+    const payload = await sign()
+    const { nonce } = decodePaymentPayload(payload).authorization
+    await anvil.setAutomine(false)
+    const unanswered = new BillingClient(killed.url).settle(payload, '7000').catch(() => null)
+    const path = `/payments?payer=${DEVNET_ROLES.buyer.address}&nonce=${nonce}&state=submitted`
+    await until(async () => ((await billing.send(path)).body as { payments: unknown[] }).payments.length === 1)
+    await killed.kill()
+    expect(await unanswered).toBeNull()
+    await anvil.setAutomine(true)
+    await anvil.mine({ blocks: 1 })
+    expect(await settle(payload, '6999')).toMatchObject({ success: false, errorReason: 'permit2_invalid_nonce' })
+    expect(grants(await Promise.all([1, 2, 3].map(() => settle(payload, '7000'))))).toBe(1)
+    expect(await settle(payload, '7000')).toMatchObject({ success: false, errorReason: 'permit2_invalid_nonce' })
   })
 
   test('checks the signature for an amount of zero, too', async () => {

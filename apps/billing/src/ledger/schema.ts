@@ -91,7 +91,7 @@ export const payments = pgTable(
     doubtfulFrom: bigint('doubtful_from', { mode: 'bigint' }),
     /** Why it looks impossible at the newest block: an x402 reason. `null` if nothing speaks against it. */
     doubt: text('doubt'),
-    /** Last answer of `POST /settle`: a payment reported as pending is granted once. `null`: none yet. */
+    /** Whether `POST /settle` granted it: it does once. `null`: not charged by `POST /settle`. */
     settleAnswer: text('settle_answer').$type<'pending' | 'granted'>(),
     updatedAt: time('updated_at').notNull(),
   },

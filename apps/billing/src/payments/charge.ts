@@ -66,10 +66,11 @@ export class Charges {
       : { outcome: 'refused', ...refusal, payment: toPayment(payment) }
   }
 
-  /** Writes the charge of a payment reserved in `tx`, with its next look. */
+  /** Writes the charge that `POST /settle` asks for, of a payment reserved in `tx`, with its next look. */
   async apply(tx: Transaction, reserved: PaymentRow, request: ChargeTerms, nextLook: SQL<Date>): Promise<PaymentRow> {
-    const change = { ...chargeOf(request, nextLook), where: this.chargeable(request) }
-    const charged = await changePayment(tx, reserved, change)
+    const { set, ...change } = chargeOf(request, nextLook)
+    const pending = { ...set, settleAnswer: 'pending' } as const
+    const charged = await changePayment(tx, reserved, { ...change, set: pending, where: this.chargeable(request) })
     if (charged === null) throw new Error(`payment ${reserved.id} changed while it was reserved`)
     return charged
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import { type Network, RefusalReason, standingOf } from '@upfront/protocol'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, type SQL } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
 import { PLAIN_SETTLEMENT_GAS } from '../chain/settlement-gas.js'
 import type { Listing } from '../discovery/catalogue.js'
@@ -68,8 +68,8 @@ export class Facilitator {
   }
 
   /**
-   * Reserves and charges in one step, then waits for the receipt. An authorization is granted once: a repeated call is refused as used,
-   * except if the payment was reported as pending; then it is granted once it settles. `listing`: whether the resource was listed;
+   * Reserves and charges in one step, then waits for the receipt. An authorization is granted once, when its payment is settled; a call after
+   * that, or of another amount, is refused as used. `listing`: whether the resource was listed;
    * `null` unless this call reserved the payment and the payment describes a resource. Throws `NodeFault`.
    */
   async settle(
@@ -159,22 +159,19 @@ export class Facilitator {
 
   private async finish(payment: PaymentRow): Promise<SettleResponse> {
     const waited = await this.settler.waitUntilKnown(payment, this.environment.LIMITS.receiptWaitMs)
-    const standing = standingOf(waited)
-    if (standing !== 'failed' && !(await this.answer(waited, standing === 'settled' ? 'granted' : 'pending'))) {
-      return usedBefore(waited)
-    }
+    if (standingOf(waited) === 'settled' && !(await this.grant(waited))) return usedBefore(waited)
     return toSettleResponse(waited, this.settler.waitOf(waited))
   }
 
-  /** Stores the answer before it is sent. Returns `false` if the payment was granted before. */
-  private async answer({ id }: PaymentRow, settleAnswer: 'pending' | 'granted'): Promise<boolean> {
-    const notGranted = and(eq(payments.id, id), sql`${payments.settleAnswer} is distinct from 'granted'`)
-    const noted = await this.ledger.db
+  /** Stored before the answer is sent. Returns `false` if the payment was granted before. */
+  private async grant({ id }: PaymentRow): Promise<boolean> {
+    const isPending = and(eq(payments.id, id), eq(payments.settleAnswer, 'pending'))
+    const granted = await this.ledger.db
       .update(payments)
-      .set({ settleAnswer })
-      .where(notGranted)
+      .set({ settleAnswer: 'granted' })
+      .where(isPending)
       .returning({ id: payments.id })
-    return noted.length === 1
+    return granted.length === 1
   }
 }
 
