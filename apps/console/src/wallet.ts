@@ -46,6 +46,6 @@ export function useWallets(): readonly Wallet[] {
 /** @throws Error if the wallet refuses */
 export async function accountOf({ provider }: Wallet): Promise<`0x${string}`> {
   const [account] = await provider.request({ method: 'eth_requestAccounts' })
-  if (account === undefined) throw new Error('the wallet gives no account')
+  if (account === undefined) throw new Error('the wallet shared no account')
   return account
 }

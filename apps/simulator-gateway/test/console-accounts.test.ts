@@ -42,7 +42,7 @@ describe('/console for smart accounts', () => {
     await paste(page, request(parseEther('0.5')))
     await page.getByRole('status').getByText('User operation').waitFor()
     await result(page).getByText('The account sends 0.5 ETH. Nobody gains an allowance.').waitFor()
-    await result(page).getByText('Nobody has signed it yet').waitFor()
+    await result(page).getByText('It is not signed yet').waitFor()
     await result(page)
       .getByText(/The account pays its own fees: 0\.000\d+ ETH/)
       .waitFor()
@@ -62,7 +62,7 @@ describe('/console for smart accounts', () => {
     const page = await pages.open('', { permissions: ['clipboard-read', 'clipboard-write'] })
     await paste(page, { from: sender, to: FRIEND, value: toHex(parseEther('1.5')) })
     await result(page).getByText('You send 1.5 ETH.').waitFor()
-    await result(page).getByRole('button', { name: 'Copy a link that says the same later' }).click()
+    await result(page).getByRole('button', { name: 'Copy a link that shows the same later' }).click()
     const link = (await page.evaluate('navigator.clipboard.readText()')) as string
     expect(link.startsWith(`${gateway.url}/console/#`)).toBe(true)
 
@@ -82,7 +82,7 @@ describe('/console for smart accounts', () => {
     inBrowser('shows a user operation without axe violations', async () => {
       const page = await pages.open('', { ...options, bypassCSP: true })
       await paste(page, request(parseEther('0.25')))
-      await result(page).getByText('Nobody has signed it yet').waitFor()
+      await result(page).getByText('It is not signed yet').waitFor()
       await expectAccessible(page)
       if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${_look}.png`, fullPage: true })
     })

@@ -43,7 +43,7 @@ describe('/console/check', () => {
 
     const { seller: _, ...rest } = example()
     await check(page, JSON.stringify(rest))
-    await page.getByText('Nothing is wrong, but not all could be checked').waitFor()
+    await page.getByText('Nothing is wrong, but not everything could be checked').waitFor()
 
     await check(page, '{"request": {"url": "http://a/"}}')
     await page.getByRole('alert').getByText('answer: is missing').waitFor()

@@ -19,12 +19,12 @@ describe('/console/live', () => {
 
   inBrowser('shows new heads, and a green notice while nothing is wrong', async () => {
     const page = await pages.open('live')
-    await page.getByText('Following the heads').waitFor()
+    await page.getByText('Following new blocks').waitFor()
     await mineUntilShown(page, 2)
     const { hash, number } = await chain().getBlock()
     await page.getByRole('button', { name: new RegExp(`copy ${hash}`) }).waitFor()
     await page.locator('.chain').getByText(`#${number}`).waitFor()
-    await page.locator('.notice.good').getByText('No gap and no reorganisation lately').waitFor()
+    await page.locator('.notice.good').getByText('No gap or reorganisation lately').waitFor()
   })
 
   inBrowser('reports a reorganisation', async () => {
@@ -34,7 +34,7 @@ describe('/console/live', () => {
     await page.getByRole('button', { name: new RegExp(`copy ${(await chain().getBlock()).hash}`) }).waitFor()
     await chain().request({ method: 'anvil_reorg', params: [1, []] } as never)
     await chain().mine({ blocks: 1 })
-    await page.getByText(/^reorganisation: the chain is another one from block \d+ on$/).waitFor()
+    await page.getByText(/^reorganisation: the chain changed from block \d+ on$/).waitFor()
   })
 
   inBrowser.each(LOOKS)('passes axe, %s', async (_, options) => {

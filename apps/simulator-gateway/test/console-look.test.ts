@@ -73,9 +73,9 @@ describe('/console', () => {
     await result(page)
       .getByText(/^You send 1\.5 USDC, 1 ETH, supposedly 5 units and supposedly token no\. 7\./)
       .waitFor()
-    const flows = result(page).getByRole('list', { name: 'Gives and gets in all' }).locator('li > :first-child')
+    const flows = result(page).getByRole('list', { name: 'Gives and receives in total' }).locator('li > :first-child')
     expect(await flows.allTextContents()).toEqual(['− 1 ETH', '− 1.5 USDC', '− 5 units', '− token no. 7'])
-    await result(page).getByText('A token’s logs are not what its balances say').waitFor()
+    await result(page).getByText('A token’s logs contradict its balances').waitFor()
     const [honest, lying] = [0, 1].map((at) => page.locator('.calls > li').nth(at))
     const picture = honest!.getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' })
     await picture.getByText('1.5 USDC').nth(1).waitFor()
@@ -96,7 +96,7 @@ describe('/console', () => {
       [`${pay('NUMBER')} STOP`, /^Changes if: .*blocks later/],
       [
         `PREVRANDAO ISZERO >honest JUMPI ${pay('9')} STOP @honest ${pay('5')} STOP`,
-        /^Behaves otherwise when watched: it looks at /,
+        /^Behaves differently in a simulation: it looks at /,
       ],
     ]
     const page = await pages.open()
@@ -153,9 +153,9 @@ describe('/console', () => {
   })
 
   inBrowser.each([
-    ['An endless allowance', 'may take all of your WETH, now and later.', 'An allowance without end: all WETH'],
+    ['An unlimited allowance', 'may take all of your WETH, now and later.', 'An unlimited allowance: all WETH'],
     ['A delegation (EIP-7702)', 'You send 0.1 ETH.', 'Hands an account over to a contract (EIP-7702)'],
-    ['A lying token', 'You receive supposedly 1000 units.', 'A token’s logs are not what its balances say'],
+    ['A lying token', 'You receive supposedly 1000 units.', 'A token’s logs contradict its balances'],
   ])('warns in the example “%s”', async (name, sentence, warning) => {
     const page = await pages.open()
     await page.getByRole('button', { name, exact: true }).click()
@@ -200,11 +200,11 @@ describe('/console', () => {
     await result(page).getByText('✓ Succeeds').waitFor()
     await page.getByLabel('From').fill(NOBODY)
     await page.getByRole('link', { name: 'Live' }).click()
-    await page.getByText(/^Following the heads/).waitFor()
+    await page.getByText(/^Following new blocks/).waitFor()
     await page.goBack()
     expect(await page.getByLabel('From').inputValue()).toBe(NOBODY)
     expect(await page.getByLabel(/^To/).inputValue()).toBe(LIAR)
-    await result(page).getByText('The form has changed since').waitFor()
+    await result(page).getByText('The form has changed since this result').waitFor()
   })
 
   inBrowser('shows what is wrong with a field next to it', async () => {
@@ -235,7 +235,7 @@ describe('/console', () => {
       })
       await result(page).getByText('1 log').waitFor()
       await result(page).getByText('✓ Succeeds').waitFor()
-      await until(async () => (await result(page).getByText('Ownership is given away').count()) === count)
+      await until(async () => (await result(page).getByText('Ownership is transferred').count()) === count)
     }
   })
 
@@ -325,7 +325,7 @@ describe('/console', () => {
   inBrowser.each(LOOKS)('passes axe, %s, and shows the result on the first screen', async (_, options) => {
     const page = await pages.open('', { ...options, bypassCSP: true })
     await expectAccessible(page)
-    await page.getByRole('button', { name: 'An endless allowance' }).click()
+    await page.getByRole('button', { name: 'An unlimited allowance' }).click()
     const sentence = result(page).getByText('may take all of your WETH')
     await sentence.waitFor()
     const { y } = (await sentence.boundingBox())!

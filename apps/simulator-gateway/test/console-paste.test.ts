@@ -42,7 +42,7 @@ describe('pasting on /console', () => {
         'Signed transaction (eip7702)',
       ],
       [hash, /^Transaction of block \d+$/],
-      [{ ...call, gas: '0x5208', nonce: '0x0', chainId: '0x7a69' }, 'Transaction as a wallet writes it'],
+      [{ ...call, gas: '0x5208', nonce: '0x0', chainId: '0x7a69' }, 'Transaction in a wallet’s format'],
       [{ ...operation, ...gasLimits, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' }, 'User operation'],
       [safe, 'Safe transaction'],
       [
@@ -64,7 +64,7 @@ describe('pasting on /console', () => {
       [await account.signTransaction({ ...transaction, ...fees, chainId: 1 }), 'it is for Ethereum (1)'],
       ['rubbish', 'neither 0x-hex nor JSON'],
       ['0xb00b', 'neither a signed transaction, nor a hash'],
-      [{ colour: 'red' }, 'of no transaction and no request that is known here'],
+      [{ colour: 'red' }, 'not a transaction or request that the console knows'],
     ]
     const page = await pages.open()
     for (const [pasted, kind] of known) {
@@ -106,7 +106,7 @@ describe('pasting on /console', () => {
     await result(page).getByText('✓ Succeeds').waitFor()
 
     await page.getByLabel(/^Value/).fill('2')
-    await result(page).getByText('The form has changed since').waitFor()
+    await result(page).getByText('The form has changed since this result').waitFor()
     const { account } = client
     await paste(page, await account.signTransaction({ ...request, chainId: 10, type: 'eip1559' } as never))
     await page
@@ -127,7 +127,7 @@ describe('pasting on /console', () => {
       .getByRole('status')
       .getByText(/^Transaction of block \d+$/)
       .waitFor()
-    await result(page).getByText('Replayed where it stood: the same as on chain').waitFor()
+    await result(page).getByText('Replayed at its position: the same as on chain').waitFor()
     await result(page).getByText('You send 0.5 ETH.').waitFor()
     await paste(page, hash.replace(/.{8}$/, '00000000'))
     await page

@@ -85,7 +85,7 @@ describe('/console if pending differs from latest', () => {
     await paste(page, taking(1_500_000n))
     await result(page).getByText('You receive 1.5 USDC. Nobody gains an allowance.').waitFor()
     await result(page)
-      .getByText(/on what is under construction \(flashblock \d+\)/)
+      .getByText(/on the block under construction \(flashblock \d+\)/)
       .waitFor()
     const difference = result(page).getByRole('note').filter({ hasText: 'It is different on latest' })
     await difference.getByText(/^On latest: Fails: .+\. The outcome changes with what happens before it\.$/).waitFor()

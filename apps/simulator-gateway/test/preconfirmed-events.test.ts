@@ -142,7 +142,7 @@ describe('subscriptions to blocks under construction', () => {
       const page = await browser!.newPage({ viewport: { width: 360, height: 740 }, bypassCSP: true })
       await page.goto(`${stand.gateway.url}/console/`)
       await page.getByRole('link', { name: 'Live' }).press('Enter')
-      await page.getByText('Following the heads and the flashblocks').waitFor()
+      await page.getByText('Following new blocks and flashblocks').waitFor()
       await page.getByText(/^The head is \d+ ms old, pending is \d+ ms old/).waitFor()
       await page
         .getByRole('row', { name: /^flashblock \d+ \d+ [\d,]+ verified 0x/ })
@@ -163,11 +163,11 @@ describe('subscriptions to blocks under construction', () => {
           await told.waitFor({ timeout: 4_000 }).catch(() => undefined)
         }
       }
-      await shows(() => stand.inject('missing'), /^gap: flashblock \d+ of block \d+ came without those before it/)
-      await shows(() => stand.inject('wrong-gas'), /^not verified: flashblock \d+ of block \d+ is not what our own/)
+      await shows(() => stand.inject('missing'), /^gap: flashblock \d+ of block \d+ arrived without those before it/)
+      await shows(() => stand.inject('wrong-gas'), /^not verified: flashblock \d+ of block \d+ differs from our own/)
       await shows(() => stand.inject('disconnect'), /^lost: the gateway lost its connection to the stream/)
       const reorg = { method: 'anvil_reorg', params: [1, []] } as never
-      await shows(() => stand.node.request(reorg), /^reorganisation: (the chain is another one|block \d+ is no child)/)
+      await shows(() => stand.node.request(reorg), /^reorganisation: (the chain changed|block \d+ does not follow)/)
       expect(await axeViolations(page)).toEqual([])
     },
     120_000,

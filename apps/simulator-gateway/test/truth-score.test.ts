@@ -71,10 +71,10 @@ describe('/console/live', () => {
 
   inBrowser('shows how many predictions were right, and why the others were wrong', async () => {
     const page = await pages.open('live', { ...LOOKS[0]![1], bypassCSP: true })
-    await page.getByText('1 of 3 predictions came true today; of 2 of the other 2 it is known why.').waitFor()
-    expect(await page.getByText(/^what it depends on changed: slot of 0x\w+…, by a transaction before$/).count()).toBe(
-      2,
-    )
+    await page.getByText('1 of 3 predictions came true today; 2 of the other 2 explained.').waitFor()
+    expect(
+      await page.getByText(/^a value that it depends on changed: slot of 0x\w+…, by a transaction before$/).count(),
+    ).toBe(2)
     await expectAccessible(page)
     await page.close()
   })

@@ -11,7 +11,7 @@ const MAX_MS = 120_000
 export function checkBill(question: Question, signal: AbortSignal): Promise<Verification> {
   const worker = new Worker(new URL('./check-worker.ts', import.meta.url), { type: 'module' })
   const answered = new Promise<Verification>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('it takes longer than two minutes')), MAX_MS)
+    const timer = setTimeout(() => reject(new Error('the check takes longer than two minutes')), MAX_MS)
     signal.addEventListener('abort', () => reject(new Error('stopped')))
     worker.onmessage = ({ data }: MessageEvent<Reply>) => {
       clearTimeout(timer)

@@ -8,16 +8,16 @@ import { useHandedBill } from './bill.js'
 import { checkBill } from './check-bill.js'
 
 const VERDICTS: Record<Outcome, { level: 'good' | 'danger' | 'caution'; title: string; text: string }> = {
-  right: { level: 'good', title: 'The bill is right', text: 'Every check was made, and found nothing.' },
+  right: { level: 'good', title: 'The bill is right', text: 'Every check was made and passed.' },
   wrong: {
     level: 'danger',
     title: 'The bill is wrong',
-    text: 'Below is where: the field, what it is, and what it should be.',
+    text: 'See below: the field, its value, and what it should be.',
   },
   unchecked: {
     level: 'caution',
-    title: 'Nothing is wrong, but not all could be checked',
-    text: 'Below is what is missing, and what that leaves open.',
+    title: 'Nothing is wrong, but not everything could be checked',
+    text: 'See below what is missing, and what could not be checked without it.',
   },
 }
 
@@ -86,7 +86,7 @@ export function CheckPage() {
           onChange={({ target }) => edit(target.value)}
         />
         <TextInput
-          label="The seller’s receipt key, where you know it from elsewhere"
+          label="The seller’s receipt key, if you know it from another source"
           placeholder="0x…"
           spellCheck={false}
           autoComplete="off"

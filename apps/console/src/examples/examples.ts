@@ -75,7 +75,7 @@ export const EXAMPLES: Example[] = [
   example('A swap', market(parseEther('1.5')), { to: DESK_AT, data: swap }),
   example('A swap that fails', market(0n), { to: DESK_AT, data: swap }),
   example('Approve and swap', market(0n), { to: WETH, data: approve(parseEther('1.5')) }, { to: DESK_AT, data: swap }),
-  example('An endless allowance', market(0n), { to: WETH, data: approve(2n ** 256n - 1n) }),
+  example('An unlimited allowance', market(0n), { to: WETH, data: approve(2n ** 256n - 1n) }),
   example('Too little gas', market(parseEther('1.5')), { to: DESK_AT, data: swap, gas: '60000' }),
   example('Too little of a token', market(0n, 1n), { to: DESK_AT, data: swap }),
   example('Too little ether', rich, { to: SOMEBODY, value: '5' }),

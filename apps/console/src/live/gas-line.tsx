@@ -27,7 +27,7 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
     ...(hasFlashblocks ? [{ name: 'Flashblocks', color: 'var(--series-1)' }] : []),
   ]
   return (
-    <div role="img" aria-label={`Gas of heads and flashblocks in the last ${SHOWN_MS / 1_000} seconds`}>
+    <div role="img" aria-label={`Gas of blocks and flashblocks in the last ${SHOWN_MS / 1_000} seconds`}>
       <LineChart
         h={220}
         data={data}

@@ -11,8 +11,8 @@ const MAX_SHOWN = 50
 
 const CONNECTIONS = {
   connecting: 'Connecting …',
-  following: 'Following the heads',
-  lost: 'The connection is lost: trying again',
+  following: 'Following new blocks',
+  lost: 'Connection lost: reconnecting',
 }
 
 /** Shows heads and flashblocks as they arrive. */
@@ -30,7 +30,7 @@ export function LivePage() {
       {readiness.scores && <TruthCard />}
       <section className="card">
         <Table
-          caption="Heads and flashblocks, newest first"
+          caption="Blocks and flashblocks, newest first"
           rows={sights.slice(0, MAX_SHOWN)}
           rowKey={({ id }) => id}
           columns={[
@@ -52,13 +52,13 @@ function Health({ feed: { connection, hasFlashblocks, losses, marks, readiness }
     disturbance === undefined ? [] : [{ id, ...disturbance }],
   )
   const status =
-    hasFlashblocks && connection === 'following' ? 'Following the heads and the flashblocks' : CONNECTIONS[connection]
+    hasFlashblocks && connection === 'following' ? 'Following new blocks and flashblocks' : CONNECTIONS[connection]
   const isWell = connection === 'following' && disturbances.length === 0
   return (
     <Notice level={connection === 'lost' ? 'danger' : isWell ? 'good' : 'caution'} role="status" title={status}>
       <div>
         {disturbances.length === 0
-          ? 'No gap and no reorganisation lately'
+          ? 'No gap or reorganisation lately'
           : `${disturbances.length === 1 ? 'One disturbance' : `${disturbances.length} disturbances`} in the last five minutes`}
         {losses > 0 && `; connection lost ${losses} times`}.
       </div>

@@ -16,10 +16,10 @@ it('reports each stream fault once', () => {
 })
 
 it.each([
-  ['gap', 'gap: flashblock 3 of block 7 came without those before it'],
-  ['mismatch', 'not verified: flashblock 3 of block 7 is not what our own execution gives'],
+  ['gap', 'gap: flashblock 3 of block 7 arrived without those before it'],
+  ['mismatch', 'not verified: flashblock 3 of block 7 differs from our own execution'],
   ['nativePrecompile', 'not verified: flashblock 3 of block 7 calls code that only the chain’s own nodes have'],
-  ['differs', 'reorganisation: block 7 was sealed with other content than its flashblocks had'],
+  ['differs', 'reorganisation: block 7 was sealed with content that differs from its flashblocks'],
   ['lost', 'lost: the gateway lost its connection to the stream'],
   ['undecodable', 'gap: a message of the stream could not be decoded'],
 ] as const)('describes a stream fault of kind %s', (kind, text) => {

@@ -25,15 +25,15 @@ function disturbanceOf({ kind, block, flashblock, at }: StreamFault): Disturbanc
   const time = new Date(at).toLocaleTimeString('en-GB')
   switch (kind) {
     case 'gap':
-      return { kind: 'gap', text: `${place} came without those before it, ${time}` }
+      return { kind: 'gap', text: `${place} arrived without those before it, ${time}` }
     case 'mismatch':
-      return { kind: 'not verified', text: `${place} is not what our own execution gives, ${time}` }
+      return { kind: 'not verified', text: `${place} differs from our own execution, ${time}` }
     case 'nativePrecompile':
       return { kind: 'not verified', text: `${place} calls code that only the chain’s own nodes have, ${time}` }
     case 'differs':
       return {
         kind: 'reorganisation',
-        text: `block ${block} was sealed with other content than its flashblocks had, ${time}`,
+        text: `block ${block} was sealed with content that differs from its flashblocks, ${time}`,
       }
     case 'lost':
       return { kind: 'lost', text: `the gateway lost its connection to the stream, ${time}` }

@@ -20,8 +20,8 @@ describe('TimeLine', () => {
 
   it.each([
     [head(5n, 'e', 'd'), { kind: 'gap', text: '2 blocks before 5 were not announced' }],
-    [head(2n, 'b2', 'a'), { kind: 'reorganisation', text: 'the chain is another one from block 2 on' }],
-    [head(3n, 'c2', 'b2'), { kind: 'reorganisation', text: 'block 3 is no child of the head before it' }],
+    [head(2n, 'b2', 'a'), { kind: 'reorganisation', text: 'the chain changed from block 2 on' }],
+    [head(3n, 'c2', 'b2'), { kind: 'reorganisation', text: 'block 3 does not follow the block before it' }],
   ])('reports the disturbance of %j after block 2', (one, disturbance) => {
     const line = new TimeLine()
     line.note(head(2n, 'b', 'a'))
@@ -30,7 +30,7 @@ describe('TimeLine', () => {
 
   it.each([
     [flashblock(7n, 5), { kind: 'gap', text: '2 flashblocks before flashblock 5 of block 7 were executed with it' }],
-    [flashblock(7n, 1, 'q'), { kind: 'restart', text: 'block 7 was begun anew' }],
+    [flashblock(7n, 1, 'q'), { kind: 'restart', text: 'block 7 was started again' }],
     [flashblock(7n, 1), { kind: 'restart', text: 'flashblock 1 of block 7 was executed again' }],
     [flashblock(9n, 0, 'q'), { kind: 'gap', text: '1 blocks before flashblock 0 of block 9 showed no flashblock' }],
     [flashblock(6n, 1, 'q'), { kind: 'reorganisation', text: 'flashblock 1 of block 6 is on another head' }],

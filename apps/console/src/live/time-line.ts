@@ -35,10 +35,10 @@ export class TimeLine {
     this.#head = head
     if (before === undefined || head.parentHash === before.hash) return undefined
     if (head.number <= before.number)
-      return { kind: 'reorganisation', text: `the chain is another one from block ${head.number} on` }
+      return { kind: 'reorganisation', text: `the chain changed from block ${head.number} on` }
     const missing = head.number - before.number - 1n
     if (missing > 0n) return { kind: 'gap', text: `${missing} blocks before ${head.number} were not announced` }
-    return { kind: 'reorganisation', text: `block ${head.number} is no child of the head before it` }
+    return { kind: 'reorganisation', text: `block ${head.number} does not follow the block before it` }
   }
 
   #noteFlashblock(flashblock: Announced): Disturbance | undefined {
@@ -54,7 +54,7 @@ export class TimeLine {
     if (flashblock.number < before.number) return { kind: 'reorganisation', text: `${place} is on another head` }
     if (flashblock.number > before.number) return undefined
     if (flashblock.payloadId !== before.payloadId)
-      return { kind: 'restart', text: `block ${flashblock.number} was begun anew` }
+      return { kind: 'restart', text: `block ${flashblock.number} was started again` }
     const missing = flashblock.flashblock! - before.flashblock! - 1
     if (missing < 0) return { kind: 'restart', text: `${place} was executed again` }
     return missing > 0

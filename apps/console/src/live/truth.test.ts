@@ -7,7 +7,7 @@ describe('truthText', () => {
     expect(truthText({ ...day, judged: 0, hits: 0 })).toBe('5 predictions today, none mined yet.')
     expect(truthText(day)).toBe('4 of 4 predictions came true today.')
     expect(truthText({ ...day, hits: 1, explained: 2 })).toBe(
-      '1 of 4 predictions came true today; of 2 of the other 3 it is known why.',
+      '1 of 4 predictions came true today; 2 of the other 3 explained.',
     )
   })
 })
@@ -18,7 +18,7 @@ describe('missText', () => {
   it('names the reason and the first changed fact of a miss', () => {
     const fact = { kind: 'slot', address: `0x${'ab'.repeat(20)}` as const }
     expect(missText({ ...miss, why: 'dependency', because: [{ fact, by: 'a transaction before' }] })).toBe(
-      'what it depends on changed: slot of 0xabababab…, by a transaction before',
+      'a value that it depends on changed: slot of 0xabababab…, by a transaction before',
     )
     expect(missText({ ...miss, why: 'block', because: [{ fact: { kind: 'time' }, by: 'the block' }] })).toBe(
       'another block came than expected: time, by the block',

@@ -30,16 +30,16 @@ export function truthText({ predicted, judged, hits, explained }: Truth): string
   if (judged === 0) return `${count(predicted, 'prediction')} today, none mined yet.`
   const misses = judged - hits
   const came = `${hits} of ${count(judged, 'prediction')} came true today`
-  return misses === 0 ? `${came}.` : `${came}; of ${explained} of the other ${misses} it is known why.`
+  return misses === 0 ? `${came}.` : `${came}; ${explained} of the other ${misses} explained.`
 }
 
 const REASONS: Record<Miss['why'], string> = {
-  dependency: 'what it depends on changed',
+  dependency: 'a value that it depends on changed',
   block: 'another block came than expected',
-  rule: 'what it writes was there, or was not',
+  rule: 'what it writes existed already, or did not',
   ours: 'our engine differs from the chain',
   unnamed: 'not known',
-  unknown: 'not known: it could not be run again',
+  unknown: 'unknown: it could not be run again',
 }
 
 /** Why a prediction was wrong, with the first fact that differed. */

@@ -26,7 +26,7 @@ function OperationFacts({ operation }: { operation: Operation }) {
         </Notice>
       )}
       {brokenRules.length > 0 && (
-        <Notice level="caution" title="Bundlers would not take it as it is">
+        <Notice level="caution" title="Bundlers would reject it as it is">
           Its validation breaks {[...new Set(brokenRules.map(({ rule }) => rule))].join(', ')} of ERC-7562.
         </Notice>
       )}
@@ -40,7 +40,7 @@ function OperationFacts({ operation }: { operation: Operation }) {
         )}
         {actualGasCost && `: ${formatEther(hexToBigInt(actualGasCost))} ETH`}.
       </p>
-      <Details title="Validation and execution apart">
+      <Details title="Validation and execution">
         <Table
           caption="Parts of the operation"
           rows={parts}
@@ -71,7 +71,7 @@ function OperationFacts({ operation }: { operation: Operation }) {
 }
 
 function assumedTitle(signature: string | undefined): string {
-  return signature === 'missing' ? 'Nobody has signed it yet' : 'Its signature is not right'
+  return signature === 'missing' ? 'It is not signed yet' : 'Its signature is not valid'
 }
 
 function isAddress(text: string): text is Hex {
@@ -97,13 +97,13 @@ function SafeFacts({ transaction }: { transaction: SafeTransaction }) {
         </Notice>
       )}
       {guard && !isGuarded && (
-        <Notice level="caution" title="As if the Safe had no guard">
+        <Notice level="caution" title="Without the Safe’s guard">
           The guard may refuse it: <Address value={guard} />
         </Notice>
       )}
       <p className="quiet">
         Once {hexToNumber(threshold)} of the {owners.length} owners of <Address value={safe} /> have signed
-        {isGuarded ? ', its guard asked' : ''}.
+        {isGuarded ? ', checked by its guard' : ''}.
       </p>
       <Details title="What its owners sign">
         <p className="wraps">{safeTxHash}</p>

@@ -80,7 +80,7 @@ export function Answered({
 function stateText(header: string | undefined, asked: string): string {
   const [kind, ...facts] = (header ?? '').split('; ')
   const flashblock = facts.find((fact) => fact.startsWith('flashblock='))?.slice('flashblock='.length)
-  if (kind === 'preconfirmed') return `what is under construction${flashblock ? ` (flashblock ${flashblock})` : ''}`
+  if (kind === 'preconfirmed') return `the block under construction${flashblock ? ` (flashblock ${flashblock})` : ''}`
   return kind === 'latest'
     ? 'the newest block'
     : asked.startsWith('0x') && asked.length < 20

@@ -45,7 +45,7 @@ it('warns of unlimited allowances of the signer only', () => {
     { ...approval, owner: NOBODY },
   ] as const
   const warnings = warningsOf([], { ...changes, approvals: [...approvals] }, ME)
-  expect(warnings).toMatchObject([{ level: 'caution', title: 'An allowance without end: all WETH', addresses: [BOB] }])
+  expect(warnings).toMatchObject([{ level: 'caution', title: 'An unlimited allowance: all WETH', addresses: [BOB] }])
 })
 
 it('warns of transferred ownership, but not of a contract’s first owner', () => {
@@ -54,5 +54,5 @@ it('warns of transferred ownership, but not of a contract’s first owner', () =
     logs: [ME, ME].map((address) => ({ address, topics: [], data: '0x' })),
     decoded: { logs: [event(NOBODY), event(ME)] },
   } as unknown as SimulatedCall
-  expect(warningsOf([call], changes, ME)).toMatchObject([{ title: 'Ownership is given away', addresses: [ME, BOB] }])
+  expect(warningsOf([call], changes, ME)).toMatchObject([{ title: 'Ownership is transferred', addresses: [ME, BOB] }])
 })

@@ -75,7 +75,7 @@ export function delegationWarnings(delegations: readonly Delegation[]): Warning[
       return {
         level: 'caution',
         title: 'Ends a delegation',
-        text: 'The account runs no other contract’s code any more.',
+        text: 'The account no longer runs another contract’s code.',
         addresses,
       }
     return {
@@ -108,7 +108,7 @@ function doubts(changes: AssetChanges): Warning[] {
   return [
     {
       level: 'danger',
-      title: 'A token’s logs are not what its balances say',
+      title: 'A token’s logs contradict its balances',
       text: 'It lies, takes a fee or pays interest: don’t rely on the amounts marked with ⚠.',
       addresses: [...new Set(lying)],
     },
@@ -120,8 +120,8 @@ function allowanceWarnings(changes: AssetChanges, signer: Address): Warning[] {
     .filter(isEndless)
     .map(({ token, spender }) => ({
       level: 'caution',
-      title: `An allowance without end: all ${token.symbol ?? 'tokens'}`,
-      text: 'The spender may take everything that is there, now and later, until it is taken back.',
+      title: `An unlimited allowance: all ${token.symbol ?? 'tokens'}`,
+      text: 'The spender may take everything, now and later, until the allowance is revoked.',
       addresses: [spender],
     }))
 }
@@ -131,21 +131,25 @@ const POWERS: Record<string, (args: unknown[]) => { title: string; text: string;
   OwnershipTransferred: ([before, after]) =>
     NOBODY.test(String(before))
       ? undefined
-      : { title: 'Ownership is given away', text: 'The contract has another owner afterwards.', to: after },
+      : { title: 'Ownership is transferred', text: 'The contract will have another owner.', to: after },
   RoleGranted: ([, account]) => ({
     title: 'A role is granted',
-    text: 'An account gains power over the contract.',
+    text: 'An account gets rights over the contract.',
     to: account,
   }),
-  Upgraded: ([code]) => ({ title: 'A contract’s code is replaced', text: 'It runs other code afterwards.', to: code }),
+  Upgraded: ([code]) => ({
+    title: 'A contract’s code is replaced',
+    text: 'The contract will run other code.',
+    to: code,
+  }),
   AddedOwner: ([owner]) => ({
     title: 'A Safe gains an owner',
-    text: 'The owner may sign for the Safe afterwards.',
+    text: 'The new owner can sign for the Safe.',
     to: owner,
   }),
   EnabledModule: ([module]) => ({
     title: 'A Safe gains a module',
-    text: 'The module may act as the Safe, without signatures.',
+    text: 'The module can act as the Safe, without signatures.',
     to: module,
   }),
 }

@@ -19,7 +19,7 @@ const ACCOUNT_FIELDS: { name: keyof AccountDraft; label: string }[] = [
   { name: 'nonce', label: 'Nonce' },
   { name: 'code', label: 'Code (0x-hex)' },
   { name: 'slot', label: 'Storage slot' },
-  { name: 'value', label: 'What the slot holds' },
+  { name: 'value', label: 'Value of the slot' },
 ]
 const BLOCK_FIELDS = [
   { name: 'number', label: 'Block number' },
@@ -98,7 +98,7 @@ export function BlockForm({ number, block, functions, onEdit, onRemove }: Props)
           </div>
           <Field
             field={`${field}.overrides`}
-            label="JSON by address, as eth_simulateV1 takes it"
+            label="JSON by address, as in eth_simulateV1"
             rows={4}
             value={block.overrides}
             onEdit={(value) => onEdit({ ...block, overrides: value })}

@@ -59,7 +59,7 @@ export function CallDetails({ outcome, nameOf, units }: Props) {
           <Json title="The logs as JSON" value={logs} />
         </Details>
       )}
-      <Json title="All of it as JSON" value={outcome} />
+      <Json title="Everything as JSON" value={outcome} />
     </div>
   )
 }

@@ -33,10 +33,10 @@ const FIELDS: FieldOf[] = [
   { name: 'data', label: 'Data (0x-hex, or a function)', hint: 'transfer(address,uint256) ["0x…", "1"]' },
 ]
 const MORE_FIELDS: FieldOf[] = [
-  { name: 'gas', label: 'Gas limit', hint: 'what it takes' },
+  { name: 'gas', label: 'Gas limit', hint: 'as much as it needs' },
   { name: 'nonce', label: 'Nonce', hint: 'the next' },
-  { name: 'maxFeePerGas', label: 'Max fee (wei a gas)', hint: 'none' },
-  { name: 'maxPriorityFeePerGas', label: 'Priority fee (wei a gas)', hint: 'none' },
+  { name: 'maxFeePerGas', label: 'Max fee (wei per gas)', hint: 'none' },
+  { name: 'maxPriorityFeePerGas', label: 'Priority fee (wei per gas)', hint: 'none' },
   { name: 'gasPrice', label: 'Gas price (wei)', hint: 'none' },
 ]
 
@@ -137,7 +137,7 @@ function FunctionForm({ functions, data, onEdit }: FunctionProps) {
         label="Function"
         value={functions.has(signature) ? signature : ''}
         onChange={({ target }) => choose(target.value)}
-        data={[{ value: '', label: 'none: the data above' }, ...functions.keys()]}
+        data={[{ value: '', label: 'none: use the data above' }, ...functions.keys()]}
       />
       {inputs.map(({ name, type }, at) => (
         <Field

@@ -54,7 +54,7 @@ export function AssetTables({ changes, nameOf, id }: { changes: AssetChanges; na
       )}
       {approvals.length > 0 && (
         <Table
-          caption="Who may take what from now on"
+          caption="Who may spend what from now on"
           rows={approvals}
           rowKey={(_, index) => index}
           columns={[

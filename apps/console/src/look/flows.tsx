@@ -9,7 +9,7 @@ export function Flows({ changes, account, nameOf }: { changes: AssetChanges; acc
   const flows = flowsOf(changes, account).filter(({ net }) => net !== 0n)
   if (flows.length === 0) return null
   return (
-    <ul className="flows" aria-label="Gives and gets in all">
+    <ul className="flows" aria-label="Gives and receives in total">
       {flows
         .toSorted((one, other) => (one.net < other.net ? -1 : 1))
         .map(({ asset, net, isDoubtful }) => (

@@ -24,6 +24,6 @@ it('shows first that a call behaves differently when it is watched', () => {
   const because = [{ fact: { kind: 'coinbase' }, under: 'another fee recipient', effect: 'fails' }]
   expect(said({ verdict: 'changes', because: [later] }, { verdict: 'watched', because })).toEqual({
     level: 'bad',
-    text: 'Behaves otherwise when watched: it looks at who makes the block. Under another fee recipient: fails.',
+    text: 'Behaves differently in a simulation: it looks at the block’s producer. Under another fee recipient: fails.',
   })
 })

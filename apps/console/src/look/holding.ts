@@ -13,7 +13,7 @@ const FACTS: Record<string, string> = {
   blockHash: 'the hash of a block',
   time: 'the time',
   number: 'the block number',
-  coinbase: 'who makes the block',
+  coinbase: 'the block’s producer',
   prevRandao: 'the block’s random number',
   gasLimit: 'the block’s gas limit',
   baseFee: 'the base fee',
@@ -31,10 +31,10 @@ export function holdingOf(calls: readonly Pick<SimulatedCall, 'outcome'>[]): Hol
     outcomes.filter((outcome) => outcome.verdict === verdict).flatMap(({ because }) => because)
   const [trap] = reasonsOf('watched')
   if (trap !== undefined) {
-    const fact = FACTS[trap.fact?.kind ?? ''] ?? 'more than can be followed'
+    const fact = FACTS[trap.fact?.kind ?? ''] ?? 'more values than can be followed'
     return {
       level: 'bad',
-      text: `Behaves otherwise when watched: it looks at ${fact}. Under ${trap.under}: ${trap.effect}.`,
+      text: `Behaves differently in a simulation: it looks at ${fact}. Under ${trap.under}: ${trap.effect}.`,
     }
   }
   const changes = [...new Map(reasonsOf('changes').map((reason) => [reason.under, reason])).values()]

@@ -118,7 +118,7 @@ export function LookPage() {
           <Textarea
             id="paste"
             label="Paste anything: a transaction, a request, calldata, a hash"
-            description="Signed or as a wallet’s JSON, a user operation, a Safe transaction, eth_simulateV1 and its like"
+            description="Signed or as a wallet’s JSON, a user operation, a Safe transaction, eth_simulateV1 or similar"
             rows={2}
             spellCheck={false}
             value={text}
@@ -154,13 +154,13 @@ export function LookPage() {
             <div className="stack">
               <Field
                 field="state"
-                label="State (empty: the newest; or a block’s number or hash)"
-                hint="pending, beside latest"
+                label="State (empty: the newest; or a block number or hash)"
+                hint="pending, compared with latest"
                 value={draft.state}
                 onEdit={(state) => edit({ ...draft, state })}
               />
               <Checkbox
-                label="As it would be sent: nonce, fees and balance have to be right"
+                label="As if sent: nonce, fees and balance have to be valid"
                 checked={draft.validation !== ''}
                 onChange={({ target }) => edit({ ...draft, validation: target.checked ? 'yes' : '' })}
               />
@@ -183,7 +183,7 @@ export function LookPage() {
         </form>
         <section ref={panel} aria-label="Result" aria-live="polite" className={`card result ${isStale ? 'stale' : ''}`}>
           {isStale && (
-            <Notice level="caution" title="The form has changed since">
+            <Notice level="caution" title="The form has changed since this result">
               <Button size="xs" onClick={() => simulate(draft)}>
                 Simulate again
               </Button>

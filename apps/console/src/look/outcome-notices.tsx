@@ -39,7 +39,7 @@ export function Help({
   if (remedy === undefined) return <p className="quiet">Trying what would help …</p>
   if (remedy === 'none') return null
   return (
-    <Notice level="plain" title="With this it succeeds: tried">
+    <Notice level="plain" title="It succeeds with this (tried)">
       <Button size="sm" className="wraps" onClick={() => onTry(remedy.draft)}>
         {remedy.label}
       </Button>
@@ -80,11 +80,11 @@ export function Happened({
   const agrees = succeeded === (outcome.error === undefined) && gasUsed === hexToBigInt(outcome.gasUsed)
   const text = `On chain it ${succeeded ? 'succeeded' : 'failed'} and took ${gasUsed.toLocaleString('en')} gas.`
   return agrees ? (
-    <Notice level="good" title="Replayed where it stood: the same as on chain">
+    <Notice level="good" title="Replayed at its position: the same as on chain">
       {text}
     </Notice>
   ) : (
-    <Notice level="caution" title="The replay is not what happened on chain">
+    <Notice level="caution" title="The replay differs from what happened on chain">
       {text}
     </Notice>
   )
@@ -130,7 +130,7 @@ export function NoCode({
       warning={{
         level: 'caution',
         title: 'There is no contract',
-        text: 'The data are sent to an address without code: nothing runs.',
+        text: 'The data goes to an address without code: nothing runs.',
         addresses: [to as Account],
       }}
     />

@@ -47,7 +47,7 @@ describe('reasonOf', () => {
   })
 
   it('shows revert data that it cannot decode', () => {
-    expect(failed(undefined)).toBe('reverted with 0x12345678, which no ABI here names')
+    expect(failed(undefined)).toBe('reverted with 0x12345678, which no known ABI names')
     expect(failed(undefined, '0x')).toBe('reverted without a reason')
   })
 })

@@ -55,6 +55,6 @@ export function reasonOf(call: SimulatedCall): string | undefined {
   if (said !== undefined) return said
   if (failed?.error !== undefined && !/revert/.test(failed.error)) return failed.error
   const data = error.data ?? returnData
-  if (data.length > 2) return `reverted with ${data.slice(0, 10)}, which no ABI here names`
+  if (data.length > 2) return `reverted with ${data.slice(0, 10)}, which no known ABI names`
   return error.code === 3 ? 'reverted without a reason' : error.message
 }

@@ -90,7 +90,7 @@ async function refusedStep(draft: Draft, code: number, state: string): Promise<R
     case CODES.baseFeeTooLow: {
       const { result } = await call<Hex>('eth_gasPrice', [])
       const most = 2n * hexToBigInt(result)
-      return edit(`Offer up to ${formatGwei(most)} gwei a gas`, {
+      return edit(`Offer up to ${formatGwei(most)} gwei per gas`, {
         gasPrice: '',
         maxFeePerGas: `${most}`,
         maxPriorityFeePerGas: '',

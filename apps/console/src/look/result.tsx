@@ -103,7 +103,7 @@ function LinkButton({ outcomes }: { outcomes: (Outcome | undefined)[] }) {
       {({ copied, copy }) => (
         <div>
           <Button variant="default" size="xs" onClick={copy}>
-            {copied ? 'Copied' : 'Copy a link that says the same later'}
+            {copied ? 'Copied' : 'Copy a link that shows the same later'}
           </Button>
         </div>
       )}

@@ -33,7 +33,7 @@ export async function minedTransaction(hash: Hex, { ask }: PasteContext): Promis
   const notes: string[] = []
   const call = callFromJson(transaction, notes)
   if (transaction.blockHash === null)
-    return { kind: 'Transaction that waits to be mined', draft: draftWith([call], { validation: 'yes' }), notes }
+    return { kind: 'Transaction waiting to be mined', draft: draftWith([call], { validation: 'yes' }), notes }
   const [block, receipt] = await Promise.all([
     ask<Block | null>('eth_getBlockByHash', [transaction.blockHash, true]),
     ask<{ status: Hex; gasUsed: Hex } | null>('eth_getTransactionReceipt', [hash]),

@@ -151,7 +151,7 @@ describe('a pasted user operation', () => {
     const quantities = { nonce: '0x3', callGasLimit: '0x99' }
     expect(call).toEqual({ userOperation: { ...operation, ...quantities }, entryPoint: BOB })
     const { notes, draft } = await paste(operation)
-    expect(notes).toEqual(['It names no entry point: that of v0.7 is taken'])
+    expect(notes).toEqual(['It names no entry point: that of v0.7 is assumed'])
     expect(payloadOf(draft).blockStateCalls[0]?.calls[0]?.entryPoint).toBe('0x0000000071727De22E5E9d8BAf0edAc6f37da032')
   })
 
@@ -183,10 +183,10 @@ it.each([
   ['0x02', /neither a signed transaction/],
   ['hello', /neither 0x-hex nor JSON/],
   ['{', /not JSON/],
-  ['[]', /not one object/],
+  ['[]', /not a single object/],
   ['{"params":[]}', /no parameters/],
   ['{"blockStateCalls":[]}', /no blocks/],
-  ['{"a":1}', /no transaction and no request/],
+  ['{"a":1}', /not a transaction or request/],
   ['{"primaryType":"Permit","domain":{},"message":{}}', /signature over “Permit”/],
   [`{"to":"${BOB}","value":1.5}`, /value: not a whole number/],
   [`{"to":"${BOB}","value":1e21}`, /in quotes/],

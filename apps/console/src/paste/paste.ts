@@ -32,7 +32,7 @@ export async function pastedDraft(pasted: string, context: PasteContext): Promis
   if (Array.isArray(given) && isObject(given[0]) && 'blockStateCalls' in given[0])
     return simulateRequest(given[0], given[1], context)
   const meant = Array.isArray(given) && given.length === 1 ? given[0] : given
-  if (!isObject(meant)) throw pasteError('not one object')
+  if (!isObject(meant)) throw pasteError('not a single object')
   return Array.isArray(meant.params) ? requestDraft(meant.params, meant.method, context) : objectDraft(meant, context)
 }
 
@@ -82,7 +82,7 @@ async function objectDraft(given: Record<string, unknown>, context: PasteContext
   if (isSafeTransaction(given)) return safeTransaction(given, context)
   if (typeof given.primaryType === 'string')
     throw pasteError(
-      `a signature over “${given.primaryType}”: it sends nothing itself, but whoever gets it may act by it, as a permit lets them take tokens; what it allows can’t be simulated`,
+      `a signature over “${given.primaryType}”: it sends nothing by itself, but whoever has it can use it, as with a permit to take tokens; what it allows can’t be simulated`,
     )
   if (Array.isArray(given.calls)) return sendCalls(given, context)
   for (const name of ['tx', 'transaction', 'txParams', 'transactionRequest', 'rawTransaction', 'raw']) {
@@ -91,14 +91,14 @@ async function objectDraft(given: Record<string, unknown>, context: PasteContext
     if (typeof inner === 'string' && isHex(inner) && inner.length > 66) return hexDraft(inner, context)
   }
   if (!['to', 'data', 'input', 'value'].some((name) => name in given))
-    throw pasteError('JSON, but of no transaction and no request that is known here')
+    throw pasteError('JSON, but not a transaction or request that the console knows')
   const notes: string[] = []
   const call = pastedCall(given, notes, context)
-  return { kind: 'Transaction as a wallet writes it', draft: draftWith([{ ...EMPTY_CALL, ...call }]), notes }
+  return { kind: 'Transaction in a wallet’s format', draft: draftWith([{ ...EMPTY_CALL, ...call }]), notes }
 }
 
 function parsed(text: string): Record<string, unknown> {
   const value = jsonValue(text, new FieldLabel('Pasted text', 'paste'))
-  if (!isObject(value)) throw pasteError('not one object')
+  if (!isObject(value)) throw pasteError('not a single object')
   return value
 }

@@ -53,6 +53,6 @@ function builderBatch({ chainId, meta, transactions }: Record<string, unknown>, 
     kind: `Safe batch of ${calls.length} transactions`,
     draft: draftWith(calls),
     notes:
-      safe === '' ? ['The file names no Safe: fill in From'] : ['Shown is what the Safe does when its owners agree'],
+      safe === '' ? ['The file names no Safe: fill in From'] : ['This is what the Safe does once its owners agree'],
   }
 }

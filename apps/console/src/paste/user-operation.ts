@@ -34,7 +34,7 @@ export function userOperation(given: Record<string, unknown>, entryPoint: unknow
   return {
     kind: 'User operation',
     draft: draftWith([{ ...EMPTY_CALL, more: JSON.stringify(call, null, 2) }]),
-    notes: named === undefined ? [`It names no entry point: that of v${version} is taken`] : [],
+    notes: named === undefined ? [`It names no entry point: that of v${version} is assumed`] : [],
   }
 }
 

@@ -45,7 +45,7 @@ export function PayPage() {
     for (const reset of [setOffered, setSigned, setBought, setMined, setFault]) reset(undefined)
   }
   const ask = () =>
-    attempt('Asking for the price …', async () => {
+    attempt('Getting the price …', async () => {
       forget()
       const url = `/v1/preview?${queryOf(draft)}`
       setOffered({ url, price: await priceOf(url) })

@@ -44,7 +44,7 @@ export function PreviewAnswer({ answer }: { answer: Preview }) {
       {block && (
         <p className="quiet meta">
           As block {block.number}, on{' '}
-          {block.state === 'preconfirmed' ? 'what is under construction' : 'the newest block'}
+          {block.state === 'preconfirmed' ? 'the block under construction' : 'the newest block'}
           {typeof block.flashblock === 'number' && ` (flashblock ${block.flashblock})`}
         </p>
       )}
@@ -67,7 +67,7 @@ export function PreviewAnswer({ answer }: { answer: Preview }) {
       {moreChanges > 0 && <p className="quiet">{moreChanges} more changes are not listed.</p>}
       {charge?.usage && (
         <Table
-          caption={`What was charged for, by the price list ${charge.priceList?.version ?? ''}`}
+          caption={`Charged items, by the price list ${charge.priceList?.version ?? ''}`}
           rows={Object.entries(charge.usage)}
           rowKey={([name]) => name}
           columns={[

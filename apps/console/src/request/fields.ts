@@ -24,7 +24,7 @@ export function address(text: string, place: FieldLabel): Address | undefined {
   const digits = typed.slice(2)
   const isMixed = /[a-f]/.test(digits) && /[A-F]/.test(digits)
   if (isMixed && checksumAddress(typed.toLowerCase() as Address) !== typed)
-    throw place.error('its capital letters do not fit its checksum: a digit is wrong')
+    throw place.error('its checksum is wrong: compare each character')
   return typed
 }
 

@@ -23,6 +23,6 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 /** Reviver for `JSON.parse` that rejects numbers too large to be exact. @throws Error */
 export function wholeNumbers(_name: string, value: unknown): unknown {
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    throw new Error(`write ${value} in quotes: JSON's numbers hold 15 digits`)
+    throw new Error(`write ${value} in quotes: JSON numbers keep only 15 digits`)
   return value
 }

@@ -66,7 +66,7 @@ describe('payloadOf', () => {
     expect(faulty({ time: 'soon' })).toThrow('Block 2, Time: not a whole number')
     expect(faulty({ calls: [{ ...EMPTY_CALL, to: '0x' }] })).toThrow('Block 2, Call 1, to: not an address')
     expect(faulty({ accounts: [account({ address: '' })] })).toThrow('Block 2, Account 1, address: is missing')
-    expect(faulty({ accounts: [account({ slot: '1' })] })).toThrow('Block 2, Account 1, storage slot: give the slot')
+    expect(faulty({ accounts: [account({ slot: '1' })] })).toThrow('Block 2, Account 1, storage slot: enter the slot')
     expect(faulty({ accounts: [account({ code: '0x0' })] })).toThrow('Block 2, Account 1, code: not 0x-hex')
   })
 

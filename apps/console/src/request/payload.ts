@@ -84,9 +84,9 @@ function withAccount(overrides: StateOverrides, draft: AccountDraft, place: Fiel
   const code = draft.code.trim()
   if (code !== '' && !/^0x([0-9a-f]{2})*$/i.test(code)) throw field('code').error('not 0x-hex')
   const slot = word(draft.slot, field('slot', 'storage slot'))
-  const value = word(draft.value, field('value', 'what the slot holds'))
+  const value = word(draft.value, field('value', 'value of the slot'))
   if ((slot === undefined) !== (value === undefined))
-    throw field('slot', 'storage slot').error('give the slot and what it holds')
+    throw field('slot', 'storage slot').error('enter the slot and its value')
   const before = overrides[at] as { stateDiff?: object } | undefined
   return {
     ...overrides,

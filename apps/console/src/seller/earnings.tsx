@@ -60,7 +60,7 @@ function EarnedIn({ terms, totals }: { terms: TokenTerms; totals: Total[] }) {
         </p>
       )}
       <EarningsChart totals={totals} terms={terms} />
-      <Details title="By route and day, exactly" isOpen={totals.length < 10}>
+      <Details title="By route and day, exact amounts" isOpen={totals.length < 10}>
         <TotalsTable totals={totals} terms={terms} />
       </Details>
     </section>

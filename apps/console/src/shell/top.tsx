@@ -54,7 +54,7 @@ function ChainState() {
   const age = head === undefined ? undefined : Math.max(0, Math.round((now - head.at) / 1_000))
   const look = connection === 'lost' ? 'lost' : age === undefined || age > LATE_SECONDS ? 'late' : ''
   return (
-    <p className="chain" title="The chain, its newest block, and how long ago that came">
+    <p className="chain" title="The chain, its newest block, and that block’s age">
       <span className={`pulse ${look}`} aria-hidden="true" />
       <strong>{chain?.name ?? 'connecting …'}</strong>
       {head && (
@@ -80,7 +80,7 @@ function SchemeButton() {
       variant="default"
       size="compact-sm"
       className="scheme"
-      aria-label={`Show it ${other}`}
+      aria-label={`Switch to ${other}`}
       onClick={() => setColorScheme(other)}
     >
       {scheme === 'dark' ? '☀' : '☾'}
