@@ -3,8 +3,8 @@ import {
   type CallLimits,
   type CallQueue,
   type Cancellation,
+  raceAbort,
   type UpstreamClient,
-  unlessAborted,
 } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
 import {
@@ -153,7 +153,7 @@ export class Chain {
     if (kept !== undefined) return kept
     // Other requests may wait for this block too, so the fetch is not tied to one of them.
     const limits = { deadline: performance.now() + BLOCK_TIMEOUT_MS }
-    return unlessAborted(
+    return raceAbort(
       this.head.block(hash, limits).catch(() => undefined),
       cancellation.signal,
     )

@@ -1,4 +1,12 @@
-import { type Awaitable, type Cancellation, type CancelSignal, inTurns, onAbort, Turn, TurnQueue } from '@upfront/node'
+import {
+  type Awaitable,
+  type Cancellation,
+  type CancelSignal,
+  EventLoopTurn,
+  onAbort,
+  runInSlices,
+  TurnQueue,
+} from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { Lacking, StateValue, Step } from '@upfront/simulation'
 import type { EngineCore, Message } from './addon.js'
@@ -87,7 +95,7 @@ export class EngineWork {
     this.#arriving.add(id)
     let atOnce: AtOnce
     try {
-      const last = await inTurns(pieces(id), cancellation)
+      const last = await runInSlices(pieces(id), cancellation)
       if (this.#closed) throw closed()
       atOnce = accepted(() => start(id, last))
     } catch (error) {
@@ -194,14 +202,14 @@ export class EngineWork {
   async #receive(): Promise<void> {
     if (this.#isReceiving) return
     this.#isReceiving = true
-    const turn = new Turn(this.#turns)
+    const turn = new EventLoopTurn(this.#turns)
     for (let message = this.core.take(); message !== null; message = this.core.take()) {
       const work = this.#work.get(message.id)
       if (work !== undefined) {
         this.#forget(message.id)
         work.hear(message)
       }
-      await turn.pass()
+      await turn.yieldIfLong()
     }
     this.#isReceiving = false
   }

@@ -141,7 +141,7 @@ class CoreEngine implements RevmEngine {
     return this.#start('carry', at, blockText(block), cancellation, (text) => readCarried(new TextReader(text)))
   }
 
-  lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
+  carryListed(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
     // The list crosses separately: joining it with the rest would copy it.
     const outcome = (text: string) => readCarried(new TextReader(text))
     return this.#start('lay', at, writeListedBlock(block), cancellation, outcome, block.accessList)

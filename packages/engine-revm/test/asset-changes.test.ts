@@ -8,7 +8,7 @@ import {
   randomNumbers,
   type TokenCall,
 } from '@upfront/engine-conformance'
-import { type AssetChanges, assetChanges, assetQuestions, type Engine, probesOf } from '@upfront/simulation'
+import { type AssetChanges, assetChanges, assetQuestions, type Engine, toProbes } from '@upfront/simulation'
 import { BUILDS } from './builds.js'
 
 // The long form is `npm run test:traces`.
@@ -55,13 +55,13 @@ async function shownBy(engine: Engine, tokens: RandomToken[], calls: { told: Tok
       },
     ],
   }
-  const run = (probes: ReturnType<typeof probesOf>) => {
+  const run = (probes: ReturnType<typeof toProbes>) => {
     const plan = { ...planOf(payload), recording: { frames: true, state: false, balances: true }, probes }
     return drive(engine.begin(plan, developmentPoint, CANCELLATION), developmentState(developmentBase).state)
   }
   const asked = assetQuestions((await run([])).records)
   const places = calls.map((_, call) => ({ block: 0, call }))
-  return assetChanges(asked, (await run(probesOf(asked, places))).records)
+  return assetChanges(asked, (await run(toProbes(asked, places))).records)
 }
 
 interface Seen {

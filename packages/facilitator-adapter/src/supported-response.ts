@@ -1,4 +1,4 @@
-import { decodeObject, refuse } from '@upfront/protocol'
+import { decodeObject, invalidField } from '@upfront/protocol'
 import type { SupportedResponse } from '@x402/core/types'
 
 /**
@@ -7,13 +7,13 @@ import type { SupportedResponse } from '@x402/core/types'
  */
 export function supportedResponse(value: unknown): SupportedResponse {
   const { kinds, extensions, signers } = decodeObject(value, 'supported')
-  if (!Array.isArray(kinds)) throw refuse('supported.kinds', 'must be an array')
+  if (!Array.isArray(kinds)) throw invalidField('supported.kinds', 'must be an array')
   return {
     kinds: kinds.map((each: unknown, index) => {
       const field = `supported.kinds[${index}]`
       const { x402Version, scheme, network, extra } = decodeObject(each, field)
       if (typeof x402Version !== 'number' || typeof scheme !== 'string' || typeof network !== 'string') {
-        throw refuse(field, 'must have x402Version, scheme and network')
+        throw invalidField(field, 'must have x402Version, scheme and network')
       }
       return {
         x402Version,

@@ -1,4 +1,4 @@
-import { andThen, recovered } from './awaitable.js'
+import { andThen, catchError } from './awaitable.js'
 
 const fail = () => {
   throw new Error('no')
@@ -18,20 +18,20 @@ describe('andThen', () => {
   })
 })
 
-describe('recovered', () => {
+describe('catchError', () => {
   it('returns the result unchanged if the work succeeds', async () => {
-    expect(recovered(() => 1, fail)).toBe(1)
-    expect(await recovered(() => Promise.resolve(1), fail)).toBe(1)
+    expect(catchError(() => 1, fail)).toBe(1)
+    expect(await catchError(() => Promise.resolve(1), fail)).toBe(1)
   })
 
   it('calls the handler with the error that was thrown or rejected, and throws what the handler throws', async () => {
-    expect(recovered(fail, () => 2)).toBe(2)
+    expect(catchError(fail, () => 2)).toBe(2)
     expect(
-      await recovered(
+      await catchError(
         () => Promise.resolve().then(fail),
         () => 2,
       ),
     ).toBe(2)
-    expect(() => recovered(fail, fail)).toThrow('no')
+    expect(() => catchError(fail, fail)).toThrow('no')
   })
 })

@@ -10,7 +10,7 @@ export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable
 }
 
 /** Returns the result of `make`. If it throws or rejects, returns what `recover` makes of the error. */
-export function recovered<T>(make: () => Awaitable<T>, recover: (thrown: unknown) => Awaitable<T>): Awaitable<T> {
+export function catchError<T>(make: () => Awaitable<T>, recover: (thrown: unknown) => Awaitable<T>): Awaitable<T> {
   try {
     const value = make()
     return value instanceof Promise ? value.catch(recover) : value

@@ -1,4 +1,4 @@
-import { type CallLimits, type CallOutcome, settled, type UpstreamCall } from './upstream-call.js'
+import { type CallLimits, type CallOutcome, type UpstreamCall, unwrapOutcome } from './upstream-call.js'
 import type { UpstreamClient } from './upstream-client.js'
 
 const MAX_IN_FLIGHT = 32
@@ -32,7 +32,7 @@ export class CallQueue implements Pick<UpstreamClient, 'call'> {
 
   /** Like `UpstreamClient.call`. */
   async call<T>(call: UpstreamCall<T>): Promise<T> {
-    return settled(await this.send(call))
+    return unwrapOutcome(await this.send(call))
   }
 
   send<T>(call: UpstreamCall<T>): Promise<CallOutcome<T>> {

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { Canceller, type CancelSignal, onAbort, pause } from './cancellation.js'
-import { unlessAborted, within } from './within.js'
+import { raceAbort, withinLimits } from './within-limits.js'
 
 interface Made {
   signal: CancelSignal
@@ -75,19 +75,19 @@ describe.each(makers)('%s', (_name, make) => {
   })
 })
 
-describe('unlessAborted', () => {
+describe('raceAbort', () => {
   it('settles like the work', async () => {
     const { signal } = new Canceller()
-    expect(await unlessAborted(Promise.resolve(7), signal)).toBe(7)
-    await expect(unlessAborted(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed')
+    expect(await raceAbort(Promise.resolve(7), signal)).toBe(7)
+    await expect(raceAbort(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed')
   })
 
   it('rejects with the reason if the signal is aborted before or during the work', async () => {
     const canceller = new Canceller()
-    const meanwhile = unlessAborted(new Promise(() => undefined), canceller.signal)
+    const meanwhile = raceAbort(new Promise(() => undefined), canceller.signal)
     canceller.cancel(new Error('enough'))
     await expect(meanwhile).rejects.toThrow('enough')
-    await expect(unlessAborted(Promise.reject(new Error('failed')), canceller.signal)).rejects.toThrow('enough')
+    await expect(raceAbort(Promise.reject(new Error('failed')), canceller.signal)).rejects.toThrow('enough')
   })
 })
 
@@ -124,11 +124,11 @@ describe('onAbort', () => {
     const failing = () => Promise.reject(new Error('failed'))
     const works = Array.from({ length: 1_000 }, (_, n) =>
       Promise.allSettled([
-        unlessAborted(Promise.resolve(n), signal),
-        unlessAborted(failing(), signal),
-        within(Promise.resolve(n), { signal }, late),
-        within(failing(), { signal }, late),
-        within(new Promise(() => undefined), { signal, deadline: performance.now() }, late),
+        raceAbort(Promise.resolve(n), signal),
+        raceAbort(failing(), signal),
+        withinLimits(Promise.resolve(n), { signal }, late),
+        withinLimits(failing(), { signal }, late),
+        withinLimits(new Promise(() => undefined), { signal, deadline: performance.now() }, late),
         pause(0, signal),
       ]),
     )

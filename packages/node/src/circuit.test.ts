@@ -19,7 +19,7 @@ describe('Circuit', () => {
       const from = clock.now
       while (!node.isDue) clock.now += 1_000
       rests.push(clock.now - from)
-      node.try()
+      node.halfOpen()
     }
     expect(rests).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
   })
@@ -35,13 +35,13 @@ describe('Circuit', () => {
     const { clock, states, circuit: node } = circuit()
     node.failed()
     clock.now = 2_000
-    node.try()
+    node.halfOpen()
     node.succeeded(false)
     node.failed()
     clock.now = 5_000
     expect([node.state, node.isDue]).toEqual(['open', false])
     clock.now = 6_000
-    node.try()
+    node.halfOpen()
     node.succeeded(true)
     node.failed()
     clock.now = 8_000

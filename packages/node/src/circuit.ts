@@ -8,16 +8,16 @@ const MAX_REST_MS = 60_000
  * doubles that, up to a minute. Then it is tried once (`half-open`), which closes the circuit or opens it again.
  */
 export class Circuit {
-  readonly #tell: (state: CircuitState) => void
+  readonly #onState: (state: CircuitState) => void
   readonly #now: () => number
   #state: CircuitState = 'closed'
   /** Failures in a row. Failures while open don't count: those calls were sent before. */
   #failures = 0
   #openUntil = 0
 
-  /** @param tell called with each new state */
-  constructor(tell: (state: CircuitState) => void = () => undefined, now: () => number = () => performance.now()) {
-    this.#tell = tell
+  /** @param onState called with each new state */
+  constructor(onState: (state: CircuitState) => void = () => undefined, now: () => number = () => performance.now()) {
+    this.#onState = onState
     this.#now = now
   }
 
@@ -30,8 +30,8 @@ export class Circuit {
     return this.#state === 'open' && this.#now() >= this.#openUntil
   }
 
-  try(): void {
-    this.#become('half-open')
+  halfOpen(): void {
+    this.#setState('half-open')
   }
 
   /** @param restMs how long to leave the node out, if the failure tells */
@@ -39,18 +39,18 @@ export class Circuit {
     if (this.#state === 'open') return
     this.#openUntil = this.#now() + (restMs ?? Math.min(FIRST_REST_MS * 2 ** this.#failures, MAX_REST_MS))
     this.#failures += 1
-    this.#become('open')
+    this.#setState('open')
   }
 
   /** @param isProven whether the node answered a real call rather than only a probe */
   succeeded(isProven: boolean): void {
     if (isProven) this.#failures = 0
-    this.#become('closed')
+    this.#setState('closed')
   }
 
-  #become(state: CircuitState): void {
+  #setState(state: CircuitState): void {
     if (state === this.#state) return
     this.#state = state
-    this.#tell(state)
+    this.#onState(state)
   }
 }

@@ -1,6 +1,6 @@
 import { Canceller } from './cancellation.js'
 import type { Endpoint } from './endpoint.js'
-import { inTurns } from './in-turns.js'
+import { runInSlices } from './event-loop-turns.js'
 import { type CallResult, encodeCalls, matchAnswers } from './json-rpc-batch.js'
 import { ResultText, resultText, resultTextInParts } from './result-text.js'
 import { isRateLimit, refusesBatches } from './retry-policy.js'
@@ -11,7 +11,7 @@ import type { UpstreamObserver } from './upstream-observer.js'
 
 const WRONG_CHAIN_REST_MS = 60_000
 /** Most bytes of one HTTP response, whatever the limits of its calls add up to. */
-const ANSWER_MOST_BYTES = 64 * 1024 * 1024
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** Longer results are passed on as text, without being parsed. */
 const LONG = 256 * 1024
 /** Copies of a long response in memory: its chunks and its text. */
@@ -67,18 +67,19 @@ export class Exchanges {
     try {
       if (!withChainId && (asksChainId || hasOthers)) await this.#sameChain.check(endpoint, { timeoutMs, signal })
       const reserve = (bytes: number) => asked.reserve?.(COPIES * bytes)
-      const limits = { maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES), timeoutMs, signal, reserve }
+      const limits = { maxBytes: Math.min(maxBytes, MAX_ANSWER_BYTES), timeoutMs, signal, reserve }
       const text = await endpoint.post(encodeCalls(sent, firstId), limits)
       const [only] = calls
       const isPassedOn = sent.length === 1 && only?.takesText === true && text.length > LONG
-      const checked = () => inTurns(resultTextInParts(text, firstId, endpoint.secrets), { signal: signal ?? NEVER })
+      const checked = () => runInSlices(resultTextInParts(text, firstId, endpoint.secrets), { signal: signal ?? NEVER })
       const json = !isPassedOn ? undefined : only.isShown ? await checked() : resultText(text, firstId)
       const answers = json === undefined ? matchAnswers(text, firstId, sent.length, endpoint.secrets) : []
-      if (withChainId) this.#sameChain.believe(endpoint, answers.shift()!)
+      if (withChainId) this.#sameChain.acceptChainId(endpoint, answers.shift()!)
       this.#observeHttp(endpoint, calls.length, 'ok', started)
       endpoint.latencies.add(performance.now() - started)
       this.#noteBatch(endpoint, answers)
-      if (json !== undefined) return [this.#observed(endpoint, only!, { value: only!.decode(new ResultText(json)) })]
+      if (json !== undefined)
+        return [this.#reportOutcome(endpoint, only!, { value: only!.decode(new ResultText(json)) })]
       return answers.map((answer, index) => this.#settle(endpoint, calls[index]!, answer))
     } catch (error) {
       if (!(error instanceof UpstreamFault)) throw error
@@ -89,10 +90,10 @@ export class Exchanges {
   }
 
   #settle<T>(endpoint: Endpoint, call: UpstreamCall<T>, answer: CallResult): Settled<T> {
-    return this.#observed(endpoint, call, 'result' in answer ? decode(call, answer.result, endpoint) : answer)
+    return this.#reportOutcome(endpoint, call, 'result' in answer ? decode(call, answer.result, endpoint) : answer)
   }
 
-  #observed<T>(endpoint: Endpoint, call: UpstreamCall<T>, settled: Settled<T>): Settled<T> {
+  #reportOutcome<T>(endpoint: Endpoint, call: UpstreamCall<T>, settled: Settled<T>): Settled<T> {
     const outcome = 'fault' in settled ? settled.fault.kind : 'ok'
     this.#observer.onCall?.({ upstream: endpoint.label, method: call.method, outcome })
     return settled
@@ -107,14 +108,14 @@ export class Exchanges {
   }
 
   #noteFailure(endpoint: Endpoint, size: number, fault: UpstreamFault): void {
-    this.#sameChain.doubt(endpoint)
+    this.#sameChain.invalidate(endpoint)
     if (size > 1 && refusesBatches(fault)) {
       this.#limitBatches(endpoint, Math.floor(size / 10))
       return
     }
     if (size > 1 && fault.kind !== 'timeout' && fault.kind !== 'wrong-chain' && !isRateLimit(fault))
       endpoint.batchFailed(size)
-    leaveOut(endpoint, fault)
+    openCircuit(endpoint, fault)
   }
 
   #limitBatches(endpoint: Endpoint, limit: number): void {
@@ -129,13 +130,13 @@ export class Exchanges {
 }
 
 /** Stops using a node for a while after a failure. */
-export function leaveOut(endpoint: Endpoint, error: unknown): void {
+export function openCircuit(endpoint: Endpoint, error: unknown): void {
   const isOfAnotherChain = error instanceof UpstreamFault && error.kind === 'wrong-chain'
   endpoint.circuit.failed(isOfAnotherChain ? WRONG_CHAIN_REST_MS : undefined)
 }
 
 function decode<T>(call: UpstreamCall<T>, result: unknown, { secrets }: Endpoint): Settled<T> {
-  if (call.isShown && secrets.areIn(result))
+  if (call.isShown && secrets.occurIn(result))
     return { fault: new UpstreamFault('malformed', "the answer is withheld: it holds a part of the node's URL") }
   try {
     return { value: call.decode(result) }

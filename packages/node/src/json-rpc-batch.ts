@@ -28,13 +28,13 @@ export function matchAnswers(text: string, firstId: number, count: number, secre
   const parsed = parse(text)
   if (!Array.isArray(parsed)) {
     if (!isRecord(parsed)) throw new UpstreamFault('malformed', 'neither a JSON-RPC answer nor a batch of them')
-    if (count > 1) throw refusedBatch(parsed, secrets)
+    if (count > 1) throw batchRefusal(parsed, secrets)
     if (parsed.id !== firstId && !isErrorWithoutId(parsed)) throw wrongId()
     return [readAnswer(parsed, secrets)]
   }
   if (parsed.length === 0) throw new UpstreamFault('batch-refused', 'an empty batch')
   const [first] = parsed
-  if (parsed.length === 1 && count > 1 && isRecord(first) && isRecord(first.error)) throw refusedBatch(first, secrets)
+  if (parsed.length === 1 && count > 1 && isRecord(first) && isRecord(first.error)) throw batchRefusal(first, secrets)
   const answers = new Array<CallResult | undefined>(count)
   for (const entry of parsed) {
     const index = isRecord(entry) && typeof entry.id === 'number' ? entry.id - firstId : -1
@@ -69,7 +69,7 @@ function readAnswer(entry: Record<string, unknown>, secrets: Secrets): CallResul
 function readError(error: unknown, secrets: Secrets): RpcErrorObject {
   const { code, message, data } = isRecord(error) ? error : { code: 0, message: String(error), data: undefined }
   const number = typeof code === 'number' ? code : 0
-  if (secrets.areIn([message, data, number])) return { code: number, message: WITHHELD }
+  if (secrets.occurIn([message, data, number])) return { code: number, message: WITHHELD }
   return {
     code: number,
     message: typeof message === 'string' ? message.slice(0, 500) : 'error without a message',
@@ -77,7 +77,7 @@ function readError(error: unknown, secrets: Secrets): RpcErrorObject {
   }
 }
 
-function refusedBatch(parsed: Record<string, unknown>, secrets: Secrets): UpstreamFault {
+function batchRefusal(parsed: Record<string, unknown>, secrets: Secrets): UpstreamFault {
   const answer = readAnswer(parsed, secrets)
   if ('fault' in answer && answer.fault.kind === 'rpc-error')
     return new UpstreamFault('batch-refused', `batch refused: ${answer.fault.message}`, answer.fault.detail)

@@ -41,7 +41,7 @@ export function* resultTextInParts(text: string, id: number, secrets: Secrets): 
   }
   const strings = new Set<string>()
   if (!(yield* isOneValue(result, strings))) return undefined
-  return secrets.areIn([...strings]) ? undefined : result
+  return secrets.occurIn([...strings]) ? undefined : result
 }
 
 /** Whether a text without escapes is one JSON value. @param strings collects its strings other than hex data */

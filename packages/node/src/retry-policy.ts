@@ -6,9 +6,9 @@ const MAX_ATTEMPTS = 8
 const MAX_ATTEMPTS_CLIENT_ERROR = 3
 const MAX_ATTEMPTS_RPC_ERROR = 5
 const MAX_ATTEMPTS_NULL = 6
-const BACKOFF_FIRST_MS = 40
-const BACKOFF_MOST_MS = 1_000
-const RETRY_AFTER_MOST_MS = 5_000
+const FIRST_BACKOFF_MS = 40
+const MAX_BACKOFF_MS = 1_000
+const MAX_RETRY_AFTER_MS = 5_000
 /** HTTP statuses with which nodes reject batches. */
 const REFUSING_STATUS = new Set([400, 405, 413, 415, 422, 501])
 /** EIP-1474's "limit exceeded", the rate limits of QuickNode and Alchemy, and HTTP 429 as a JSON-RPC code. */
@@ -33,8 +33,8 @@ function maxAttemptsAfter(call: UpstreamCall<unknown>, fault: UpstreamFault): nu
 
 /** Pause before the next attempt, milliseconds: doubles each time, with jitter. What the node asked for instead, within bounds. */
 export function backoff(attempt: number, retryAfter: number): number {
-  if (retryAfter > 0) return Math.min(retryAfter, RETRY_AFTER_MOST_MS)
-  return Math.min(BACKOFF_FIRST_MS * 2 ** (attempt - 1), BACKOFF_MOST_MS) * (0.5 + Math.random() / 2)
+  if (retryAfter > 0) return Math.min(retryAfter, MAX_RETRY_AFTER_MS)
+  return Math.min(FIRST_BACKOFF_MS * 2 ** (attempt - 1), MAX_BACKOFF_MS) * (0.5 + Math.random() / 2)
 }
 
 export function isMethodMissing(fault: UpstreamFault): boolean {

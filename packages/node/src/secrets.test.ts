@@ -35,15 +35,15 @@ describe('Secrets: parts of a URL that may be keys', () => {
         base64(`https://x/${quote}`).toLowerCase() === '' ? '' : base64(`see https://x/${quote} there`),
         encodeURIComponent(base64(`/${quote}/`)),
       ]
-      for (const way of ways) expect([way, secrets[name]?.areIn({ deep: [{ [way]: 1 }] })]).toEqual([way, true])
-      for (const way of ways) expect([way, secrets[name]?.areIn(['x', way])]).toEqual([way, true])
+      for (const way of ways) expect([way, secrets[name]?.occurIn({ deep: [{ [way]: 1 }] })]).toEqual([way, true])
+      for (const way of ways) expect([way, secrets[name]?.occurIn(['x', way])]).toEqual([way, true])
     })
   })
 
   it('finds the authorization header made from user info, in any case and without padding', () => {
     const header = base64('us er:p@ss')
     for (const shown of [header, header.toLowerCase(), header.replace(/=+$/, '')])
-      expect(secrets['user info']?.areIn(`authorization: Basic ${shown}`)).toBe(true)
+      expect(secrets['user info']?.occurIn(`authorization: Basic ${shown}`)).toBe(true)
   })
 
   it('finds no key in ordinary texts', () => {
@@ -55,22 +55,22 @@ describe('Secrets: parts of a URL that may be keys', () => {
     ]
     for (const url of Object.values(URLS))
       if (!url.includes('a:b'))
-        for (const text of words) expect([url, new Secrets(new URL(url)).areIn(text)]).toEqual([url, false])
-    expect(new Secrets(new URL('http://127.0.0.1:8545')).areIn(words)).toBe(false)
+        for (const text of words) expect([url, new Secrets(new URL(url)).occurIn(text)]).toEqual([url, false])
+    expect(new Secrets(new URL('http://127.0.0.1:8545')).occurIn(words)).toBe(false)
   })
 
   it('finds a key in hex data only if it is long', () => {
     const data = `0x${'0123456789abcdef'.repeat(4)}`
-    expect(new Secrets(new URL('http://node/abcdef')).areIn(data)).toBe(false)
-    expect(new Secrets(new URL('http://node/9abcdef01234567899')).areIn(data)).toBe(false)
-    expect(new Secrets(new URL('http://node/89abcdef01234567')).areIn(data)).toBe(true)
+    expect(new Secrets(new URL('http://node/abcdef')).occurIn(data)).toBe(false)
+    expect(new Secrets(new URL('http://node/9abcdef01234567899')).occurIn(data)).toBe(false)
+    expect(new Secrets(new URL('http://node/89abcdef01234567')).occurIn(data)).toBe(true)
   })
 
   it('searches deeply nested and long values', () => {
     let deep: unknown = 'k3'
     for (let n = 0; n < 100_000; n += 1) deep = [deep]
-    expect(secrets['short path']?.areIn(deep)).toBe(true)
-    expect(secrets['short path']?.areIn('ab'.repeat(5_000_000))).toBe(false)
-    expect(secrets['short path']?.areIn('%'.repeat(100_000))).toBe(false)
+    expect(secrets['short path']?.occurIn(deep)).toBe(true)
+    expect(secrets['short path']?.occurIn('ab'.repeat(5_000_000))).toBe(false)
+    expect(secrets['short path']?.occurIn('%'.repeat(100_000))).toBe(false)
   })
 })

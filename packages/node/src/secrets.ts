@@ -27,7 +27,7 @@ export class Secrets {
   }
 
   /** Whether a string or number in the JSON value contains a secret. */
-  areIn(value: unknown): boolean {
+  occurIn(value: unknown): boolean {
     if (this.#pattern === undefined) return false
     const open = [value]
     while (open.length > 0) {

@@ -41,7 +41,7 @@ export interface CallLimits {
 export type CallOutcome<T> = { value: T } | { error: UpstreamError }
 
 /** The value of a call. @throws UpstreamError if it failed */
-export function settled<T>(outcome: CallOutcome<T>): T {
+export function unwrapOutcome<T>(outcome: CallOutcome<T>): T {
   if ('error' in outcome) throw outcome.error
   return outcome.value
 }

@@ -1,13 +1,13 @@
 import { pause } from './cancellation.js'
 import type { CircuitState } from './circuit.js'
 import { Endpoint } from './endpoint.js'
-import { Exchanges, leaveOut, type Settled } from './exchanges.js'
+import { Exchanges, openCircuit, type Settled } from './exchanges.js'
 import { backoff, maxAttempts } from './retry-policy.js'
 import { SameChain } from './same-chain.js'
-import { type CallLimits, type CallOutcome, settled, type UpstreamCall } from './upstream-call.js'
+import { type CallLimits, type CallOutcome, type UpstreamCall, unwrapOutcome } from './upstream-call.js'
 import { UpstreamError, type UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
-import { outlasts } from './within.js'
+import { isSlowerThan } from './within-limits.js'
 
 export interface UpstreamOptions {
   /** One or more http(s) URLs, the preferred one first. User info becomes basic authorization. */
@@ -72,7 +72,7 @@ export class UpstreamClient {
   /** @throws UpstreamError, or the signal's reason */
   async call<T>(call: UpstreamCall<T>, limits: CallLimits = {}): Promise<T> {
     const [outcome] = await this.batch([call], limits)
-    return settled(outcome!)
+    return unwrapOutcome(outcome!)
   }
 
   /** Asks every usable node once, without retries. @returns their answers in the order of the URLs */
@@ -149,18 +149,18 @@ export class UpstreamClient {
   }
 
   #isUsable(endpoint: Endpoint): boolean {
-    if (this.endpoints.length > 1 && endpoint.circuit.isDue) void this.#try(endpoint)
+    if (this.endpoints.length > 1 && endpoint.circuit.isDue) void this.#probe(endpoint)
     return endpoint.circuit.state === 'closed'
   }
 
   /** Probes a node that was left out, so that no user's call has to wait for the result. */
-  async #try(endpoint: Endpoint): Promise<void> {
-    endpoint.circuit.try()
+  async #probe(endpoint: Endpoint): Promise<void> {
+    endpoint.circuit.halfOpen()
     try {
-      await this.#sameChain.ask(endpoint, { timeoutMs: this.#attemptTimeoutMs })
+      await this.#sameChain.fetchChainId(endpoint, { timeoutMs: this.#attemptTimeoutMs })
       endpoint.circuit.succeeded(false)
     } catch (error) {
-      leaveOut(endpoint, error)
+      openCircuit(endpoint, error)
     }
   }
 
@@ -173,12 +173,12 @@ export class UpstreamClient {
     const chunks: UpstreamCall<T>[][] = []
     for (let from = 0; from < open.length; from += size)
       chunks.push(open.slice(from, from + size).map((entry) => entry.call))
-    const exchanges = chunks.map((chunk) => this.#hedged(endpoint, chunk, deadline, limits))
+    const exchanges = chunks.map((chunk) => this.#sendHedged(endpoint, chunk, deadline, limits))
     return exchanges.length === 1 ? exchanges[0]! : Promise.all(exchanges).then((answers) => answers.flat())
   }
 
   /** Like `Exchanges.send`, but asks a second node too if the first is slower than its 95th percentile. The first good answers count. */
-  async #hedged<T>(
+  async #sendHedged<T>(
     endpoint: Endpoint,
     calls: UpstreamCall<T>[],
     deadline: number,
@@ -187,7 +187,7 @@ export class UpstreamClient {
     const first = this.#exchanges.send(endpoint, calls, deadline, limits)
     const { slowMs } = endpoint.latencies
     if (this.endpoints.length === 1 || slowMs === undefined || !calls.every(({ mayHedge }) => mayHedge)) return first
-    if (!(await outlasts(first, slowMs))) return first
+    if (!(await isSlowerThan(first, slowMs))) return first
     const other = this.#pick(endpoint)
     if (other === endpoint || other.circuit.state !== 'closed') return first
     const second = this.#exchanges.send(other, calls, deadline, limits)

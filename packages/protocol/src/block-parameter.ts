@@ -1,7 +1,7 @@
 import { decodeBytes32 } from './decode/bytes.js'
 import { DecodeError, mismatch, Place } from './decode/decode-error.js'
 import { decodeQuantity } from './decode/quantity.js'
-import { decodeBoolean, decodeObject, noneMistyped } from './decode/structure.js'
+import { decodeBoolean, decodeObject, rejectMistyped } from './decode/structure.js'
 import type { Hash } from './hex.js'
 
 export const BLOCK_TAGS = ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const
@@ -77,7 +77,7 @@ export function decodeBlockNumber(value: unknown, place: Place): BlockParameter 
 
 function decodeObjectForm(value: object, place: Place): BlockParameter {
   const fields = decodeObject(value, 'an EIP-1898 object', place)
-  noneMistyped(fields, OBJECT_FIELDS, OBJECT_ALIASES, place)
+  rejectMistyped(fields, OBJECT_FIELDS, OBJECT_ALIASES, place)
   const { blockNumber, blockHash, requireCanonical, transactionIndex } = fields
   if (transactionIndex !== undefined && transactionIndex !== null)
     throw new DecodeError(new Place(place, 'transactionIndex'), 'expected a whole block, not a position in it')

@@ -4,8 +4,6 @@ export * from './block-header-from-rpc.js'
 export * from './block-header-to-rpc.js'
 export * from './block-parameter.js'
 export * from './call/call-request.js'
-export type { SafeTransaction } from './call/safe-transaction.js'
-export type { Paymaster, UserOperation } from './call/user-operation.js'
 export {
   type AccountCall,
   type CallPosition,
@@ -13,7 +11,9 @@ export {
   MAX_WAITING_CALLS,
   type SignedTransactionCall,
   type WaitingCalls,
-} from './call/written-calls.js'
+} from './call/encoded-calls.js'
+export type { SafeTransaction } from './call/safe-transaction.js'
+export type { Paymaster, UserOperation } from './call/user-operation.js'
 export { decodeAddress, decodeBytes, decodeBytes32 } from './decode/bytes.js'
 export * from './decode/decode-error.js'
 export * from './decode/fields.js'

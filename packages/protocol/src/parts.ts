@@ -11,7 +11,7 @@ export type Later = Parts[]
  * Like `values.map(map)`. If there are many values and `later` is given, the array is filled by the work added to `later`.
  * @param many number of values in one part
  */
-export function mapped<T, R>(
+export function mapInParts<T, R>(
   values: readonly T[],
   map: (value: T, index: number) => R,
   later: Later | undefined,

@@ -4,7 +4,7 @@ import {
   decodeObject,
   decodeSecret,
   decodeText,
-  refuse,
+  invalidField,
   refuseUnknownFields,
 } from '@upfront/protocol'
 import { readJsonFile } from '@upfront/service'
@@ -26,10 +26,10 @@ const BUDGET = ['callsPerSecond', 'gasPerMinute', 'bytesPerMinute', 'readsPerMin
  */
 export function readApiKeysFile(path: string): ApiKey[] {
   const keys = decodeList(decodeObject(readJsonFile(path), 'the file').keys, 'keys')
-  if (keys.length === 0) throw refuse('keys', 'expected at least one')
+  if (keys.length === 0) throw invalidField('keys', 'expected at least one')
   const read = keys.map((key, index) => apiKey(key, `keys[${index}]`))
   for (const field of ['name', 'sha256'] as const)
-    if (new Set(read.map((key) => key[field])).size < read.length) throw refuse('keys', `duplicate ${field}`)
+    if (new Set(read.map((key) => key[field])).size < read.length) throw invalidField('keys', `duplicate ${field}`)
   return read
 }
 

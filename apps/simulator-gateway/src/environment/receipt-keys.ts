@@ -6,7 +6,7 @@ import {
   decodeSecret,
   decodeString,
   type Hex,
-  refuse,
+  invalidField,
   refuseUnknownFields,
 } from '@upfront/protocol'
 import { readJsonFile } from '@upfront/service'
@@ -39,7 +39,7 @@ export function readReceiptKeysFile(path: string): ReceiptKeys {
       const at = `retired[${index}]`
       const { address, until } = decodeObject(entry, at)
       const time = Date.parse(decodeString(until, `${at}.until`))
-      if (Number.isNaN(time)) throw refuse(`${at}.until`, 'expected a time such as "2026-11-22T00:00:00Z"')
+      if (Number.isNaN(time)) throw invalidField(`${at}.until`, 'expected a time such as "2026-11-22T00:00:00Z"')
       return { address: decodeAddressField(address, `${at}.address`), until: Math.floor(time / 1_000) }
     }),
   }

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { type FastRequest, type Front, standBefore } from '@upfront/fast-http'
-import { recovered } from '@upfront/node'
+import { catchError } from '@upfront/node'
 import { acceptedRequestId } from '@upfront/service'
 import { CALLER_HEADERS, Callers } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
@@ -84,7 +84,7 @@ export class PlainFront implements OnApplicationBootstrap {
     const id = acceptedRequestId(request.requestId)
     const refuse = (thrown: unknown) => this.refuse(thrown, id, request)
     if (this.free.isOff) {
-      recovered(() => this.answer(request, id), refuse)
+      catchError(() => this.answer(request, id), refuse)
       return
     }
     this.free

@@ -2,7 +2,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
 import { Controller, Delete, Get, Post, Req, Res } from '@nestjs/common'
-import { inTurns } from '@upfront/node'
+import { runInSlices } from '@upfront/node'
 import { parseJson, parseJsonInParts, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
@@ -129,7 +129,7 @@ export class McpController {
     let message: unknown
     try {
       message = context.isLarge
-        ? await inTurns(parseJsonInParts(bytes, limits), context)
+        ? await runInSlices(parseJsonInParts(bytes, limits), context)
         : parseJson(bytes.toString(), limits)
     } catch (error) {
       if (error instanceof RpcError) throw new RpcError(error.code, error.message, undefined, 400)

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { Inject, Injectable } from '@nestjs/common'
-import { decodeBytes, inTurns, malformed, settled, UpstreamClient } from '@upfront/node'
+import { decodeBytes, malformed, runInSlices, UpstreamClient, unwrapOutcome } from '@upfront/node'
 import {
   type BlockHeader,
   blockHeaderToRpc,
@@ -60,7 +60,7 @@ export class WitnessMaker {
     if (recorded.answer.json.toString() !== answer.json.toString())
       throw new RpcError(ErrorCode.serverError, 'the state changed while its witness was made: send the request again')
     const witness = witnessOf(simulation, recorded, await this.proofs(simulation, recorded, state))
-    return inTurns(witnessJson(witness), simulation.cancellation)
+    return runInSlices(witnessJson(witness), simulation.cancellation)
   }
 
   /** Verified proofs, or the reason why there are none. */
@@ -125,7 +125,7 @@ export class WitnessMaker {
         })),
         { signal: cancellation.signal, deadline },
       )
-      for (const node of proofs.flatMap(settled)) nodes.add(node)
+      for (const node of proofs.flatMap(unwrapOutcome)) nodes.add(node)
     }
     return [...nodes]
   }
@@ -146,7 +146,7 @@ export class WitnessMaker {
       })),
       { signal: cancellation.signal, deadline },
     )
-    return headers.map(settled)
+    return headers.map(unwrapOutcome)
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Injectable } from '@nestjs/common'
 import { Chain, newestBlock, Preconfirmed } from '@upfront/chain'
-import { unlessAborted } from '@upfront/node'
+import { raceAbort } from '@upfront/node'
 import { FIXED } from '../environment/fixed.js'
 import { Overloaded, refused } from '../limits/refused.js'
 import { RequestView } from './request-view.js'
@@ -53,7 +53,7 @@ export class MinState {
     try {
       if (this.shows(wanted)) return
       let head = this.head()
-      while ((await unlessAborted(head, signal)) < wanted.block && !this.shows(wanted)) head = this.laterHead()
+      while ((await raceAbort(head, signal)) < wanted.block && !this.shows(wanted)) head = this.laterHead()
     } catch (error) {
       if (!signal.aborted) throw error
       const state = `block ${wanted.block}${wanted.flashblock === undefined ? '' : `, flashblock ${wanted.flashblock}`}`

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import { Chain, openingOf, Preconfirmed, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
-import { type Awaitable, andThen, type CallLimits, type Cancellation, recovered } from '@upfront/node'
+import { type Awaitable, andThen, type CallLimits, type Cancellation, catchError } from '@upfront/node'
 import type { BlockHeader, BlockParameter, BlockPosition, StateParameter } from '@upfront/protocol'
 import { BlockMoved, type PinnedBlock, type Place, pinnedState } from '@upfront/simulation'
 import { answerStateOf, latestState } from './answer-state.js'
@@ -156,7 +156,7 @@ export class SimulationBases {
     run = 1,
   ): Awaitable<T> {
     const head = this.head(view, limits)
-    return recovered(
+    return catchError(
       () =>
         andThen(head, (pinned) => {
           this.standsOn(pinned, view)

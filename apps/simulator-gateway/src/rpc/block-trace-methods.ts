@@ -1,5 +1,5 @@
 import type { Chain } from '@upfront/chain'
-import { decodeFixedBytes, decodeQuantity, malformed, Turn, type UpstreamClient } from '@upfront/node'
+import { decodeFixedBytes, decodeQuantity, EventLoopTurn, malformed, type UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
   type BlockParameter,
@@ -141,9 +141,9 @@ async function traceAll(
     let bytes = 0
     /** Expected length of the next trace: a trace longer than expected is run twice. */
     let expected = 0
-    const turn = new Turn()
+    const turn = new EventLoopTurn()
     for (const [index, { hash }] of opened.transactions.entries()) {
-      await turn.pass()
+      await turn.yieldIfLong()
       context.signal.throwIfAborted()
       const result = await trace(opened, index, tracer, tracing, context, taken, expected)
       // Kept as bytes: V8 frees strings that live this long only after several hundred megabytes have piled up.

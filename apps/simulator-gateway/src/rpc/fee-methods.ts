@@ -1,5 +1,5 @@
 import type { FollowedBlock } from '@upfront/chain'
-import { type Awaitable, passThrough, unlessAborted } from '@upfront/node'
+import { type Awaitable, passThrough, raceAbort } from '@upfront/node'
 import { type BlockHeader, type BlockParameter, DecodeError, type Hash, toQuantity } from '@upfront/protocol'
 import { blobFeeIn, type PaidTip, presentFeeHistory } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
@@ -38,7 +38,7 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
         answer.catch(() => asked.delete(hash))
         asked.set(hash, answer)
       }
-      return unlessAborted(answer, context.signal)
+      return raceAbort(answer, context.signal)
     })
   }
   const tip = (head: BlockHeader) => suggestTip(chain.head.kept.newestFirst(head))

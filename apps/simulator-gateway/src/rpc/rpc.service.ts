@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { type Awaitable, andThen, inTurns, recovered, traced } from '@upfront/node'
+import { type Awaitable, andThen, catchError, runInSlices, traced } from '@upfront/node'
 import {
   decodeEnvelope,
   decodeEnvelopeInParts,
@@ -63,7 +63,7 @@ export class RpcService {
    */
   answer(body: string | Buffer, context: RpcContext): Awaitable<RpcAnswer> {
     if (context.isLarge) {
-      return inTurns(decodeEnvelopeInParts(body, this.limits), context).then(
+      return runInSlices(decodeEnvelopeInParts(body, this.limits), context).then(
         (envelope) => this.answerEnvelope(envelope, context),
         (error) => this.refuse(null, error, context),
       )
@@ -130,7 +130,7 @@ export class RpcService {
           return { status: 200, body: successBody(id, result) }
         },
       )
-    return recovered<RpcAnswer>(serve, (thrown) => this.refuse(id, thrown, context, name, started))
+    return catchError<RpcAnswer>(serve, (thrown) => this.refuse(id, thrown, context, name, started))
   }
 
   private refuse(

@@ -1,13 +1,13 @@
 import { type Chain, newestBlock } from '@upfront/chain'
-import { recovered, Turn } from '@upfront/node'
+import { catchError, EventLoopTurn } from '@upfront/node'
 import {
   type BlockPosition,
   ErrorCode,
+  extractPositions,
   type Hash,
   RpcError,
   type SimulationRequest,
   type SweptPositions,
-  takePositions,
   toQuantity,
 } from '@upfront/protocol'
 import { AnswerTooLong, type OpenedPrefix, type PinnedBlock, type Probe, type TouchedList } from '@upfront/simulation'
@@ -48,7 +48,7 @@ interface Tried {
 export function sweepMethod(sweeping: Sweeping): RpcMethod {
   const { simulator } = sweeping
   const swept = decoding(async (params, context) => {
-    const taken = takePositions(params)!
+    const taken = extractPositions(params)!
     const [payload, block = 'latest'] = taken.params
     const { pinned, transactions, opened } = await sweptBlock([payload, block], sweeping, context)
     const asked = indexes(taken.positions, transactions.length)
@@ -78,13 +78,13 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
         },
         { probes, isTrial: true },
       )
-    const turn = new Turn()
+    const turn = new EventLoopTurn()
     let last: Tried | undefined
     for (const transactionIndex of asked) {
-      await turn.pass()
+      await turn.yieldIfLong()
       context.signal.throwIfAborted()
       if (last === undefined || !isSame(last, transactionIndex, opened))
-        last = await recovered(
+        last = await catchError(
           () => tried(transactionIndex),
           (error) => ({ transactionIndex, outcome: JSON.stringify(rejected(error)) }),
         )

@@ -1,4 +1,4 @@
-import { type Awaitable, recovered } from '@upfront/node'
+import { type Awaitable, catchError } from '@upfront/node'
 import type { SimulationRequest } from '@upfront/protocol'
 import { AnswerTooLong, type Simulation, type SimulationAnswer, simulate } from '@upfront/simulation'
 
@@ -49,7 +49,7 @@ export function growing<T>(
 ): Awaitable<T> {
   const within = (answerBytes: number): Awaitable<T> => {
     if (answerBytes > SMALL_ANSWER_BYTES) context.reserve?.(COPIES * answerBytes)
-    return recovered(
+    return catchError(
       () => work(answerBytes),
       (error) => {
         if (!(error instanceof AnswerTooLong) || answerBytes >= limits.answerBytes) throw error

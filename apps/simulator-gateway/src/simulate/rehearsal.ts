@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
-import { recovered } from '@upfront/node'
+import { catchError } from '@upfront/node'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
 import { Simulator } from './simulator.js'
 
@@ -12,7 +12,7 @@ export class Rehearsal implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    void recovered<unknown>(
+    void catchError<unknown>(
       () => this.simulator.rehearse(),
       (error) => this.logger.warn({ reason: errorText(error) }, 'the simulation at start-up failed'),
     )

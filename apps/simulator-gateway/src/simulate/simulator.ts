@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import { Chain, Preconfirmed } from '@upfront/chain'
-import { type Awaitable, andThen, inTurns, UpstreamClient } from '@upfront/node'
+import { type Awaitable, andThen, runInSlices, UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
   decodeInspection,
@@ -111,7 +111,7 @@ export class Simulator {
     const isRecording = inspection !== undefined && isRecorded(recordingOf(inspection))
     const limits = isRecording ? narrowed(context.limits, MAX_INSPECTED_BYTES) : context.limits
     const request = context.isLarge
-      ? inTurns(decodeSimulationRequestInParts(asked.params, limits), context)
+      ? runInSlices(decodeSimulationRequestInParts(asked.params, limits), context)
       : decodeSimulationRequest(asked.params, limits)
     return andThen(request, (request) => ({ request, inspection, isRecording, limits }))
   }
@@ -148,7 +148,7 @@ export class Simulator {
         if (isTrial) simulation.isTrial = true
         if (inspection?.outcome && layouts !== undefined) {
           const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
-          simulation.inLastBlocks = (place) => this.bases.inLastBlocks(simulation, place, time)
+          simulation.findRecentBase = (place) => this.bases.inLastBlocks(simulation, place, time)
           simulation.seenWaiting = (facts) => this.waiting.changing(facts)
         }
         return andThen(inspect(simulation, inspection, run, layouts, probes), (answer) => {

@@ -1,4 +1,4 @@
-import { type Awaitable, andThen, recovered } from '@upfront/node'
+import { type Awaitable, andThen, catchError } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { CallsRan } from '@upfront/simulation'
 import type { Cost } from '../limits/free-budget.js'
@@ -47,7 +47,7 @@ export function spending<T>(
   const startedAt = performance.now()
   const taken: Taken = { gasUsed: 0n }
   const cost = (gasUsed: bigint) => ({ gasUsed, reads: taken.budget?.used ?? 0 })
-  const done = recovered(
+  const done = catchError(
     () => work(taken),
     (error) => {
       let { gasUsed } = taken
@@ -75,7 +75,7 @@ export function countingRefused<T>(
   isSpare = false,
 ): Awaitable<T> {
   const startedAt = performance.now()
-  return recovered(run, (error) => {
+  return catchError(run, (error) => {
     if (isSpare || (error instanceof RpcError && error.cause instanceof CallsRan))
       context.spendInVain?.({ gasUsed: possibleSince(startedAt, gas) })
     throw error

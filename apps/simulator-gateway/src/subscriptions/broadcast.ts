@@ -1,5 +1,5 @@
 import { notifyInTurns } from '@upfront/chain'
-import { Turn } from '@upfront/node'
+import { EventLoopTurn } from '@upfront/node'
 
 /** The source of a {@link Broadcast}'s events. */
 export interface BroadcastSource<T> {
@@ -103,7 +103,7 @@ export class Broadcast<T> {
 
   async #tellWaiting(): Promise<void> {
     this.#isTelling = true
-    const turn = new Turn()
+    const turn = new EventLoopTurn()
     while (this.#waiting.length > 0) {
       const events = this.#waiting
       this.#waiting = []

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cancellation, Turn } from '@upfront/node'
+import { type Cancellation, EventLoopTurn } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
 import { type BlockLogs, MAX_LOGS, weightOfLogs } from '../blocks/block-contents.js'
 import type { FollowedBlock } from '../blocks/followed-block.js'
@@ -213,13 +213,13 @@ export class AnnouncedBlocks {
   async #notifyAll(change: BlockChange): Promise<void> {
     this.#changes.push(change)
     if (this.#changes.length > MAX_CHANGES) this.#changes.shift()
-    const turn = new Turn()
+    const turn = new EventLoopTurn()
     const told: [BlockListener, readonly string[]][] = []
     for (const listener of this.#listeners) {
       listener[change.kind]?.(change.block)
       const texts = listener.texts?.(change) ?? []
       if (texts.length > 0) told.push([listener, texts])
-      await turn.pass()
+      await turn.yieldIfLong()
     }
     await notifyInTurns(told, turn, (listener, texts) => this.#listeners.has(listener) && listener.notify?.(...texts))
   }

@@ -1,4 +1,4 @@
-import type { Turn } from '@upfront/node'
+import type { EventLoopTurn } from '@upfront/node'
 
 /** Most events given to a listener in one call. */
 const EVENTS_PER_TURN = 128
@@ -10,16 +10,16 @@ const EVENTS_PER_TURN = 128
  */
 export async function notifyInTurns<L, T>(
   told: readonly (readonly [L, readonly T[]])[],
-  turn: Turn,
+  turn: EventLoopTurn,
   tell: (listener: L, events: readonly T[]) => void,
 ): Promise<void> {
   const most = told.reduce((longest, [, events]) => Math.max(longest, events.length), 0)
   for (let at = 0; at < most; at += EVENTS_PER_TURN) {
-    if (at > 0) await turn.end()
+    if (at > 0) await turn.yieldNow()
     for (const [listener, events] of told) {
       if (at >= events.length) continue
       tell(listener, events.slice(at, at + EVENTS_PER_TURN))
-      await turn.pass()
+      await turn.yieldIfLong()
     }
   }
 }

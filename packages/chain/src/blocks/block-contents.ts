@@ -2,10 +2,10 @@ import {
   type CallLimits,
   type CallQueue,
   malformed,
-  settled,
+  raceAbort,
   type UpstreamCall,
   UpstreamError,
-  unlessAborted,
+  unwrapOutcome,
 } from '@upfront/node'
 import type { Address, BlockHeader, Hash, Hex, LogFilter } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
@@ -139,11 +139,11 @@ export class FetchedOnce<V extends readonly unknown[]> {
       )
       this.#underWay.set(block, asked)
     }
-    return unlessAborted(asked, limits.signal)
+    return raceAbort(asked, limits.signal)
   }
 
   async #ask(block: Hash, call: UpstreamCall<V>): Promise<V> {
-    const value = settled(await this.#queue.send(call))
+    const value = unwrapOutcome(await this.#queue.send(call))
     this.#kept.set(block, value)
     return value
   }

@@ -1,4 +1,4 @@
-import { type CallLimits, Canceller, messageOf, outlasts } from '@upfront/node'
+import { type CallLimits, Canceller, isSlowerThan, messageOf } from '@upfront/node'
 import { type BlockHeader, blockHeaderToRpc, type Hash } from '@upfront/protocol'
 import { headerFromRpc, type PinnedBlock } from '@upfront/simulation'
 import type { FollowedHead } from '../head/node-head.js'
@@ -154,7 +154,7 @@ export class HeadFollower<B extends WithHeader> implements FollowedHead {
     const { timeoutMs } = this.#next
     const ask = () => this.#options.byHash(hash, limits)
     const first = ask()
-    const isOverdue = timeoutMs !== undefined && (await outlasts(first, timeoutMs))
+    const isOverdue = timeoutMs !== undefined && (await isSlowerThan(first, timeoutMs))
     const block = await (isOverdue ? Promise.any([first, ask()]).catch(() => first) : first)
     if (block !== undefined) {
       this.kept.add(block)

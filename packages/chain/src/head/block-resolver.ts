@@ -4,10 +4,10 @@ import {
   type Awaitable,
   andThen,
   type Cancellation,
-  recovered,
+  catchError,
   UpstreamError,
   UpstreamFault,
-  within,
+  withinLimits,
 } from '@upfront/node'
 import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, toQuantity } from '@upfront/protocol'
 import {
@@ -115,7 +115,7 @@ export class BlockResolver {
       known(block)
       return work(block, limits)
     }
-    return recovered(
+    return catchError(
       () => {
         const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
         const block = run > 1 ? this.#resolveAtNode(parameter, limits) : this.resolve(parameter, limits)
@@ -137,7 +137,7 @@ export class BlockResolver {
     if (parameter.kind === 'hash') return this.#resolveHash(parameter, limits)
     if (parameter.kind === 'number')
       return andThen(this.#followed?.header(parameter.number) ?? this.#lookUp(parameter, limits), pin)
-    if (parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#onTimeout)
+    if (parameter.tag === 'pending') return withinLimits(this.#pending.get(), limits, this.#onTimeout)
     if (parameter.tag !== 'latest') return andThen(this.#lookUp(parameter, limits), pin)
     return this.#followed?.current() ?? andThen(this.askHead(limits), pin)
   }
@@ -163,7 +163,7 @@ export class BlockResolver {
       lookup = new SharedLookup(() => this.#remember(this.#fetch(parameter)))
       this.#lookups.set(key, lookup)
     }
-    return within(lookup.get(), limits, this.#onTimeout)
+    return withinLimits(lookup.get(), limits, this.#onTimeout)
   }
 
   async #checkCanonical(header: BlockHeader, limits: CallLimits): Promise<void> {

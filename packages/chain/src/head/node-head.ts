@@ -3,12 +3,12 @@ import {
   type Awaitable,
   type CallLimits,
   type CallQueue,
-  settled,
   type UpstreamCall,
   type UpstreamClient,
   UpstreamError,
   UpstreamFault,
-  within,
+  unwrapOutcome,
+  withinLimits,
 } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { headerFromRpc, type PinnedBlock } from '@upfront/simulation'
@@ -58,7 +58,7 @@ export class NodeHead {
    * @throws or rejects with UpstreamError, or the signal's reason
    */
   get(limits: CallLimits = {}): Awaitable<BlockHeader> {
-    return within(this.#lookup.get(), limits, () => noAnswer(this.#label))
+    return withinLimits(this.#lookup.get(), limits, () => noAnswer(this.#label))
   }
 
   /** The newest answer, if it was asked for at most this many milliseconds ago. */
@@ -87,7 +87,7 @@ export class NodeHead {
   }
 
   async #fetch(): Promise<BlockHeader> {
-    this.#last = settled(await this.#queue.send(this.#latest))
+    this.#last = unwrapOutcome(await this.#queue.send(this.#latest))
     return this.#last
   }
 

@@ -4,8 +4,8 @@ import {
   type Cancellation,
   Canceller,
   type CancelSignal,
+  catchError,
   onAbort,
-  recovered,
 } from '@upfront/node'
 import type { PinnedBlock } from '@upfront/simulation'
 
@@ -45,7 +45,7 @@ export function runSpeculatively<T>(
 
 /** Never rejects, because the outcome may be dropped. */
 function captureOutcome<T>(work: () => Awaitable<T>, end: () => void): Awaitable<Outcome<T>> {
-  const outcome = recovered<Outcome<T>>(
+  const outcome = catchError<Outcome<T>>(
     () => andThen(work(), (value) => ({ value })),
     (thrown) => ({ thrown }),
   )

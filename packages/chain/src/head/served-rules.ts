@@ -1,4 +1,4 @@
-import { type Awaitable, type Cancellation, type UpstreamClient, unlessAborted } from '@upfront/node'
+import { type Awaitable, type Cancellation, raceAbort, type UpstreamClient } from '@upfront/node'
 import { type ChainRules, type ChainRulesOptions, fetchChainRules } from '@upfront/simulation'
 
 /** How long fetched or inferred rules are used: the node may be upgraded, or a fork may activate. */
@@ -34,7 +34,7 @@ export class ServedRules {
     }
     const { signal } = cancellation
     signal.throwIfAborted()
-    return unlessAborted(this.#fetch(), signal)
+    return raceAbort(this.#fetch(), signal)
   }
 
   #fetch(): Promise<ChainRules> {

@@ -8,7 +8,7 @@ import {
   decodeSecret,
   type Hash,
   type Hex,
-  refuse,
+  invalidField,
   type Withdrawal,
 } from '@upfront/protocol'
 
@@ -55,7 +55,7 @@ export function flashblockFromJson(text: string): Flashblock {
   try {
     parsed = JSON.parse(text)
   } catch {
-    throw refuse('', 'not JSON')
+    throw invalidField('', 'not JSON')
   }
   const message = decodeObject(parsed, 'message')
   const diff = decodeObject(message.diff, 'diff')
@@ -81,7 +81,7 @@ export function flashblockFromJson(text: string): Flashblock {
   const base = decodeObject(message.base, 'base')
   const baseNumber = quantity(base.block_number, 'base.block_number')
   if (baseNumber !== blockNumber)
-    throw refuse('base.block_number', `${baseNumber} is not metadata.block_number, ${blockNumber}`)
+    throw invalidField('base.block_number', `${baseNumber} is not metadata.block_number, ${blockNumber}`)
   flashblock.base = {
     parentHash: bytes(base.parent_hash, 'base.parent_hash', 32),
     parentBeaconBlockRoot: bytes(base.parent_beacon_block_root, 'base.parent_beacon_block_root', 32),
@@ -108,9 +108,9 @@ function withdrawal(value: unknown, i: number): Withdrawal {
 
 function bytes(value: unknown, at: string, length?: number): Hex {
   const hex = decodeSecret(value, /^0x[0-9a-fA-F]*$/, at, 'hex bytes').toLowerCase() as Hex
-  if (hex.length % 2 !== 0) throw refuse(at, 'expected hex bytes')
+  if (hex.length % 2 !== 0) throw invalidField(at, 'expected hex bytes')
   if (length !== undefined && hex.length !== 2 + 2 * length)
-    throw refuse(at, `expected ${length} bytes, got ${hex.length / 2 - 1}`)
+    throw invalidField(at, `expected ${length} bytes, got ${hex.length / 2 - 1}`)
   return hex
 }
 
@@ -134,14 +134,14 @@ const OPENING_BRACE = 0x7b
  */
 export async function decodeFrame(frame: Uint8Array, maxBytes: number): Promise<Flashblock> {
   if (frame[0] === OPENING_BRACE) {
-    if (frame.byteLength > maxBytes) throw refuse('', `message over ${maxBytes} bytes`)
+    if (frame.byteLength > maxBytes) throw invalidField('', `message over ${maxBytes} bytes`)
     return flashblockFromJson(Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('utf8'))
   }
   const text = await decompress(frame, {
     maxOutputLength: maxBytes,
     params: { [constants.BROTLI_DECODER_PARAM_LARGE_WINDOW]: 0 },
   }).catch((error: NodeJS.ErrnoException) => {
-    throw refuse(
+    throw invalidField(
       '',
       error.code === 'ERR_BUFFER_TOO_LARGE' ? `message over ${maxBytes} bytes` : 'neither JSON nor brotli',
     )

@@ -1,4 +1,4 @@
-import { recovered } from '@upfront/node'
+import { catchError } from '@upfront/node'
 import type { ChainRules } from '@upfront/simulation'
 import { type FollowedBlock, transactionHashes } from '../blocks/followed-block.js'
 import type { Chain } from '../chain.js'
@@ -62,7 +62,7 @@ export class Preconfirmed {
   async start(): Promise<void> {
     const { urls } = this.#options
     if (urls === undefined) return
-    const rules = await recovered<ChainRules | Error>(
+    const rules = await catchError<ChainRules | Error>(
       () => this.#chain.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }),
       (error) => error as Error,
     )

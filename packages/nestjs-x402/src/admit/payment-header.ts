@@ -4,7 +4,7 @@ import {
   decodeString,
   decodeText,
   encodePaymentPayload,
-  refuse,
+  invalidField,
   type SignedAuthorization,
 } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
@@ -31,7 +31,7 @@ const MAX_PAYMENT_HEADER_BYTES = 12 * 1024
  */
 export function decodePaymentHeader(header: string): PaymentHeader {
   if (header.length > MAX_PAYMENT_HEADER_BYTES) {
-    throw refuse(HEADER, `longer than ${MAX_PAYMENT_HEADER_BYTES} bytes`)
+    throw invalidField(HEADER, `longer than ${MAX_PAYMENT_HEADER_BYTES} bytes`)
   }
   const root = decodeObject(parseJson(decodeBase64(header)), 'payment')
   const signed = decodePaymentPayload(root, 'payment')
@@ -70,12 +70,12 @@ function paymentIdentifier(extensions: unknown): string | undefined {
 function decodeBase64(header: string): string {
   const bytes = Buffer.from(header, 'base64')
   if (header === '' || bytes.toString('base64') !== header) {
-    throw refuse(HEADER, 'expected base64')
+    throw invalidField(HEADER, 'expected base64')
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw refuse(HEADER, 'expected base64 of UTF-8 text')
+    throw invalidField(HEADER, 'expected base64 of UTF-8 text')
   }
 }
 
@@ -83,6 +83,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw refuse(HEADER, 'expected base64 of a JSON object')
+    throw invalidField(HEADER, 'expected base64 of a JSON object')
   }
 }

@@ -7,9 +7,9 @@ import {
   decodeObject,
   decodeOneOf,
   decodeString,
+  invalidField,
   type JsonObject,
   type Network,
-  refuse,
 } from '../decode/fields.js'
 import type { Address, Hex } from '../hex.js'
 
@@ -104,7 +104,7 @@ export function schemeOf(kind: AuthorizationKind): Scheme {
  */
 export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): SignedPayment {
   const object = decodeObject(value, field)
-  if (object.x402Version !== 2) throw refuse(`${field}.x402Version`, 'must be 2')
+  if (object.x402Version !== 2) throw invalidField(`${field}.x402Version`, 'must be 2')
   const accepted = decodeRequirements(object.accepted, `${field}.accepted`)
   const payload = decodeObject(object.payload, `${field}.payload`)
   const signature = decodeSignature(payload.signature, `${field}.payload.signature`)
@@ -198,7 +198,7 @@ function decodePermit(extensions: unknown, field: string): TokenPermit | null {
   if (info?.signature === undefined) return null
   const at = `${field}.${GAS_SPONSORING}.info`
   const signature = decodeString(info.signature, `${at}.signature`, 132).toLowerCase()
-  if (!/^0x[0-9a-f]{130}$/.test(signature)) throw refuse(`${at}.signature`, 'must be 65 bytes in hex')
+  if (!/^0x[0-9a-f]{130}$/.test(signature)) throw invalidField(`${at}.signature`, 'must be 65 bytes in hex')
   return {
     owner: decodeAddressField(info.from, `${at}.from`),
     token: decodeAddressField(info.asset, `${at}.asset`),
@@ -216,6 +216,6 @@ function infoOf(extensions: unknown, name: string): JsonObject | null | undefine
 
 function decodeSignature(value: unknown, field: string): Hex {
   const text = decodeString(value, field, 16_384)
-  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) throw refuse(field, 'must be a hex byte string')
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) throw invalidField(field, 'must be a hex byte string')
   return text.toLowerCase() as Hex
 }

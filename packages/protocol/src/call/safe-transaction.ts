@@ -1,7 +1,7 @@
 import { decodeAddress, decodeBytes } from '../decode/bytes.js'
 import { mismatch, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeBoolean, decodeObject, onlyKnown } from '../decode/structure.js'
+import { decodeBoolean, decodeObject, rejectUnknown } from '../decode/structure.js'
 import { type Address, type Hex, ZERO_ADDRESS } from '../hex.js'
 
 /** A transaction that a Safe's owners sign, and how to simulate it. */
@@ -37,7 +37,7 @@ const ALIASES = { guards: 'guard', from: 'executor', dataGas: 'baseGas', safeAdd
  */
 export function decodeSafeTransaction(value: unknown, place: Place): SafeTransaction {
   const fields = decodeObject(value, "a Safe's transaction", place)
-  onlyKnown(fields, KNOWN, ALIASES, place)
+  rejectUnknown(fields, KNOWN, ALIASES, place)
   const given = (name: string) => fields[name] ?? undefined
   const number = (name: string) => (given(name) === undefined ? 0n : decodeNumber(fields[name], place, name))
   const address = (name: string) =>

@@ -1,7 +1,7 @@
 import { decodeAddress, decodeBytes } from '../decode/bytes.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeObject, type JsonObject, onlyKnown } from '../decode/structure.js'
+import { decodeObject, type JsonObject, rejectUnknown } from '../decode/structure.js'
 import type { Address, Hex } from '../hex.js'
 import { decodeAuthorization } from '../simulate/decode-authorization-list.js'
 import type { Authorization } from '../simulate/simulation-request.js'
@@ -52,7 +52,7 @@ const GAS_LENGTH = 32
  */
 export function decodeUserOperation(value: unknown, place: Place): UserOperation {
   const fields = present(decodeObject(value, 'a user operation', place))
-  onlyKnown(fields, [...EITHER, ...PACKED, ...UNPACKED], ALIASES, place)
+  rejectUnknown(fields, [...EITHER, ...PACKED, ...UNPACKED], ALIASES, place)
   const packed = PACKED.find((name) => name in fields)
   const unpacked = UNPACKED.find((name) => name in fields)
   if (packed !== undefined && unpacked !== undefined) {

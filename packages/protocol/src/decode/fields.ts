@@ -11,13 +11,13 @@ const UINT256_LIMIT = 1n << 256n
 
 /** Does not quote a string, which may be a key. @throws DecodeError, like all functions of this file */
 export function decodeObject(value: unknown, field: string): JsonObject {
-  if (typeof value === 'string') throw refuse(field, 'expected an object, got a string')
+  if (typeof value === 'string') throw invalidField(field, 'expected an object, got a string')
   return decodeJsonObject(value, 'an object', new Place(undefined, field))
 }
 
 /** Does not quote a string either. */
 export function decodeList(value: unknown, field: string): unknown[] {
-  if (typeof value === 'string') throw refuse(field, 'expected an array, got a string')
+  if (typeof value === 'string') throw invalidField(field, 'expected an array, got a string')
   if (!Array.isArray(value)) throw mismatch(new Place(undefined, field), 'an array', value)
   return value
 }
@@ -31,7 +31,7 @@ export function decodeText(value: unknown, pattern: RegExp, field: string, expec
 /** Like {@link decodeText}, for values that errors must not show. */
 export function decodeSecret(value: unknown, pattern: RegExp, field: string, expected: string): string {
   if (typeof value === 'string' && pattern.test(value)) return value
-  throw refuse(field, `expected ${expected}`)
+  throw invalidField(field, `expected ${expected}`)
 }
 
 /** NUL or a lone surrogate: databases can store neither. */
@@ -39,8 +39,8 @@ const UNSTORABLE = /\0|\p{Surrogate}/u
 
 export function decodeString(value: unknown, field: string, maximumLength = 2_048): string {
   if (typeof value !== 'string') throw mismatch(new Place(undefined, field), 'a string', value)
-  if (UNSTORABLE.test(value)) throw refuse(field, 'must be text')
-  if (value.length > maximumLength) throw refuse(field, `must have at most ${maximumLength} characters`)
+  if (UNSTORABLE.test(value)) throw invalidField(field, 'must be text')
+  if (value.length > maximumLength) throw invalidField(field, `must have at most ${maximumLength} characters`)
   return value
 }
 
@@ -50,7 +50,7 @@ export function decodeDecimal(value: unknown, field: string): bigint {
     throw mismatch(new Place(undefined, field), 'a plain decimal integer string', value)
   }
   const decoded = BigInt(value)
-  if (decoded >= UINT256_LIMIT) throw refuse(field, 'must be below 2^256')
+  if (decoded >= UINT256_LIMIT) throw invalidField(field, 'must be below 2^256')
   return decoded
 }
 
@@ -64,7 +64,7 @@ export function decodeHash(value: unknown, field: string): Hash {
 }
 
 function refuseLargeX(value: unknown, field: string): unknown {
-  if (typeof value === 'string' && value.startsWith('0X')) throw refuse(field, 'must begin with 0x')
+  if (typeof value === 'string' && value.startsWith('0X')) throw invalidField(field, 'must begin with 0x')
   return value
 }
 
@@ -99,10 +99,10 @@ export function decodeNullable<T>(value: unknown, field: string, decode: (value:
 /** Rejects unknown fields, so that misspelt ones are not silently ignored. */
 export function refuseUnknownFields(object: object, field: string, known: readonly string[]): void {
   const unknown = Object.keys(object).find((key) => !known.includes(key))
-  if (unknown !== undefined) throw refuse(field === '' ? unknown : `${field}.${unknown}`, 'unknown field')
+  if (unknown !== undefined) throw invalidField(field === '' ? unknown : `${field}.${unknown}`, 'unknown field')
 }
 
 /** The error for a field of the right type with an invalid value. */
-export function refuse(field: string, reason: string): DecodeError {
+export function invalidField(field: string, reason: string): DecodeError {
   return new DecodeError(new Place(undefined, field), reason)
 }

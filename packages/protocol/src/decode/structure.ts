@@ -25,7 +25,7 @@ export function decodeBoolean(value: unknown, parent: Place | undefined, key: st
  * another API: dropping it silently would change what is simulated.
  * @throws DecodeError that names the field probably meant
  */
-export function ignoreUnlessMistyped(
+export function rejectIfMistyped(
   name: string,
   known: readonly string[],
   aliases: Readonly<Record<string, string>>,
@@ -45,7 +45,7 @@ function isMistyped(name: string, known: string): boolean {
 }
 
 /** Rejects every unknown field. @throws DecodeError, see {@link unknownField} */
-export function onlyKnown(
+export function rejectUnknown(
   fields: object,
   known: readonly string[],
   aliases: Readonly<Record<string, string>>,
@@ -54,14 +54,14 @@ export function onlyKnown(
   for (const name of Object.keys(fields)) if (!known.includes(name)) throw unknownField(name, known, aliases, place)
 }
 
-/** Applies {@link ignoreUnlessMistyped} to all unknown fields. @throws DecodeError */
-export function noneMistyped(
+/** Applies {@link rejectIfMistyped} to all unknown fields. @throws DecodeError */
+export function rejectMistyped(
   fields: object,
   known: readonly string[],
   aliases: Readonly<Record<string, string>>,
   place: Place | undefined,
 ): void {
-  for (const name of Object.keys(fields)) if (!known.includes(name)) ignoreUnlessMistyped(name, known, aliases, place)
+  for (const name of Object.keys(fields)) if (!known.includes(name)) rejectIfMistyped(name, known, aliases, place)
 }
 
 /**

@@ -24,8 +24,8 @@ const CLOSE_OBJECT = 0x7d
 /** `JSON.parse`, except that overrides of a single `eth_simulateV1` become lists for {@link byteKeyed}. @throws SyntaxError */
 export function parseBody(text: string): unknown {
   if (text.includes(`"method":"${SIMULATION}"`)) {
-    const lists = withLists(text)
-    const body = lists === undefined ? undefined : parsed(lists)
+    const lists = rewriteMapsAsLists(text)
+    const body = lists === undefined ? undefined : tryParse(lists)
     if (body?.method === SIMULATION) return body
   }
   return JSON.parse(text)
@@ -47,8 +47,8 @@ export function emptyByteKeyed(): unknown[] {
 
 /** Adds the entries of a JSON object. @throws SyntaxError */
 export function appendByteKeyed(map: unknown[], json: string): void {
-  const lists = withLists(`${NAMES[0]}${json}`)
-  const list = lists === undefined ? undefined : parsed(`{${lists}}`)
+  const lists = rewriteMapsAsLists(`${NAMES[0]}${json}`)
+  const list = lists === undefined ? undefined : tryParse(`{${lists}}`)
   const entries = (list as { stateDiff?: unknown[] } | undefined)?.stateDiff
   if (Array.isArray(entries)) for (let at = 1; at < entries.length; at += 1) map.push(entries[at])
   else for (const entry of Object.entries(JSON.parse(json))) map.push(...entry)
@@ -79,7 +79,7 @@ export function plainJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, plainJson(field)]))
 }
 
-function parsed(text: string): { method?: unknown } | undefined {
+function tryParse(text: string): { method?: unknown } | undefined {
   try {
     return JSON.parse(text)
   } catch {
@@ -91,7 +91,7 @@ function parsed(text: string): { method?: unknown } | undefined {
  * The text with those maps as lists of the mark, keys and values. Undefined if there are none, if the text is not formatted as by
  * `JSON.stringify`, or if such a map is malformed: otherwise the list could be valid although the map was not.
  */
-function withLists(text: string): string | undefined {
+function rewriteMapsAsLists(text: string): string | undefined {
   if (text.includes('\\')) return undefined
   let lists = ''
   let copied = 0

@@ -69,12 +69,12 @@ export function* parseInParts(bytes: Buffer, bounds: JsonBounds, options: PartsO
         break
       case COMMA:
         if (++values > bounds.values) refuseExceeded('values', bounds)
-        if (inner === undefined) throw wrong()
+        if (inner === undefined) throw syntaxError()
         if (inner.passMember(at, partLength)) yield
         break
       case CLOSE_ARRAY:
       case CLOSE_OBJECT: {
-        if (inner === undefined || inner.isArray !== (bytes[at] === CLOSE_ARRAY)) throw wrong()
+        if (inner === undefined || inner.isArray !== (bytes[at] === CLOSE_ARRAY)) throw syntaxError()
         open.pop()
         if (!inner.isCut) break
         const value = inner.close(at)
@@ -84,7 +84,7 @@ export function* parseInParts(bytes: Buffer, bounds: JsonBounds, options: PartsO
         const outer = open.at(-1)
         if (outer !== undefined) outer.add(inner.openedAt, value, at + 1)
         else if (isBlank(textOf(bytes, 0, inner.openedAt)) && isBlank(textOf(bytes, at + 1, bytes.length))) return value
-        else throw wrong()
+        else throw syntaxError()
         break
       }
       default:
@@ -212,7 +212,7 @@ class Container {
   nameOf(from: number): string | undefined {
     const before = textOf(this.#bytes, this.#memberFrom, from)
     if (this.isArray) {
-      if (!isBlank(before)) throw wrong()
+      if (!isBlank(before)) throw syntaxError()
       return undefined
     }
     return Object.keys(JSON.parse(`{${before}null}`))[0]
@@ -220,7 +220,7 @@ class Container {
 
   #parse(until: number): void {
     const chunk = textOf(this.#bytes, this.#from, until)
-    if (isBlank(chunk)) throw wrong()
+    if (isBlank(chunk)) throw syntaxError()
     if (this.isArray) {
       this.#append(JSON.parse(`[${chunk}]`))
       return
@@ -265,7 +265,7 @@ class Container {
   }
 
   #expectBlank(until: number): void {
-    if (!isBlank(textOf(this.#bytes, this.#addedUntil!, until))) throw wrong()
+    if (!isBlank(textOf(this.#bytes, this.#addedUntil!, until))) throw syntaxError()
   }
 }
 
@@ -273,6 +273,6 @@ function isBlank(text: string): boolean {
   return /^[ \t\n\r]*$/.test(text)
 }
 
-function wrong(): SyntaxError {
+function syntaxError(): SyntaxError {
   return new SyntaxError('not valid JSON')
 }

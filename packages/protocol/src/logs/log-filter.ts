@@ -1,7 +1,7 @@
 import { type BlockParameter, decodeBlockNumber } from '../block-parameter.js'
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
-import { decodeObject, noneMistyped } from '../decode/structure.js'
+import { decodeObject, rejectMistyped } from '../decode/structure.js'
 import type { Address, Hash } from '../hex.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 
@@ -28,7 +28,7 @@ const MAX_ALTERNATIVES = 1_000
  */
 export function decodeLogFilter(value: unknown, place: Place): LogFilter {
   const fields = decodeObject(value, 'a filter object', place)
-  noneMistyped(fields, FIELDS, {}, place)
+  rejectMistyped(fields, FIELDS, {}, place)
   const { fromBlock, toBlock, blockHash, address, topics } = fields
   const filter: LogFilter = { addresses: decodeAddresses(address ?? [], place), topics: decodeTopics(topics, place) }
   if (blockHash != null) {

@@ -1,7 +1,7 @@
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { mismatch, Place } from '../decode/decode-error.js'
-import { decodeArray, decodeObject, noneMistyped } from '../decode/structure.js'
-import { type Later, mapped } from '../parts.js'
+import { decodeArray, decodeObject, rejectMistyped } from '../decode/structure.js'
+import { type Later, mapInParts } from '../parts.js'
 import type { AccessListEntry } from './simulation-request.js'
 
 const FIELDS = ['address', 'storageKeys'] as const
@@ -14,14 +14,14 @@ export function decodeAccessList(value: unknown, parent: Place, key: string, lat
   const decodeEntry = (entry: unknown, index: number): AccessListEntry => {
     const place = new Place(list, index)
     const fields = decodeObject(entry, 'an object with `address` and `storageKeys`', place)
-    noneMistyped(fields, FIELDS, ALIASES, place)
+    rejectMistyped(fields, FIELDS, ALIASES, place)
     const keys = fields.storageKeys
     if (!Array.isArray(keys)) throw mismatch(new Place(place, 'storageKeys'), 'an array of storage keys', keys)
     const slots = new Place(place, 'storageKeys')
     return {
       address: decodeAddress(fields.address, place, 'address'),
-      storageKeys: mapped(keys, (slot, i) => decodeBytes32(slot, slots, i), later),
+      storageKeys: mapInParts(keys, (slot, i) => decodeBytes32(slot, slots, i), later),
     }
   }
-  return mapped(entries, decodeEntry, later)
+  return mapInParts(entries, decodeEntry, later)
 }

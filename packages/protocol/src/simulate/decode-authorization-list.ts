@@ -1,8 +1,8 @@
 import { decodeAddress } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeArray, decodeObject, noneMistyped } from '../decode/structure.js'
-import { type Later, mapped } from '../parts.js'
+import { decodeArray, decodeObject, rejectMistyped } from '../decode/structure.js'
+import { type Later, mapInParts } from '../parts.js'
 import type { Authorization } from './simulation-request.js'
 
 const SIGNATURE = ['yParity', 'r', 's'] as const
@@ -13,13 +13,13 @@ const ALIASES = { contractAddress: 'address', codeAddress: 'address', v: 'yParit
 export function decodeAuthorizationList(value: unknown, parent: Place, key: string, later?: Later): Authorization[] {
   const list = new Place(parent, key)
   const decodeEntry = (entry: unknown, index: number) => decodeAuthorization(entry, new Place(list, index))
-  return mapped(decodeArray(value, 'an array of signed authorizations', parent, key), decodeEntry, later)
+  return mapInParts(decodeArray(value, 'an array of signed authorizations', parent, key), decodeEntry, later)
 }
 
 /** @throws DecodeError with the place of the error */
 export function decodeAuthorization(entry: unknown, place: Place): Authorization {
   const fields = decodeObject(entry, 'a signed authorization', place)
-  noneMistyped(fields, FIELDS, ALIASES, place)
+  rejectMistyped(fields, FIELDS, ALIASES, place)
   const authority = fields.authority ?? undefined
   const signed = SIGNATURE.find((name) => (fields[name] ?? undefined) !== undefined)
   if (authority !== undefined && signed !== undefined)

@@ -1,7 +1,7 @@
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeArray, decodeObject, onlyKnown, unknownField } from '../decode/structure.js'
+import { decodeArray, decodeObject, rejectUnknown, unknownField } from '../decode/structure.js'
 import type { BlockOverrides, Withdrawal } from './simulation-request.js'
 
 const FIELDS = [
@@ -82,7 +82,7 @@ function decodeWithdrawals(value: unknown, parent: Place, key: string): Withdraw
   return decodeArray(value, 'an array of withdrawals', parent, key).map((entry, position) => {
     const place = new Place(list, position)
     const fields = decodeObject(entry, 'a withdrawal', place)
-    onlyKnown(fields, WITHDRAWAL_FIELDS, WITHDRAWAL_ALIASES, place)
+    rejectUnknown(fields, WITHDRAWAL_FIELDS, WITHDRAWAL_ALIASES, place)
     return {
       index: decodeQuantity(fields.index, 64, place, 'index'),
       validatorIndex: decodeQuantity(fields.validatorIndex, 64, place, 'validatorIndex'),

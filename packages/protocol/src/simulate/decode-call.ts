@@ -1,8 +1,8 @@
 import { decodeAddress, decodeBytes32, decodeBytesLater } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
-import { type Later, mapped } from '../parts.js'
+import { decodeArray, decodeObject, rejectIfMistyped } from '../decode/structure.js'
+import { type Later, mapInParts } from '../parts.js'
 import { decodeAccessList } from './decode-access-list.js'
 import { decodeAuthorizationList } from './decode-authorization-list.js'
 import type { Call } from './simulation-request.js'
@@ -90,7 +90,7 @@ export function decodeCall(value: unknown, place: Place, later?: Later): Call {
       case 'blobVersionedHashes': {
         const hashes = new Place(place, key)
         const given = decodeArray(field, 'an array of versioned hashes', place, key)
-        call.blobVersionedHashes = mapped(given, (hash, i) => decodeBytes32(hash, hashes, i), later)
+        call.blobVersionedHashes = mapInParts(given, (hash, i) => decodeBytes32(hash, hashes, i), later)
         break
       }
       case 'authorizationList':
@@ -106,7 +106,7 @@ export function decodeCall(value: unknown, place: Place, later?: Later): Call {
           'blob sidecars are not simulated: set `blobVersionedHashes` instead',
         )
       default:
-        ignoreUnlessMistyped(key, FIELDS, ALIASES, place)
+        rejectIfMistyped(key, FIELDS, ALIASES, place)
     }
   }
   return call

@@ -1,7 +1,7 @@
 import { decodeStateParameter } from '../block-parameter.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
-import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
-import { type Later, mapped, type Parts } from '../parts.js'
+import { decodeArray, decodeBoolean, decodeObject, rejectIfMistyped } from '../decode/structure.js'
+import { type Later, mapInParts, type Parts } from '../parts.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { decodeBlockOverrides } from './decode-block-overrides.js'
 import { decodeCall } from './decode-call.js'
@@ -71,7 +71,7 @@ function decode(params: unknown, later?: Later): SimulationRequest {
         returnFullTransactions = value !== null && decodeBoolean(value, undefined, key)
         break
       default:
-        ignoreUnlessMistyped(key, PAYLOAD_FIELDS, PAYLOAD_ALIASES, undefined)
+        rejectIfMistyped(key, PAYLOAD_FIELDS, PAYLOAD_ALIASES, undefined)
     }
   }
   const block = decodeStateParameter(params[1] ?? 'latest', new Place(undefined, 'params[1]'))
@@ -81,7 +81,7 @@ function decode(params: unknown, later?: Later): SimulationRequest {
 function decodeBlocks(value: unknown, later: Later | undefined): BlockStateCall[] {
   const place = new Place(undefined, 'blockStateCalls')
   const blocks = decodeArray(value, 'an array of blocks', undefined, 'blockStateCalls')
-  return mapped(blocks, (block, index) => decodeBlock(block, new Place(place, index), later), later, 1)
+  return mapInParts(blocks, (block, index) => decodeBlock(block, new Place(place, index), later), later, 1)
 }
 
 function checkCounts(blocks: readonly BlockStateCall[], limits: SimulationLimits): void {
@@ -117,14 +117,14 @@ function decodeBlock(value: unknown, place: Place, later: Later | undefined): Bl
         if (field !== null) block.blockOverrides = decodeBlockOverrides(field, new Place(place, key))
         break
       default:
-        ignoreUnlessMistyped(key, BLOCK_FIELDS, BLOCK_ALIASES, place)
+        rejectIfMistyped(key, BLOCK_FIELDS, BLOCK_ALIASES, place)
     }
   }
   return block
 }
 
 function decodeCalls(calls: unknown[], place: Place, later: Later | undefined): BlockStateCall['calls'] {
-  return mapped(calls, (call, index) => decodeCall(call, new Place(place, index), later), later)
+  return mapInParts(calls, (call, index) => decodeCall(call, new Place(place, index), later), later)
 }
 
 function overLimit(place: Place, message: string): RpcError {

@@ -27,7 +27,7 @@ const MAX_SETTINGS = 32
  * @returns undefined if no block has it
  * @throws DecodeError with the place of the error
  */
-export function takeTokenSettings(blocks: unknown): { settings: TokenSetting[]; blocks: unknown[] } | undefined {
+export function extractTokenSettings(blocks: unknown): { settings: TokenSetting[]; blocks: unknown[] } | undefined {
   if (!Array.isArray(blocks) || !blocks.some((block) => tokensIn(block) !== undefined)) return undefined
   const settings: TokenSetting[] = []
   const rest = blocks.map((block, index) => {

@@ -1,13 +1,13 @@
 import {
   type AccountCall,
   decodeWaitingCalls,
+  extractEncodedCalls,
   type SignedTransactionCall,
-  takeWrittenCalls,
   type WaitingCalls,
-} from '../call/written-calls.js'
+} from '../call/encoded-calls.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeBoolean, decodeObject } from '../decode/structure.js'
-import { type TokenSetting, takeTokenSettings } from '../simulate/decode-token-overrides.js'
+import { extractTokenSettings, type TokenSetting } from '../simulate/decode-token-overrides.js'
 import { decodeTracer, type Tracer } from './tracer.js'
 
 /** What `upfront_simulate` shows in addition to `eth_simulateV1`. */
@@ -99,10 +99,10 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
   const isLinked = flag('link')
   for (const field of INSPECTION_FIELDS) delete payload[field]
   if (isLinked) inspection.link = { ...payload, ...(inspection.abi && { abi }) }
-  const { signed, accounts } = takeWrittenCalls(payload)
+  const { signed, accounts } = extractEncodedCalls(payload)
   if (signed.length > 0) inspection.signed = signed
   if (accounts.length > 0) inspection.accounts = accounts
-  const taken = takeTokenSettings(payload.blockStateCalls)
+  const taken = extractTokenSettings(payload.blockStateCalls)
   if (taken !== undefined) {
     inspection.tokens = taken.settings
     payload.blockStateCalls = taken.blocks

@@ -13,7 +13,7 @@ const SHOWN = ['assetChanges']
  * @returns undefined if there is none
  * @throws DecodeError with the place of the error
  */
-export function takePositions(params: unknown): { positions: SweptPositions; params: unknown[] } | undefined {
+export function extractPositions(params: unknown): { positions: SweptPositions; params: unknown[] } | undefined {
   if (!Array.isArray(params) || typeof params[0] !== 'object' || params[0] === null) return undefined
   const { positions, ...payload } = params[0] as Record<string, unknown>
   if (positions === undefined || positions === null) return undefined

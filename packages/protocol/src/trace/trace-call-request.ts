@@ -1,7 +1,7 @@
 import { decodeIndex, decodeStateParameter, type StateParameter } from '../block-parameter.js'
 import type { CallRequest } from '../call/call-request.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
-import { decodeObject, noneMistyped } from '../decode/structure.js'
+import { decodeObject, rejectMistyped } from '../decode/structure.js'
 import { decodeBlockOverrides } from '../simulate/decode-block-overrides.js'
 import { decodeCall } from '../simulate/decode-call.js'
 import { decodeStateOverrides } from '../simulate/decode-state-overrides.js'
@@ -51,7 +51,7 @@ export function decodeTracerParams(params: unknown[]): { traced: unknown; tracer
 
 function decodeConfig(value: unknown, fields: readonly string[], place: Place): Record<string, unknown> {
   const config = decodeObject(value ?? {}, 'an object of options', place)
-  noneMistyped(config, fields, {}, place)
+  rejectMistyped(config, fields, {}, place)
   if (config.overrides !== undefined && config.overrides !== null)
     throw new DecodeError(new Place(place, 'overrides'), "overriding the chain's rules is not supported")
   return config

@@ -1,7 +1,7 @@
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { quote } from '../decode/quote.js'
-import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped, type JsonObject } from '../decode/structure.js'
+import { decodeArray, decodeBoolean, decodeObject, type JsonObject, rejectIfMistyped } from '../decode/structure.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 
 export interface CallTracerConfig {
@@ -96,7 +96,7 @@ export function decodeTracer(
   const options: Record<string, boolean | number | number[]> = {}
   for (const key of Object.keys(fields)) {
     const value = fields[key]
-    if (!(OPTIONS[known] as readonly string[]).includes(key)) ignoreUnlessMistyped(key, OPTIONS[known], {}, at)
+    if (!(OPTIONS[known] as readonly string[]).includes(key)) rejectIfMistyped(key, OPTIONS[known], {}, at)
     else if (value !== null) options[key] = decodeOption(key, value, at)
   }
   if (options.diffMode && options.includeEmpty)

@@ -1,6 +1,6 @@
 import type { Address, Call, Hex, StateOverride } from '@upfront/protocol'
 import type { CallRecord } from '../engine/call-record.js'
-import type { Assumed } from './assumed-signature.js'
+import type { Assumed } from './assume-signature.js'
 import { type PricedOperation, USER_OPERATION_EVENT } from './entry-point.js'
 import type { OperationFrames } from './operation-frames.js'
 import type { BrokenRule } from './validation-rules.js'

@@ -2,8 +2,8 @@ import { type Address, type Hash, type Hex, toQuantity } from '@upfront/protocol
 import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
 import { assetEvents } from '../assets/asset-events.js'
 import { type CallRecord, type Frame, hasFailed } from '../engine/call-record.js'
-import type { Assumed } from './assumed-signature.js'
-import { failureWords } from './failure-words.js'
+import type { Assumed } from './assume-signature.js'
+import { failureMessage } from './failure-message.js'
 import { type OperationCall, type OperationGas, operationEvent } from './operation-call.js'
 import { operationFrames, type ValidationData, validationData } from './operation-frames.js'
 import type { SafeCall } from './safe-call.js'
@@ -99,7 +99,7 @@ export async function shownOperation(
     sender: operation.sender,
     entryPoint,
     status: isDone ? '0x1' : '0x0',
-    ...(refusal !== undefined && { refusal: await refusalWords(refusal, explain) }),
+    ...(refusal !== undefined && { refusal: await refusalMessage(refusal, explain) }),
     ...(account !== undefined && {
       validation: await shownValidation(account, 0, explain, {
         ...(assumed.account !== undefined && { assumed: assumed.account }),
@@ -135,7 +135,7 @@ async function shownValidation(
   known: Partial<ShownValidation>,
 ): Promise<ShownValidation> {
   const { signature, aggregator, validAfter, validUntil } = validationData(frame, word) ?? {}
-  const error = await wordsFor(frame, explain)
+  const error = await frameMessage(frame, explain)
   return {
     status: hasFailed(frame) ? '0x0' : '0x1',
     gasUsed: toQuantity(frame.gasUsed),
@@ -156,7 +156,7 @@ async function shownPart(
   isDone: boolean,
 ): Promise<ShownPart> {
   const [frame] = frames as [Frame]
-  const error = await wordsFor(frame, explain)
+  const error = await frameMessage(frame, explain)
   const events = asked && (isDone ? assetEvents({ frames: [...frames] }) : { transfers: [], approvals: [] })
   const [moved] = events ? assetChanges([{ ...asked, events }], [record]) : []
   return {
@@ -168,13 +168,13 @@ async function shownPart(
   }
 }
 
-async function refusalWords({ reason, inner }: { reason: string; inner?: Hex }, explain: Explain): Promise<string> {
+async function refusalMessage({ reason, inner }: { reason: string; inner?: Hex }, explain: Explain): Promise<string> {
   const because = inner === undefined || inner === '0x' ? undefined : await explain(inner)
   return because === undefined ? reason : `${reason}: ${because}`
 }
 
-async function wordsFor(frame: Frame, explain: Explain): Promise<string | undefined> {
-  const words = failureWords(frame)
+async function frameMessage(frame: Frame, explain: Explain): Promise<string | undefined> {
+  const words = failureMessage(frame)
   if (words !== 'execution reverted' || frame.output === '0x') return words
   const known = await explain(frame.output)
   return known === undefined ? words : `${words}: ${known}`
@@ -191,7 +191,7 @@ export async function shownSafeTransaction(
   const isDone = top !== undefined && !hasFailed(top) && /1$/.test(top.output)
   // The Safe's singleton, called by its proxy, makes the owners' call.
   const failed = frames.find((frame) => frame.depth > 0 && frame.depth <= 2 && frame.to === to && hasFailed(frame))
-  const error = isDone || top === undefined ? undefined : await wordsFor(failed ?? top, explain)
+  const error = isDone || top === undefined ? undefined : await frameMessage(failed ?? top, explain)
   return {
     ...{ safe, version, safeTxHash, nonce: toQuantity(nonce), nextNonce: toQuantity(nextNonce) },
     ...{ threshold: toQuantity(threshold), owners },

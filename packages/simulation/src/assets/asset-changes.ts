@@ -108,7 +108,7 @@ export function noQuestions(records: readonly CallRecord[]): AssetQuestions[] {
 }
 
 /** The questions as probes. @param places of the calls, in order */
-export function probesOf(asked: readonly AssetQuestions[], places: readonly Pick<Probe, 'block' | 'call'>[]): Probe[] {
+export function toProbes(asked: readonly AssetQuestions[], places: readonly Pick<Probe, 'block' | 'call'>[]): Probe[] {
   return asked.flatMap(({ questions }, index) => {
     const { block, call } = places[index]!
     return questions.map(({ to, input, isAfter = false }) => ({ block, call, to, input, isAfter }))

@@ -4,7 +4,7 @@ import type { AssetQuestions } from './asset-changes.js'
 import { decimalsIn, decimalsOf } from './questions.js'
 
 /** Length of a selector and three words, as in `ERC20InsufficientBalance(address,uint256,uint256)`. */
-const ERROR_OF_THREE = 2 + 2 * (4 + 3 * 32)
+const THREE_ARGUMENT_ERROR_LENGTH = 2 + 2 * (4 + 3 * 32)
 /** A uint256 has at most 78 digits. */
 const MAX_DECIMALS = 77
 
@@ -18,7 +18,7 @@ export interface FailedToken {
 /** For each call whose error may name token amounts, adds a question for the decimals of the contract that raised it. */
 export function askFailedTokens(asked: readonly AssetQuestions[], records: readonly CallRecord[]): void {
   for (const [index, { questions }] of asked.entries()) {
-    const token = tokenThatFailed(records[index]!)
+    const token = findFailedToken(records[index]!)
     if (token === undefined) continue
     const question = decimalsOf(token)
     if (!questions.some(({ to, input }) => to === question.to && input === question.input)) questions.push(question)
@@ -27,7 +27,7 @@ export function askFailedTokens(asked: readonly AssetQuestions[], records: reado
 
 /** @param asked with the question of `askFailedTokens` @param record of the same call, with the answers */
 export function failedToken({ questions }: AssetQuestions, record: CallRecord): FailedToken | undefined {
-  const token = tokenThatFailed(record)
+  const token = findFailedToken(record)
   if (token === undefined) return undefined
   const { to, input } = decimalsOf(token)
   const at = questions.findIndex((question) => question.to === to && question.input === input)
@@ -36,11 +36,11 @@ export function failedToken({ questions }: AssetQuestions, record: CallRecord): 
 }
 
 /** The contract whose storage the failing code uses: behind a proxy, the proxy. */
-function tokenThatFailed({ frames }: CallRecord): Address | undefined {
+function findFailedToken({ frames }: CallRecord): Address | undefined {
   const [top] = frames
-  if (top === undefined || !top.reverted || top.output.length !== ERROR_OF_THREE) return undefined
+  if (top === undefined || !top.reverted || top.output.length !== THREE_ARGUMENT_ERROR_LENGTH) return undefined
   let token = top.to
-  for (let at: number | undefined = 0; at !== undefined; at = passedOnBy(frames, at)) {
+  for (let at: number | undefined = 0; at !== undefined; at = findPropagatedFrame(frames, at)) {
     const { kind, to } = frames[at]!
     if (kind !== 'DELEGATECALL') token = to
   }
@@ -48,7 +48,7 @@ function tokenThatFailed({ frames }: CallRecord): Address | undefined {
 }
 
 /** The caller's last inner frame, if its error is the caller's. */
-function passedOnBy(frames: readonly Frame[], caller: number): number | undefined {
+function findPropagatedFrame(frames: readonly Frame[], caller: number): number | undefined {
   const { depth, output } = frames[caller]!
   let last: number | undefined
   for (let at = caller + 1; at < frames.length && frames[at]!.depth > depth; at += 1)

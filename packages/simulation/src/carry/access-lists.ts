@@ -18,7 +18,7 @@ export class AccessLists {
    * The block's list as JSON, unverified; undefined if the node does not serve it.
    * @throws or rejects with the signal's reason
    */
-  async of(block: Hash, limits: CallLimits): Promise<string | undefined> {
+  async fetch(block: Hash, limits: CallLimits): Promise<string | undefined> {
     if (this.#pausedUntil > performance.now()) return undefined
     try {
       // No retries: the list is checked by its hash, and the block can be executed instead.

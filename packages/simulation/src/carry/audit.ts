@@ -24,21 +24,21 @@ export class CarriedAudit {
   /** The newest carried block. */
   #newest: { header: BlockHeader; sample: readonly Sampled[] } | undefined
   #timer: NodeJS.Timeout | undefined
-  #hasLooked = false
+  #hasAudited = false
   #underWay: Canceller | undefined
 
   constructor(options: CarriedAuditOptions) {
     this.#options = options
-    this.#timer = setInterval(() => void this.#look(), options.everyMs).unref()
+    this.#timer = setInterval(() => void this.#audit(), options.everyMs).unref()
   }
 
   /** Remembers a sample of a block's carried values. */
   note(header: BlockHeader, sample: readonly Sampled[]): void {
     if (sample.length === 0) return
     this.#newest = { header, sample }
-    if (this.#hasLooked || !this.#options.auditsFirst) return
-    this.#hasLooked = true
-    void this.#look()
+    if (this.#hasAudited || !this.#options.auditsFirst) return
+    this.#hasAudited = true
+    void this.#audit()
   }
 
   close(): void {
@@ -47,7 +47,7 @@ export class CarriedAudit {
     this.#underWay?.cancel(new Error('closed'))
   }
 
-  async #look(): Promise<void> {
+  async #audit(): Promise<void> {
     const looked = this.#newest
     if (looked === undefined || this.#underWay !== undefined) return
     this.#newest = undefined

@@ -11,27 +11,27 @@ const times = (count: number, run: () => void) => {
 describe('Pacer', () => {
   it('slows to every second block after 8 slow blocks in a row, and stops after 8 useless ones', () => {
     const { pacer, paces } = pacerWith()
-    times(7, () => pacer.took(150, 200))
-    pacer.took(90, 200)
-    times(7, () => pacer.took(150, 200))
+    times(7, () => pacer.noteCarried(150, 200))
+    pacer.noteCarried(90, 200)
+    times(7, () => pacer.noteCarried(150, 200))
     expect(paces).toEqual([])
-    pacer.took(150, 200)
+    pacer.noteCarried(150, 200)
     expect([pacer.allows(10n), pacer.allows(11n), pacer.allows(12n), pacer.allows(15n)]).toEqual([
       true,
       false,
       true,
       true,
     ])
-    times(8, () => pacer.useless('in vain'))
+    times(8, () => pacer.noteUseless('in vain'))
     expect(paces).toEqual(['everySecond', 'off'])
     expect(pacer.allows(16n)).toBe(false)
   })
 
   it('tries again after 5 minutes, and returns to every block once blocks are fast', () => {
     const { pacer, paces } = pacerWith()
-    times(16, () => pacer.useless('in vain'))
+    times(16, () => pacer.noteUseless('in vain'))
     expect(pacer.allows(20n, performance.now() + 310_000)).toBe(true)
-    times(64, () => pacer.took(1, 200))
+    times(64, () => pacer.noteCarried(1, 200))
     expect(paces).toEqual(['everySecond', 'off', 'everySecond', 'each'])
     expect([pacer.allows(30n), pacer.allows(31n)]).toEqual([true, true])
   })
@@ -39,7 +39,7 @@ describe('Pacer', () => {
   it('stays off once distrusted', () => {
     const { pacer } = pacerWith()
     pacer.distrust()
-    times(20, () => pacer.useless('in vain'))
+    times(20, () => pacer.noteUseless('in vain'))
     expect([pacer.pace, pacer.allows(1n, performance.now() + 1e9)]).toEqual(['distrusted', false])
   })
 })

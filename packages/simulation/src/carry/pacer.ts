@@ -33,9 +33,9 @@ export class Pacer {
   }
 
   /** Records a carried block. @param intervalMs between the chain's blocks */
-  took(tookMs: number, intervalMs: number): void {
+  noteCarried(tookMs: number, intervalMs: number): void {
     if (tookMs > intervalMs / 2) {
-      this.useless(`${Math.round(tookMs)} ms of the ${Math.round(intervalMs)} between blocks`)
+      this.noteUseless(`${Math.round(tookMs)} ms of the ${Math.round(intervalMs)} between blocks`)
       return
     }
     this.#bad = 0
@@ -44,7 +44,7 @@ export class Pacer {
   }
 
   /** Records a block whose execution was useless or too slow. */
-  useless(reason: string): void {
+  noteUseless(reason: string): void {
     this.#good = 0
     this.#bad++
     if (this.#bad < STREAK || this.pace === 'distrusted') return

@@ -52,7 +52,7 @@ function start(options: Partial<StateCarrierOptions> = {}) {
       const step = await Promise.race([state.next(), aborted(signal)])
       return step
     },
-    lay: async () => Promise.reject(new Error('the test has no lists')),
+    carryListed: async () => Promise.reject(new Error('the test has no lists')),
     forget: () => {
       state.forgotten++
     },
@@ -64,7 +64,7 @@ function start(options: Partial<StateCarrierOptions> = {}) {
       return step.outcome
     },
     readAtNode: async () => state.node,
-    onLackOf: () => () => undefined,
+    createOnLack: () => () => undefined,
   }
   const carrier = new StateCarrier({
     ...{ rules, engine, driver, intervalMs: () => 12_000, observe: (event) => events.push(event) },

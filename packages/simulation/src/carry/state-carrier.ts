@@ -18,11 +18,11 @@ import { senderFromRpc, UnknownTransactionType } from './sealed-transaction.js'
 export interface StateCarrierOptions {
   rules: ChainRules
   engine: BlockCarrier
-  driver: Pick<Driver, 'run' | 'readAtNode' | 'onLackOf'>
+  driver: Pick<Driver, 'run' | 'readAtNode' | 'createOnLack'>
   /** Measured milliseconds between the chain's blocks. */
   intervalMs: () => number
   /** Source of block access lists; a block with one is not executed. */
-  accessLists?: Pick<AccessLists, 'of' | 'pause'>
+  accessLists?: Pick<AccessLists, 'fetch' | 'pause'>
   /** What was already executed of this block before it was sealed (Flashblocks). */
   executed?: (block: SealedBlock, transactions: readonly Hash[]) => ExecutedPart | undefined
   observe: (event: CarryEvent) => void
@@ -93,13 +93,13 @@ export class StateCarrier {
   prepare(block: SealedBlock, parent: Followed | undefined): Promise<void> {
     if (this.#closed) return Promise.resolve()
     if (this.#waiting >= MAX_WAITING) {
-      this.#not(block, 'behind', `${this.#waiting} blocks before it are not executed yet`)
+      this.#reportNotCarried(block, 'behind', `${this.#waiting} blocks before it are not executed yet`)
       return Promise.resolve()
     }
     this.#waiting++
     this.#last = this.#last
       .then(() => this.#prepare(block, parent))
-      .catch((error) => this.#not(block, 'failed', messageOf(error)))
+      .catch((error) => this.#reportNotCarried(block, 'failed', messageOf(error)))
       .finally(() => {
         this.#waiting--
       })
@@ -125,11 +125,15 @@ export class StateCarrier {
     const { header } = block
     if (this.#closed) return
     if (parent === undefined || header.parentHash !== parent.header.hash)
-      return this.#not(block, 'orphan', 'it does not follow a head that is known')
-    if (!this.#pacer.allows(header.number)) return this.#not(block, 'paused', `pace: ${this.#pacer.pace}`)
+      return this.#reportNotCarried(block, 'orphan', 'it does not follow a head that is known')
+    if (!this.#pacer.allows(header.number)) return this.#reportNotCarried(block, 'paused', `pace: ${this.#pacer.pace}`)
     const blockRules = carryRules(rules, header, parent.header)
     if (blockRules === undefined)
-      return this.#not(block, 'fork', 'a fork that changes state by itself begins, or its rules are unknown')
+      return this.#reportNotCarried(
+        block,
+        'fork',
+        'a fork that changes state by itself begins, or its rules are unknown',
+      )
     await this.#carry(block, parent, blockRules)
   }
 
@@ -137,7 +141,7 @@ export class StateCarrier {
     const began = performance.now()
     const interval = this.#options.intervalMs()
     const isCold = this.#newest !== parent.header.hash
-    const most = isCold ? this.#maxCold(interval) : Math.max(interval, MIN_TIME_MS)
+    const most = isCold ? this.#coldTimeLimit(interval) : Math.max(interval, MIN_TIME_MS)
     const canceller = new Canceller()
     const late = new Error(`not executed within ${Math.round(most)} ms`)
     const timer = setTimeout(() => canceller.cancel(late), most)
@@ -147,14 +151,14 @@ export class StateCarrier {
     let carried: Carried
     let isListed = true
     try {
-      const laid = await this.#lay(block, parent, limits)
+      const laid = await this.#carryListed(block, parent, limits)
       isListed = laid !== undefined
       carried = laid ?? (await this.#execute(block, parent, rules, limits, isCold))
     } catch (error) {
       if (this.#closed) return
       const isLate = error === late
-      if (isLate) this.#pacer.useless(late.message)
-      return this.#not(block, isLate ? 'late' : reasonOf(error), messageOf(error))
+      if (isLate) this.#pacer.noteUseless(late.message)
+      return this.#reportNotCarried(block, isLate ? 'late' : reasonOf(error), messageOf(error))
     } finally {
       clearTimeout(timer)
       this.#underWay = undefined
@@ -163,10 +167,10 @@ export class StateCarrier {
     if (this.#pacer.pace === 'distrusted') {
       // The node contradicted a value during the execution.
       this.#options.engine.forget()
-      return this.#not(block, 'paused', 'pace: distrusted')
+      return this.#reportNotCarried(block, 'paused', 'pace: distrusted')
     }
-    if (carried.kind === 'differs') return this.#differs(block, carried)
-    if (!isCold) this.#pacer.took(tookMs, interval)
+    if (carried.kind === 'differs') return this.#onDifference(block, carried)
+    if (!isCold) this.#pacer.noteCarried(tookMs, interval)
     this.#carried = block.header.number
     this.#newest = block.header.hash
     this.#count('carried')
@@ -177,16 +181,16 @@ export class StateCarrier {
   }
 
   /** Carries the block by its access list; undefined if that is not possible. */
-  async #lay({ header }: SealedBlock, parent: Followed, limits: DriveLimits): Promise<Carried | undefined> {
+  async #carryListed({ header }: SealedBlock, parent: Followed, limits: DriveLimits): Promise<Carried | undefined> {
     const { engine, driver, accessLists } = this.#options
     const { hash, number, blockAccessListHash } = header
     if (accessLists === undefined || blockAccessListHash === undefined) return undefined
     const { signal } = limits.cancellation
-    const accessList = await accessLists.of(hash, { signal, deadline: performance.now() + MAX_LIST_MS })
+    const accessList = await accessLists.fetch(hash, { signal, deadline: performance.now() + MAX_LIST_MS })
     if (accessList === undefined) return undefined
     const at = pinnedState({ header: parent.header, key: parent.header.hash })
     const listed = { hash, number, blockAccessListHash, accessList }
-    const carried = await driver.run(() => engine.lay(listed, at, limits.cancellation), at, limits)
+    const carried = await driver.run(() => engine.carryListed(listed, at, limits.cancellation), at, limits)
     if (carried.kind !== 'differs' || carried.difference !== 'blockAccessListHash') return carried
     accessLists.pause()
     this.#options.observe({ kind: 'listRefused', header, detail: carried.detail })
@@ -203,29 +207,29 @@ export class StateCarrier {
   ): Awaitable<Carried> {
     const { engine, driver, rules: chain } = this.#options
     const toCarry = blockToCarry(block, chain, rules)
-    const { layers, receipts } = this.#executedOf(block, toCarry)
+    const { layers, receipts } = this.#alreadyExecuted(block, toCarry)
     const at = pinnedState({ header: parent.header, key: parent.header.hash }, layers)
     const begin = () => engine.carry({ ...toCarry, earlierReceipts: receipts }, at, limits.cancellation)
     const calls = () =>
       toCarry.transactions.map((call, index) => ({ ...call, from: senderFromRpc(block.transactions[index]) }))
-    return driver.run(begin, at, limits, isCold ? driver.onLackOf(block.header, calls, at) : undefined)
+    return driver.run(begin, at, limits, isCold ? driver.createOnLack(block.header, calls, at) : undefined)
   }
 
   /** Time limit in milliseconds for a block whose parent was not carried. */
-  #maxCold(intervalMs: number): number {
+  #coldTimeLimit(intervalMs: number): number {
     const interval = Math.max(intervalMs, 1_000 * Number(this.#options.rules.schedule.blockTime))
     return Math.max(MIN_TIME_MS, Math.min(COLD_INTERVALS * interval, MAX_TIME_COLD_MS))
   }
 
   /** The part that need not be executed again. Used only if nothing after the transactions needs their logs. */
-  #executedOf(block: SealedBlock, { block: { rules }, transactions }: BlockToCarry): ExecutedPart {
+  #alreadyExecuted(block: SealedBlock, { block: { rules }, transactions }: BlockToCarry): ExecutedPart {
     const nothing = { layers: [], receipts: [] }
     if (rules.opFork === undefined) return nothing
     const hashes = transactions.map(({ hash }) => hash)
     return this.#options.executed?.(block, hashes) ?? nothing
   }
 
-  #differs({ header, ...block }: SealedBlock, { difference, detail }: Carried & { kind: 'differs' }): void {
+  #onDifference({ header, ...block }: SealedBlock, { difference, detail }: Carried & { kind: 'differs' }): void {
     if (difference === 'disputed') {
       // Either the read or the carried value is wrong, and it is unknown which: drop both.
       this.#options.engine.forget()
@@ -234,8 +238,8 @@ export class StateCarrier {
         this.#distrust(header, `a value read at this block or before: ${detail}`)
         return
       }
-    } else if (difference !== 'parent') this.#pacer.useless(`${difference}: ${detail}`)
-    this.#not({ header, ...block }, difference, detail)
+    } else if (difference !== 'parent') this.#pacer.noteUseless(`${difference}: ${detail}`)
+    this.#reportNotCarried({ header, ...block }, difference, detail)
   }
 
   #distrust(header: SealedBlock['header'], detail: string): void {
@@ -245,7 +249,7 @@ export class StateCarrier {
     this.#options.observe({ kind: 'distrusted', header, detail })
   }
 
-  #not({ header }: SealedBlock, reason: NotCarried, detail: string): void {
+  #reportNotCarried({ header }: SealedBlock, reason: NotCarried, detail: string): void {
     this.#count(reason)
     this.#options.observe({ kind: 'notCarried', header, reason, detail, isFirst: this.#counts[reason] === 1 })
   }

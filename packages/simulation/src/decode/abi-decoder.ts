@@ -2,7 +2,7 @@ import { ErrorCode, type Hash, type Hex, type Parts, RpcError } from '@upfront/p
 import { decodeRevertReason } from '../present/revert-reason.js'
 import { type AbiField, type AbiParameter, AbiTypes, isDynamicType, shortText } from './abi-type.js'
 import { type Decoded, type DecodingBudget, decodeParameters } from './abi-values.js'
-import { errorWords } from './error-words.js'
+import { errorMessage } from './error-message.js'
 
 /**
  * Decodes by ABIs. Returns undefined if no entry matches the data.
@@ -47,7 +47,8 @@ export async function readAbi(abi: readonly { type: string; from?: string }[]): 
     try {
       const { fields, signature } = types.fields(inputs)
       const item: Item = { name: shortText(name), fields, isIndexed: (inputs as AbiParameter[]).map(isIndexed) }
-      if (typeof from === 'string') item.known = { signature: item.name + written(inputs as AbiParameter[]), from }
+      if (typeof from === 'string')
+        item.known = { signature: item.name + signatureText(inputs as AbiParameter[]), from }
       const hash = keccak256(stringToHex(item.name + signature))
       const key = type === 'event' ? hash : hash.slice(0, 10)
       const others = (item.known && items[type].get(key)) ?? []
@@ -62,7 +63,7 @@ export async function readAbi(abi: readonly { type: string; from?: string }[]): 
 /** @param tables in the order in which they are tried @param budget shared by everything that is decoded */
 export function abiDecoder(tables: readonly AbiItems[], budget: DecodingBudget): AbiDecoder {
   const bySelector = (type: 'function' | 'error', data: Hex) =>
-    firstThatFits(
+    firstMatch(
       tables.map((items) => items[type].get(data.slice(0, 10))),
       ({ fields }) => decodeParameters(fields, `0x${data.slice(10)}`, budget),
     )
@@ -72,10 +73,10 @@ export function abiDecoder(tables: readonly AbiItems[], budget: DecodingBudget):
       const standard = standardError(data)
       if (standard !== undefined) return standard
       const error = yield* bySelector('error', data)
-      return error?.from === undefined ? error : { ...error, meaning: errorWords(error.name, error.args) }
+      return error?.from === undefined ? error : { ...error, meaning: errorMessage(error.name, error.args) }
     },
     log: ([topic = '', ...topics], data) =>
-      firstThatFits(
+      firstMatch(
         tables.map((items) => items.event.get(topic)),
         (item) => decodeLog(item, topics, data, budget),
       ),
@@ -83,10 +84,12 @@ export function abiDecoder(tables: readonly AbiItems[], budget: DecodingBudget):
 }
 
 /** Such as `(address to, (uint256 id, bytes data)[] items)`. */
-function written(parameters: readonly AbiParameter[]): string {
+function signatureText(parameters: readonly AbiParameter[]): string {
   const one = ({ type, name, components }: AbiParameter) => {
     const text = String(type)
-    const shown = text.startsWith('tuple') ? written(components as AbiParameter[]) + text.slice('tuple'.length) : text
+    const shown = text.startsWith('tuple')
+      ? signatureText(components as AbiParameter[]) + text.slice('tuple'.length)
+      : text
     return name === undefined || name === '' ? shown : `${shown} ${String(name)}`
   }
   return `(${parameters.map(one).join(', ')})`
@@ -97,7 +100,7 @@ function isIndexed({ indexed }: AbiParameter): boolean {
 }
 
 /** The first match. If it is a built-in signature, lists other matches too. */
-function* firstThatFits(
+function* firstMatch(
   found: readonly (readonly Item[] | undefined)[],
   decode: (item: Item) => Parts<Record<string, unknown>>,
 ): Parts<Decoded | undefined> {
@@ -105,7 +108,7 @@ function* firstThatFits(
     let first: Decoded | undefined
     const or: string[] = []
     for (const item of items ?? []) {
-      const decoded = yield* whereItFits(item, () => decode(item))
+      const decoded = yield* tryDecode(item, () => decode(item))
       if (decoded === undefined) continue
       if (first === undefined) first = { ...decoded, ...item.known }
       else if (item.known !== undefined) or.push(`${item.known.signature} of ${item.known.from}`)
@@ -116,7 +119,7 @@ function* firstThatFits(
 }
 
 /** Contract data is arbitrary: undefined if it does not match. */
-function* whereItFits({ name }: Item, decode: () => Parts<Record<string, unknown>>): Parts<Decoded | undefined> {
+function* tryDecode({ name }: Item, decode: () => Parts<Record<string, unknown>>): Parts<Decoded | undefined> {
   try {
     return { name, args: yield* decode() }
   } catch (error) {

@@ -18,7 +18,7 @@ export type Comparison = (
  * after the first difference, the effects themselves are compared.
  * @param simulation the original @param records of the original, with digests of effects
  */
-export function comparison(simulation: Simulation, records: readonly CallRecord[], run: Run): Comparison {
+export function createComparison(simulation: Simulation, records: readonly CallRecord[], run: Run): Comparison {
   let expected: Effects[] | undefined
   return async (changed, { leftOut = 0, recording = NO_RECORDING } = {}) => {
     let gas = 0n

@@ -29,7 +29,7 @@ function withFacts(
 /** The overrides of its first block a minute later. */
 async function later(...asked: Parameters<typeof withFacts>) {
   const { simulated, together } = withFacts(...asked)
-  const changed = await together.find(({ under }) => under.endsWith('later'))?.applied(simulated.simulation)
+  const changed = await together.find(({ under }) => under.endsWith('later'))?.apply(simulated.simulation)
   return changed?.request.blockStateCalls[0]?.blockOverrides
 }
 

@@ -1,19 +1,19 @@
 import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
-import { mergedOverrides } from '../accounts/merged-overrides.js'
+import { mergeOverrides } from '../accounts/merge-overrides.js'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
-import { type Circumstances, decides, SECONDS_LATER } from '../outcome/circumstances.js'
-import { changes } from '../outcome/shown-dependencies.js'
-import { isOfHistory } from '../outcome/verdict.js'
+import { type Circumstances, isDeciding, SECONDS_LATER } from '../outcome/circumstances.js'
+import { layerChanges } from '../outcome/shown-dependencies.js'
+import { isHistoryContract } from '../outcome/verdict.js'
 import { rulesAt } from '../plan/rules-at.js'
+import type { AfterWaiting } from './after-waiting.js'
 import type { Comparison } from './comparison.js'
 import type { Place, Simulation, SimulationAnswer } from './simulate.js'
-import type { AfterWaiting } from './waiting.js'
 
 /** Circumstances, and how to simulate under them. */
 export interface Condition extends Circumstances {
   /** The simulation under them; undefined if that state is unavailable. */
-  applied(simulation: Simulation): Awaitable<Simulation | undefined>
+  apply(simulation: Simulation): Awaitable<Simulation | undefined>
 }
 
 /** A builder's address that proposes blocks on Ethereum. */
@@ -59,33 +59,33 @@ export function conditionsFor({
   records,
   isForAll,
 }: Simulated): Record<'together' | 'apart' | 'elsewhere', Condition[]> & { leftOut: string[] } {
-  const facts = records.flatMap(({ dependencies }) => dependencies?.facts ?? []).filter(decides)
-  const countsBlocks = simulation.base.slotNumber !== undefined || facts.some(isOfNumber)
-  const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
+  const facts = records.flatMap(({ dependencies }) => dependencies?.facts ?? []).filter(isDeciding)
+  const countsBlocks = simulation.base.slotNumber !== undefined || facts.some(dependsOnNumber)
+  const wanted = (condition: Condition) => facts.some((fact) => condition.changesFact(fact))
   const together = [...surroundings(simulation), minuteLater(blocks, countsBlocks), withoutCode(simulation)].filter(
     wanted,
   )
   const isKnown =
-    together.every(({ under }) => under === LATER) && !countsBlocks && isSameLater(simulation, blocks, records)
+    together.every(({ under }) => under === LATER) && !countsBlocks && hasSameOutcomeLater(simulation, blocks, records)
   return {
     together: isKnown ? [] : together,
-    apart: [highPrice(), ...gas(simulation, parsed)].filter(wanted),
-    elsewhere: isForAll ? [] : [...withoutLayers(simulation), ...inLastBlocks(simulation)].filter(wanted),
+    apart: [highPrice(), ...gasConditions(simulation, parsed)].filter(wanted),
+    elsewhere: isForAll ? [] : [...withoutLayers(simulation), ...recentPlaceConditions(simulation)].filter(wanted),
     leftOut: isForAll && facts.some(({ address }) => address !== undefined) ? [UNPROVEN] : [],
   }
 }
 
 /** The conditions to try one by one after a joint run differed. The later time is preceded by one block later. */
-export function alone(conditions: readonly Condition[], { blocks }: Simulated): Condition[] {
+export function separateConditions(conditions: readonly Condition[], { blocks }: Simulated): Condition[] {
   return conditions.flatMap((condition) => (condition.under === LATER ? [blockLater(blocks), condition] : [condition]))
 }
 
 /** Several conditions as one, used if none of them makes the difference alone. */
-export function joint(conditions: readonly Condition[]): Circumstances {
+export function joinConditions(conditions: readonly Condition[]): Circumstances {
   return {
     under: conditions.map(({ under }) => under).join(', '),
-    of: conditions.every(({ of }) => of === 'course') ? 'course' : 'surroundings',
-    concerns: (fact) => conditions.some((condition) => condition.concerns(fact)),
+    category: conditions.every(({ category }) => category === 'course') ? 'course' : 'surroundings',
+    changesFact: (fact) => conditions.some((condition) => condition.changesFact(fact)),
   }
 }
 
@@ -97,32 +97,32 @@ function surroundings({ base, request }: Simulation): Condition[] {
   })
   return [
     {
-      ...overriding('another fee recipient', 'coinbase', (block) => {
+      ...overrideBlocks('another fee recipient', 'coinbase', (block) => {
         const held = block.feeRecipient ?? base.miner
         return { ...block, feeRecipient: held === FEE_RECIPIENT ? OTHER_FEE_RECIPIENT : FEE_RECIPIENT }
       }),
       // The fee recipient is warm (EIP-3651): code that measures gas can recognize it without COINBASE.
-      concerns: ({ kind, reached }) => kind === 'coinbase' || (kind === 'gasLeft' && (reached & TELLING) !== 0),
+      changesFact: ({ kind, reached }) => kind === 'coinbase' || (kind === 'gasLeft' && (reached & REVEALING) !== 0),
     },
-    overriding('another prevRandao', 'prevRandao', (block) => ({
+    overrideBlocks('another prevRandao', 'prevRandao', (block) => ({
       ...block,
       prevRandao: block.prevRandao === base.hash ? base.parentHash : base.hash,
     })),
-    overriding('another block gas limit', 'gasLimit', (block) => {
+    overrideBlocks('another block gas limit', 'gasLimit', (block) => {
       const held = block.gasLimit ?? base.gasLimit
       return { ...block, gasLimit: held - held / 1_024n }
     }),
-    overriding('a higher blob base fee', 'blobBaseFee', (block) => ({
+    overrideBlocks('a higher blob base fee', 'blobBaseFee', (block) => ({
       ...block,
       blobBaseFee: (block.blobBaseFee ?? 1n) * 2n,
     })),
     // Not for validated calls: they pay the base fee and may not afford a higher one.
-    ...(request.validation ? [] : [overriding('the base fee of a block', 'baseFee', raised)]),
+    ...(request.validation ? [] : [overrideBlocks('the base fee of a block', 'baseFee', raised)]),
     {
       under: 'the gas price of a transaction',
-      of: 'surroundings',
-      concerns: ({ kind }) => kind === 'gasPrice',
-      applied: (simulation) =>
+      category: 'surroundings',
+      changesFact: ({ kind }) => kind === 'gasPrice',
+      apply: (simulation) =>
         withCalls(simulation, (call, block) => {
           const price = call.gasPrice ?? call.maxFeePerGas
           const asked = block.blockOverrides.baseFeePerGas ?? 0n
@@ -133,40 +133,44 @@ function surroundings({ base, request }: Simulation): Condition[] {
   ]
 }
 
-function overriding(
+function overrideBlocks(
   under: string,
   kind: FactKind,
   change: (block: BlockStateCall['blockOverrides']) => BlockStateCall['blockOverrides'],
 ): Condition {
   return {
     under,
-    of: 'surroundings',
-    concerns: (fact) => fact.kind === kind,
-    applied: (simulation) => withBlocks(simulation, (blockOverrides) => change(blockOverrides)),
+    category: 'surroundings',
+    changesFact: (fact) => fact.kind === kind,
+    apply: (simulation) => withBlocks(simulation, (blockOverrides) => change(blockOverrides)),
   }
 }
 
 /** A gas price that reaches only a recipient, an amount or a call's gas changes no behaviour. */
-const TELLING = ~(REACHED.recipient | REACHED.amount | REACHED.allowance)
+const REVEALING = ~(REACHED.recipient | REACHED.amount | REACHED.allowance)
 
 function highPrice(): Condition {
   return {
     under: 'a gas price of 100 gwei',
-    of: 'gas',
-    concerns: ({ kind, reached }) => kind === 'gasPrice' && (reached & TELLING) !== 0,
-    applied: (simulation) => withCalls(simulation, (call) => ({ ...call, shownGasPrice: HIGH_PRICE })),
+    category: 'gas',
+    changesFact: ({ kind, reached }) => kind === 'gasPrice' && (reached & REVEALING) !== 0,
+    apply: (simulation) => withCalls(simulation, (call) => ({ ...call, shownGasPrice: HIGH_PRICE })),
   }
 }
 
 const LATER = `${SECONDS} s and ${BLOCKS} blocks later`
 
 /** Whether the fact changes with the block number. BLOCKHASH and history contracts are included. */
-function isOfNumber({ kind, address }: DecidingFact): boolean {
-  return ['number', 'blockHash', 'baseFee', 'blobBaseFee'].includes(kind) || isOfHistory(address)
+function dependsOnNumber({ kind, address }: DecidingFact): boolean {
+  return ['number', 'blockHash', 'baseFee', 'blobBaseFee'].includes(kind) || isHistoryContract(address)
 }
 
 /** Whether the engine already found that the request's single call has the same outcome a minute later. */
-function isSameLater({ rules }: Simulation, blocks: Simulated['blocks'], records: Simulated['records']): boolean {
+function hasSameOutcomeLater(
+  { rules }: Simulation,
+  blocks: Simulated['blocks'],
+  records: Simulated['records'],
+): boolean {
   if (records.length !== 1 || blocks.length !== 1 || records[0]!.dependencies?.isSameLater !== true) return false
   const { number, timestamp } = blocks[0]!
   return (
@@ -177,20 +181,20 @@ function isSameLater({ rules }: Simulation, blocks: Simulated['blocks'], records
 
 /** @param countsBlocks whether the outcome depends on the number; if not, no blocks are executed in between */
 function minuteLater(blocks: Simulated['blocks'], countsBlocks: boolean): Condition {
-  return later(LATER, blocks, countsBlocks ? BLOCKS : 0n, SECONDS)
+  return shiftTime(LATER, blocks, countsBlocks ? BLOCKS : 0n, SECONDS)
 }
 
 /** One block later, at the time that the chain's schedule gives it. */
 function blockLater(blocks: Simulated['blocks']): Condition {
-  return later('one block later', blocks, 1n)
+  return shiftTime('one block later', blocks, 1n)
 }
 
-function later(under: string, blocks: Simulated['blocks'], number: bigint, seconds?: bigint): Condition {
+function shiftTime(under: string, blocks: Simulated['blocks'], number: bigint, seconds?: bigint): Condition {
   return {
     under,
-    of: 'course',
-    concerns: ({ kind }) => kind === 'time' || kind === 'number',
-    applied: (simulation) => {
+    category: 'course',
+    changesFact: ({ kind }) => kind === 'time' || kind === 'number',
+    apply: (simulation) => {
       const numbers = numbersOf(simulation)
       const times = new Map(blocks.map((block) => [block.number, block.timestamp]))
       return withBlocks(simulation, (block, index) => {
@@ -207,15 +211,15 @@ function withoutCode({ request }: Simulation): Condition {
   const senders = new Set(request.blockStateCalls.flatMap(({ calls }) => calls.map(({ from = ZERO_ADDRESS }) => from)))
   return {
     under: 'a signer without code',
-    of: 'course',
-    concerns: ({ kind, address, value }) =>
+    category: 'course',
+    changesFact: ({ kind, address, value }) =>
       kind === 'code' && value !== 0n && address !== undefined && senders.has(address),
-    applied: (simulation) => {
+    apply: (simulation) => {
       const [first, ...rest] = simulation.request.blockStateCalls
       if (first === undefined) return simulation
       const codes = Array.from(senders, (address) => ({ address, code: '0x' as const }))
       return withRequest(simulation, [
-        { ...first, stateOverrides: mergedOverrides(first.stateOverrides, codes) },
+        { ...first, stateOverrides: mergeOverrides(first.stateOverrides, codes) },
         ...rest,
       ])
     },
@@ -223,15 +227,19 @@ function withoutCode({ request }: Simulation): Condition {
 }
 
 /** Gas limits: a wallet's, if the request names none or one above EIP-7825's, else twice the gas; and little more than the calls used. */
-function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] {
+function gasConditions({ request }: Simulation, parsed: Simulated['parsed']): Condition[] {
   const calls = request.blockStateCalls.flatMap((block) => block.calls)
-  const concerns = ({ kind }: DecidingFact) => kind === 'gasLeft'
+  const changesFact = ({ kind }: DecidingFact) => kind === 'gasLeft'
   const isCapped = calls.some(({ gas }) => gas === undefined || gas > MAX_GAS)
-  const condition = (under: string, of: Condition['of'], limit: (gas: bigint, used: bigint) => bigint): Condition => ({
+  const condition = (
+    under: string,
+    category: Condition['category'],
+    limit: (gas: bigint, used: bigint) => bigint,
+  ): Condition => ({
     under,
-    of,
-    concerns,
-    applied: (simulation) => {
+    category,
+    changesFact,
+    apply: (simulation) => {
       const used = parsed().flatMap((block) => block.calls.map(({ maxUsedGas }) => BigInt(maxUsedGas)))
       let next = 0
       return withCalls(simulation, (call) => {
@@ -240,14 +248,14 @@ function gas({ request }: Simulation, parsed: Simulated['parsed']): Condition[] 
       })
     },
   })
-  const asWallets = (limit: bigint, used: bigint) => {
+  const walletLimit = (limit: bigint, used: bigint) => {
     if (limit <= MAX_GAS) return limit
     const ample = used * 8n > MIN_GAS ? used * 8n : MIN_GAS
     return ample < MAX_GAS ? ample : used > MAX_GAS ? limit : MAX_GAS
   }
   return [
     isCapped
-      ? condition('a gas limit of a transaction', 'surroundings', asWallets)
+      ? condition('a gas limit of a transaction', 'surroundings', walletLimit)
       : condition('twice the gas', 'course', (limit) => limit * 2n),
     condition('little more gas than it used', 'gas', (limit, used) => {
       const little = (used * 6n) / 5n + 50_000n
@@ -264,9 +272,9 @@ function withoutLayers({ state: { layers } }: Simulation): Condition[] {
   return [
     {
       under: 'a place before what the block under construction holds',
-      of: 'course',
-      concerns: (fact) => layers.some((layer) => changes(layer, fact)),
-      applied: (simulation) => ({ ...simulation, state: { ...simulation.state, layers: [] } }),
+      category: 'course',
+      changesFact: (fact) => layers.some((layer) => layerChanges(layer, fact)),
+      apply: (simulation) => ({ ...simulation, state: { ...simulation.state, layers: [] } }),
     },
   ]
 }
@@ -279,13 +287,13 @@ const PLACES: Record<string, Place> = {
 }
 
 /** Places in the newest sealed blocks, for facts that any of the last carried blocks changed. */
-function inLastBlocks({ inLastBlocks: find }: Simulation): Condition[] {
+function recentPlaceConditions({ findRecentBase: find }: Simulation): Condition[] {
   if (find === undefined) return []
   return Object.entries(PLACES).map(([under, place]) => ({
     under,
-    of: 'course',
-    concerns: ({ changed }) => changed > 0,
-    applied: async (simulation) => {
+    category: 'course',
+    changesFact: ({ changed }) => changed > 0,
+    apply: async (simulation) => {
       const earlier = await find(place)
       return earlier && { ...simulation, ...earlier }
     },

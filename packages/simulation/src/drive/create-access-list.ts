@@ -44,7 +44,7 @@ export async function createAccessList(
   for (let runs = 1; ; runs += 1) {
     const { records, failures, gasUsed } = await run({ ...request, call: { ...request.call, accessList } })
     const accessed = records[0] === undefined ? [] : accessListOf(records[0])
-    if (areSame(accessed, accessList)) {
+    if (areSameLists(accessed, accessList)) {
       const [failed] = failures
       const error = failed && presentFailure({ ...failed, returnData: '0x' }, 'ethereum')
       return { accessList: accessed, gasUsed, ...(typeof error === 'object' && { error: error.message }) }
@@ -74,7 +74,7 @@ function refusalOf(call: Call): string | undefined {
 }
 
 /** Both lists are sorted. */
-function areSame(one: readonly AccessListEntry[], other: readonly AccessListEntry[]): boolean {
+function areSameLists(one: readonly AccessListEntry[], other: readonly AccessListEntry[]): boolean {
   const hasSameKeys = (keys: readonly Hash[], others: readonly Hash[]) =>
     keys.length === others.length && keys.every((key, index) => key === others[index])
   return (

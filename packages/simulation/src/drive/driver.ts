@@ -3,12 +3,12 @@ import type { CallQueue, Cancellation, UpstreamClient } from '@upfront/node'
 import {
   type Awaitable,
   andThen,
-  recovered,
+  catchError,
   traced,
   UpstreamError,
   UpstreamFault,
   type UpstreamObserver,
-  within,
+  withinLimits,
 } from '@upfront/node'
 import type { BlockHeader } from '@upfront/protocol'
 import type { Answer, Engine } from '../engine/engine.js'
@@ -67,7 +67,7 @@ export class Driver {
    */
   simulate(plan: SimulationPlan, at: PinnedState, limits: DriveLimits): Awaitable<Answer> {
     const onLack = this.#hints.onLack(plan, at)
-    return recovered(
+    return catchError(
       () => this.run(() => this.#engine.begin(plan, at, limits.cancellation), at, limits, onLack),
       (error) => {
         if (error instanceof SimulationRejected) this.#onRejected?.(error.rejection)
@@ -87,7 +87,7 @@ export class Driver {
   }
 
   /** An `onLack` for `run` that reads ahead what executing a block on `at`, its parent's state, needs, as named by the node. */
-  onLackOf(header: BlockHeader, calls: () => HintedCall['call'][], at: PinnedState): OnLack {
+  createOnLack(header: BlockHeader, calls: () => HintedCall['call'][], at: PinnedState): OnLack {
     return this.#blockHints.onLack(header, calls, at)
   }
 
@@ -187,11 +187,11 @@ export class Driver {
     signal.throwIfAborted()
     budget.take(reads.length, guessed)
     const since = performance.now()
-    const late = () => (budget.isSpentOn(since) ? this.#silent() : budget.outOfTime())
+    const late = () => (budget.isNodeToBlame(since) ? this.#silent() : budget.timeoutError())
     const asked = this.#reads.ask(block, reads)
     this.#observer.onReads?.({ hits: asked.merged, misses: reads.length - asked.merged })
     try {
-      return await within(asked.outcomes, { signal, deadline: budget.deadline }, late)
+      return await withinLimits(asked.outcomes, { signal, deadline: budget.deadline }, late)
     } finally {
       asked.leave()
     }

@@ -1,5 +1,5 @@
 import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '@upfront/node'
-import { decodeQuantity, settled, UpstreamFault } from '@upfront/node'
+import { decodeQuantity, UpstreamFault, unwrapOutcome } from '@upfront/node'
 import { type BlockHeader, DecodeError } from '@upfront/protocol'
 import { headerFromRpc } from '../block/block-from-rpc.js'
 import type { ChainRules } from '../plan/chain-rules.js'
@@ -52,11 +52,11 @@ async function firstOf(client: UpstreamClient, options: ChainRulesOptions, limit
     CallOutcome<ChainRules>,
     CallOutcome<boolean>,
   ]
-  const id = settled(chainId)
+  const id = unwrapOutcome(chainId)
   if (options.genesis !== undefined) return ofGenesis(options.genesis, id)
   const known = knownChainRules(id)
   if (known !== undefined) return known
-  const header = settled(head)
+  const header = unwrapOutcome(head)
   const inferred = inferChainRules(header, id, 'value' in probe && probe.value)
   const fits = (rules: ChainRules | undefined): rules is ChainRules =>
     rules?.chainId === id &&

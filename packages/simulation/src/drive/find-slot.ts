@@ -45,7 +45,7 @@ export async function findSlot(
 ): Promise<SlotValue | undefined> {
   const question = questionOf(setting)
   const view = setting.spender === undefined ? 'balanceOf' : 'allowance'
-  const [own, ...strange] = await probe(rehearsal, [question, ...strangersOf(setting).map(questionOf)])
+  const [own, ...strange] = await probe(rehearsal, [question, ...settingsOfStrangers(setting).map(questionOf)])
   const answer = answerIn(own)
   if (answer === undefined) throw new NotSettable(`${view} of ${setting.token} returns no number`)
   if (answer === setting.amount) return undefined
@@ -58,14 +58,14 @@ export async function findSlot(
     )
   const known = slots.length === 1 ? layouts?.get(slots[0]!.code) : undefined
   if (known !== undefined) {
-    const value = await placedIn(slots[0]!, known, setting.amount, question, rehearsal).catch(notAsKnown)
+    const value = await trySetField(slots[0]!, known, setting.amount, question, rehearsal).catch(ignoreNotSettable)
     if (value !== undefined) return value
   }
   const found: SlotValue[] = []
   const reasons: string[] = []
   for (const slot of slots) {
     try {
-      const value = await valueFor(slot, question, setting.amount, rehearsal, layouts)
+      const value = await findSlotValue(slot, question, setting.amount, rehearsal, layouts)
       if (value !== undefined) found.push(value)
     } catch (error) {
       if (!(error instanceof NotSettable)) throw error
@@ -83,11 +83,11 @@ export async function findSlot(
 }
 
 /** The same code may store another owner's amount differently. */
-function notAsKnown(error: unknown): undefined {
+function ignoreNotSettable(error: unknown): undefined {
   if (!(error instanceof NotSettable)) throw error
 }
 
-function strangersOf({ spender, ...setting }: TokenSetting): TokenSetting[] {
+function settingsOfStrangers({ spender, ...setting }: TokenSetting): TokenSetting[] {
   const [one, other] = STRANGERS as [Address, Address]
   if (spender === undefined) return [one, other].map((owner) => ({ ...setting, owner }))
   return [
@@ -99,7 +99,7 @@ function strangersOf({ spender, ...setting }: TokenSetting): TokenSetting[] {
 /** The slots read for this setting and for no stranger. */
 function ownSlots(own: CallRecord, strange: readonly CallRecord[], view: string): OwnSlot[] {
   const shared = new Set(strange.flatMap(slotsRead).map(({ address, slot }) => address + slot))
-  const code = `${view} ${codesOf(own)}`
+  const code = `${view} ${codeHashesOf(own)}`
   return slotsRead(own)
     .filter(({ address, slot }) => !shared.has(address + slot))
     .map((slot) => ({ ...slot, code }))
@@ -112,13 +112,13 @@ function slotsRead({ accounts }: CallRecord): SlotValue[] {
 }
 
 /** The hashes of all code that ran, a proxy's and its implementation's. */
-function codesOf({ frames, accounts }: CallRecord): string {
+function codeHashesOf({ frames, accounts }: CallRecord): string {
   const ran = new Set(frames.map(({ to }) => to))
   return accounts.flatMap(({ address, before }) => (ran.has(address) ? [before.codeHash] : [])).join(' ')
 }
 
 /** The slot with the amount in the given field; undefined if the view then returns something else. */
-async function placedIn(
+async function trySetField(
   slot: SlotValue,
   field: SlotField,
   amount: bigint,
@@ -132,7 +132,7 @@ async function placedIn(
 }
 
 /** The slot value for which the view returns the amount; undefined if the view does not follow the slot. */
-async function valueFor(
+async function findSlotValue(
   slot: OwnSlot,
   question: Question,
   amount: bigint,
@@ -148,16 +148,16 @@ async function valueFor(
   if (field !== undefined) {
     const other = PATTERN & ((1n << BigInt(field.width)) - 1n)
     if ((await ask(placed(slot.value, field, other))) === other) {
-      const set = await placedIn(slot, field, amount, question, rehearsal)
+      const set = await trySetField(slot, field, amount, question, rehearsal)
       if (set !== undefined) layouts?.set(slot.code, field)
       return set
     }
   }
-  return sharesFor(slot, amount, ask)
+  return findScaledValue(slot, amount, ask)
 }
 
 /** The slot value if the view scales it (rebasing tokens) or refuses large numbers. */
-async function sharesFor(
+async function findScaledValue(
   slot: SlotValue,
   amount: bigint,
   ask: (value: bigint) => Promise<bigint | undefined>,

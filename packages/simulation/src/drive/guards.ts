@@ -6,7 +6,7 @@ import {
   toQuantity,
   ZERO_ADDRESS,
 } from '@upfront/protocol'
-import { mergedOverrides } from '../accounts/merged-overrides.js'
+import { mergeOverrides } from '../accounts/merge-overrides.js'
 import { type CallRecord, hasFailed } from '../engine/call-record.js'
 import { guardBounds } from '../guard/guard-bounds.js'
 import { GUARD_CODE } from '../guard/guard-code.js'
@@ -24,7 +24,7 @@ const TRANSACTION_GAS = 21_000n
  * @returns in the order of the calls, with the gas used for measuring
  * @throws or rejects with what `run` does
  */
-export async function guardsOf(
+export async function createGuards(
   simulation: Simulation,
   records: readonly CallRecord[],
   run: Run,
@@ -36,10 +36,10 @@ export async function guardsOf(
     const once = async (withCode: boolean) => {
       const [first, ...rest] = blocks.map((block) => ({ ...block, calls: [] as BlockStateCall['calls'] }))
       const codes = [
-        { address: account, code: batchOf([open, close]) },
+        { address: account, code: batchCode([open, close]) },
         ...(withCode ? [{ address: OUTCOME_GUARD, code: GUARD_CODE }] : []),
       ]
-      const asked = [{ ...first!, stateOverrides: mergedOverrides(first!.stateOverrides, codes) }, ...rest]
+      const asked = [{ ...first!, stateOverrides: mergeOverrides(first!.stateOverrides, codes) }, ...rest]
       asked.at(-1)!.calls = [{ from: account, to: account }]
       const request = { ...simulation.request, validation: false, blockStateCalls: asked }
       const answer = await run({ ...simulation, request, recording: NO_RECORDING })
@@ -79,7 +79,7 @@ export async function guardsOf(
 }
 
 /** Code that makes these calls to the guard in sequence and returns the guard's code size. */
-function batchOf(inputs: readonly Hex[]): Hex {
+function batchCode(inputs: readonly Hex[]): Hex {
   const push = (value: number) => `62${value.toString(16).padStart(6, '0')}`
   const guard = `73${OUTCOME_GUARD.slice(2)}`
   const sizes = inputs.map((input) => (input.length - 2) / 2)

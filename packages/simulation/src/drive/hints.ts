@@ -71,8 +71,8 @@ export class Hints {
 
   /** Reads ahead what calldata names. Returns the call to ask the node about, if any. */
   #begin(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): HintedCall | undefined {
-    const unseen = this.#unseen(plan, lacking)
-    if (unseen.size === 0 || overridesMuch(plan)) return undefined
+    const unseen = this.#findUnseen(plan, lacking)
+    if (unseen.size === 0 || hasManyOverrides(plan)) return undefined
     this.#read(namedAccounts(plan, unseen).flatMap(accountReads), plan, at)
     return this.#asksNode ? hintedCall(plan, unseen) : undefined
   }
@@ -81,7 +81,7 @@ export class Hints {
    * Accounts, except senders, whose code is missing for the first time, and, if storage is missing, callees of a function that no plan has
    * called before.
    */
-  #unseen({ blocks }: SimulationPlan, lacking: readonly StateRead[]): Set<Address> {
+  #findUnseen({ blocks }: SimulationPlan, lacking: readonly StateRead[]): Set<Address> {
     const senders = new Set(blocks.flatMap(({ calls }) => calls.map(({ from }) => from)))
     const unseen = new Set<Address>()
     const isNew = (key: string) => {
@@ -130,7 +130,7 @@ export class Hints {
   }
 }
 
-function overridesMuch({ blocks }: SimulationPlan): boolean {
+function hasManyOverrides({ blocks }: SimulationPlan): boolean {
   let count = 0
   for (const { stateOverrides } of blocks)
     for (const { state, stateDiff } of stateOverrides) {

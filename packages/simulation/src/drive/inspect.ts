@@ -1,4 +1,4 @@
-import { type Awaitable, inTurns } from '@upfront/node'
+import { type Awaitable, runInSlices } from '@upfront/node'
 import {
   type Call,
   type Hex,
@@ -12,7 +12,7 @@ import {
   type WaitingCalls,
 } from '@upfront/protocol'
 import { shownOperation, shownSafeTransaction } from '../accounts/present-account-call.js'
-import { type AssetQuestions, assetQuestions, noQuestions, probesOf } from '../assets/asset-changes.js'
+import { type AssetQuestions, assetQuestions, noQuestions, toProbes } from '../assets/asset-changes.js'
 import { askFailedTokens, failedToken } from '../assets/failed-token.js'
 import { type AbiDecoder, abiDecoder, readAbi } from '../decode/abi-decoder.js'
 import { DecodingBudget } from '../decode/abi-values.js'
@@ -28,23 +28,23 @@ import {
   addDecoded,
   type InspectedBlock,
   inspectedCalls,
-  isWritten,
+  isTextTrace,
   recordingOf,
   type ShownCall,
 } from '../trace/inspected.js'
 import { stateDiff } from '../trace/state-diff.js'
 import { structLogJson } from '../trace/struct-logger.js'
-import { comparison } from './comparison.js'
+import { type AfterWaiting, simulateAfterWaiting } from './after-waiting.js'
+import { createComparison } from './comparison.js'
 import type { Simulated } from './conditions.js'
-import { guardsOf } from './guards.js'
+import { createGuards } from './guards.js'
 import { minGas } from './least-gas.js'
-import { operationGas } from './operation-gas.js'
-import { outcomesOf } from './outcomes.js'
+import { findOperationGas } from './operation-gas.js'
+import { determineOutcomes } from './outcomes.js'
 import { rollupFees } from './rollup-fees.js'
+import { nodeFailureReason } from './run-if-valid.js'
 import { setTokens } from './set-tokens.js'
 import { gasOf, type Run, type Simulation, type SimulationAnswer, simulate } from './simulate.js'
-import { unanswered } from './unless-refused.js'
-import { type AfterWaiting, afterWaiting } from './waiting.js'
 import { type MadeCall, withAccountCalls } from './with-account-calls.js'
 import { withSignedCalls } from './with-signed-calls.js'
 
@@ -70,10 +70,10 @@ export function inspect(
   layouts?: TokenLayouts,
   guessed: Probe[] = [],
 ): Awaitable<SimulationAnswer> {
-  return inspection === undefined ? run(asked) : inspectIn(asked, inspection, run, layouts, guessed)
+  return inspection === undefined ? run(asked) : runInspection(asked, inspection, run, layouts, guessed)
 }
 
-async function inspectIn(
+async function runInspection(
   asked: Simulation,
   inspection: Inspection,
   run: Run,
@@ -89,7 +89,7 @@ async function inspectIn(
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) {
     const answer = await run(simulation)
-    return { ...answer, json: withBlocks(answer.json, [], inspection, asked), furtherGas: gas }
+    return { ...answer, json: addBlockFields(answer.json, [], inspection, asked), furtherGas: gas }
   }
   const answer = await run({ ...simulation, recording, probes: guessed })
   let blocks: SimulatedBlock[] | undefined
@@ -101,10 +101,10 @@ async function inspectIn(
   const questions = inspection.assetChanges ? assetQuestions(answer.records) : noQuestions(answer.records)
   if (isDecoded) askFailedTokens(questions, answer.records)
   const places = answer.blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
-  const probes = probesOf(questions, places)
+  const probes = toProbes(questions, places)
   let { records, readList } = answer
   let furtherGas = gas + gasOf(answer) - answer.gasUsed
-  if (probes.length > 0 && !isSame(probes, guessed)) {
+  if (probes.length > 0 && !areSameProbes(probes, guessed)) {
     // Run again, with the questions between the calls.
     const again = await run({ ...simulation, recording, probes })
     ;({ records, readList } = again)
@@ -114,11 +114,11 @@ async function inspectIn(
   if (made.length > 0) furtherGas += await addAccountCalls(shown, made, { records, questions, inspection, simulation })
   if (isDecoded) await decode(shown, parsed(), { records, questions, inspection, simulation })
   const isForAll = layouts === undefined
-  const compare = comparison(simulation, records, run)
+  const compare = createComparison(simulation, records, run)
   const after = inspection.outcome
-    ? await afterWaiting(
+    ? await simulateAfterWaiting(
         simulation,
-        waitingBefore(inspection, simulation, records, isForAll),
+        waitingTransactions(inspection, simulation, records, isForAll),
         answer.gasUsed,
         compare,
         isForAll,
@@ -143,8 +143,8 @@ async function inspectIn(
   if (inspection.guard) furtherGas += await addGuards(shown, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(shown, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(shown, parsed(), records, simulation, run, isForAll)
-  const json = withBlocks(
-    withShown(answer.parts, shown, isWritten(inspection) ? records : []),
+  const json = addBlockFields(
+    appendShown(answer.parts, shown, isTextTrace(inspection) ? records : []),
     records,
     inspection,
     asked,
@@ -152,7 +152,7 @@ async function inspectIn(
   return { ...answer, json, furtherGas, probes, readList }
 }
 
-function isSame(probes: readonly Probe[], others: readonly Probe[]): boolean {
+function areSameProbes(probes: readonly Probe[], others: readonly Probe[]): boolean {
   const isOther = ({ block, call, to, input }: Probe, index: number) => {
     const other = others[index]!
     return block !== other.block || call !== other.call || to !== other.to || input !== other.input
@@ -161,7 +161,7 @@ function isSame(probes: readonly Probe[], others: readonly Probe[]): boolean {
 }
 
 /** Appends to each call of the answer what is shown of it. @param traced records whose steps are the trace */
-function withShown(parts: readonly JsonText[], shown: readonly ShownCall[], traced: readonly CallRecord[]): JsonText {
+function appendShown(parts: readonly JsonText[], shown: readonly ShownCall[], traced: readonly CallRecord[]): JsonText {
   const fields = shown.map((call) => JSON.stringify(call).slice(1, -1))
   return joinJson(
     parts.flatMap((part, index) => [
@@ -173,7 +173,7 @@ function withShown(parts: readonly JsonText[], shown: readonly ShownCall[], trac
 }
 
 /** Adds each block's state diff, and the first block's link. */
-function withBlocks(
+function addBlockFields(
   json: JsonText,
   records: readonly CallRecord[],
   { stateDiff: isDiffAsked, link: payload }: Inspection,
@@ -204,10 +204,10 @@ async function decode(
   const decoder = abiDecoder(tables, new DecodingBudget(limits.answerBytes))
   const calls = blocks.flatMap((block) => block.calls)
   const tokens = records.map((record, index) => failedToken(questions[index]!, record))
-  await inTurns(addDecoded(shown, calls, records, decoder, tokens), cancellation)
+  await runInSlices(addDecoded(shown, calls, records, decoder, tokens), cancellation)
   if (!decode || trace?.name !== 'callTracer') return
   for (const [index, call] of shown.entries())
-    if (call.trace) await inTurns(decodeFrames(call.trace as CallFrame, decoder, tokens[index]), cancellation)
+    if (call.trace) await runInSlices(decodeFrames(call.trace as CallFrame, decoder, tokens[index]), cancellation)
 }
 
 /** @returns the gas used to find them */
@@ -218,7 +218,7 @@ async function addAccountCalls(
 ): Promise<bigint> {
   const { limits, cancellation } = simulation
   const decoder = inspection.decode ? abiDecoder([await knownAbi()], new DecodingBudget(limits.answerBytes)) : undefined
-  const explain = async (data: Hex) => decoder && inTurns(wordsOf(decoder, data), cancellation)
+  const explain = async (data: Hex) => decoder && runInSlices(errorMeaning(decoder, data), cancellation)
   let gas = 0n
   for (const one of made) {
     const { block, call } = one.position
@@ -227,7 +227,7 @@ async function addAccountCalls(
     const [shown, record] = [calls[index]!, records[index]!]
     if (one.kind === 'safe') shown.safeTransaction = await shownSafeTransaction(one.made, record, explain)
     else {
-      const limits = inspection.gasLimits ? await operationGas(one.made, one.rehearsal) : undefined
+      const limits = inspection.gasLimits ? await findOperationGas(one.made, one.rehearsal) : undefined
       shown.userOperation = await shownOperation(
         one.made,
         record,
@@ -241,13 +241,13 @@ async function addAccountCalls(
   return gas
 }
 
-function* wordsOf(decoder: AbiDecoder, data: Hex): Parts<string | undefined> {
+function* errorMeaning(decoder: AbiDecoder, data: Hex): Parts<string | undefined> {
   const error = yield* decoder.error(data)
   return error && (error.meaning ?? error.name)
 }
 
 /** Waiting transactions: those that the request names, and those that the gateway has seen. */
-function waitingBefore(
+function waitingTransactions(
   { waiting = { calls: [], signed: [] } }: Inspection,
   { seenWaiting }: Simulation,
   records: readonly CallRecord[],
@@ -272,7 +272,7 @@ function addDependencies(
 
 /** @returns the gas used */
 async function addOutcomes(shown: readonly ShownCall[], simulated: Simulated): Promise<bigint> {
-  const { outcomes, gas } = await outcomesOf(simulated)
+  const { outcomes, gas } = await determineOutcomes(simulated)
   for (const [index, call] of shown.entries()) call.outcome = outcomes[index]!
   return gas
 }
@@ -284,7 +284,7 @@ async function addGuards(
   simulation: Simulation,
   run: Run,
 ): Promise<bigint> {
-  const { guards, gas } = await guardsOf(simulation, records, run)
+  const { guards, gas } = await createGuards(simulation, records, run)
   for (const [index, call] of shown.entries()) if (guards[index] !== undefined) call.guard = guards[index]
   return gas
 }
@@ -311,7 +311,7 @@ async function addGasLimits(
 ): Promise<bigint> {
   let leftOut: string | undefined
   const onFailed = (error: unknown) => {
-    leftOut = unanswered(error, { ...simulation, isForAll })
+    leftOut = nodeFailureReason(error, { ...simulation, isForAll })
   }
   const used = blocks.flatMap(({ calls }) => calls.map(({ maxUsedGas }) => BigInt(maxUsedGas)))
   let gas = 0n

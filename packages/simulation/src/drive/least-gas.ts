@@ -1,6 +1,6 @@
 import type { SimulationRequest } from '@upfront/protocol'
 import type { CallRecord, Frame } from '../engine/call-record.js'
-import { unlessRefused } from './unless-refused.js'
+import { runIfValid } from './run-if-valid.js'
 
 /** Limit of runs per request; limits not found by then are left out. */
 const MAX_RUNS = 128
@@ -29,7 +29,7 @@ export async function minGas(
   /** Index of the first call that behaves differently with these limits; the number of calls if none does. */
   const firstChanged = async (tried: readonly bigint[]): Promise<number> => {
     runs += 1
-    const records = await unlessRefused(() => run(withLimits(request, tried)))
+    const records = await runIfValid(() => run(withLimits(request, tried)))
     if (records === undefined) return -1
     const changed = outcomes.findIndex((outcome, at) => records[at] === undefined || outcomeOf(records[at]) !== outcome)
     return changed === -1 ? outcomes.length : changed

@@ -1,5 +1,5 @@
 import type { Address, Call, Hex, StateOverride, UserOperation } from '@upfront/protocol'
-import { assumedSignature } from '../accounts/assumed-signature.js'
+import { assumeSignature } from '../accounts/assume-signature.js'
 import type { ContractAbi } from '../accounts/contract-abi.js'
 import {
   BUNDLER,
@@ -9,7 +9,7 @@ import {
   type PricedOperation,
   refusalIn,
 } from '../accounts/entry-point.js'
-import { failureWords } from '../accounts/failure-words.js'
+import { failureMessage } from '../accounts/failure-message.js'
 import { type OperationCall, operationEvent } from '../accounts/operation-call.js'
 import { operationFrames, validationData } from '../accounts/operation-frames.js'
 import { brokenRules } from '../accounts/validation-rules.js'
@@ -24,7 +24,7 @@ const RICH = 1n << 96n
 const DAY = 86_400n
 
 /** The operation with defaults for missing limits, prices and signature. */
-export function priced(operation: UserOperation): PricedOperation {
+export function withDefaults(operation: UserOperation): PricedOperation {
   const { paymaster } = operation
   return {
     verificationGasLimit: GENEROUS.verification,
@@ -62,12 +62,12 @@ export async function makeOperationCall(
   rehearsal: Rehearsal,
 ): Promise<OperationCall> {
   const abi = await entryPointAbi()
-  const operation = priced(given)
+  const operation = withDefaults(given)
   const isUnsigned = given.signature === undefined
   const call = bundleOf(operation, entryPoint, abi)
   const bundler: StateOverride = { address: BUNDLER, balance: RICH }
   const entities = entitiesOf(operation)
-  const [record, hash, ...deposits] = await rehearsal.try(
+  const [record, hash, ...deposits] = await rehearsal.run(
     [
       call,
       { to: entryPoint, input: getUserOpHash(abi, operation) },
@@ -80,7 +80,7 @@ export async function makeOperationCall(
     ...{ call, operation, entryPoint, validation, isUnsigned, isOpen: given.callGasLimit === undefined },
     overrides: [bundler],
     assumed: {},
-    userOpHash: hashIn(hash),
+    userOpHash: returnedHash(hash),
     rules: brokenRules(validation, record!, {
       ...{ entryPoint, sender: operation.sender },
       ...(operation.initCode.length >= 42 && { factory: operation.initCode.slice(0, 42) as Address }),
@@ -90,12 +90,17 @@ export async function makeOperationCall(
       keccak256: (bytes) => abi.keccak256(bytes),
     }),
   }
-  await assume(made, record!, rehearsal, abi)
+  await assumeSignatures(made, record!, rehearsal, abi)
   return made
 }
 
 /** Adds overrides for missing or invalid signatures until the EntryPoint accepts the operation, or refuses it for another reason. */
-async function assume(made: OperationCall, first: CallRecord, rehearsal: Rehearsal, abi: ContractAbi): Promise<void> {
+async function assumeSignatures(
+  made: OperationCall,
+  first: CallRecord,
+  rehearsal: Rehearsal,
+  abi: ContractAbi,
+): Promise<void> {
   const { call, operation, entryPoint, isUnsigned, assumed } = made
   for (let record = first; ; ) {
     const refusal = refusalOf(record, entryPoint, abi)
@@ -106,14 +111,14 @@ async function assume(made: OperationCall, first: CallRecord, rehearsal: Rehears
       const verdict = validationData(found.account?.[0], 0)?.signature
       const hasReverted = found.account !== undefined && hasFailed(found.account[0]!)
       const kind = verdict === 'invalid' ? 'signature' : isUnsigned && hasReverted ? 'validation' : undefined
-      const more = kind && assumedSignature('account', kind, found.account!, record, entryPoint)
+      const more = kind && assumeSignature('account', kind, found.account!, record, entryPoint)
       if (kind !== undefined && more !== undefined) {
         assumed.account = kind
         made.overrides.push(...more)
       }
     }
     if (assumed.paymaster === undefined && validationData(found.paymaster?.[0], 1)?.signature === 'invalid') {
-      const more = assumedSignature('paymaster', 'signature', found.paymaster!, record, entryPoint)
+      const more = assumeSignature('paymaster', 'signature', found.paymaster!, record, entryPoint)
       if (more !== undefined) {
         assumed.paymaster = 'signature'
         made.overrides.push(...more)
@@ -123,13 +128,13 @@ async function assume(made: OperationCall, first: CallRecord, rehearsal: Rehears
       made.refusal = refusal
       return
     }
-    record = (await rehearsal.try([call], made.overrides))[0]!
+    record = (await rehearsal.run([call], made.overrides))[0]!
   }
 }
 
 function refusalOf(record: CallRecord, entryPoint: Address, abi: ContractAbi): OperationCall['refusal'] {
   const [top] = record.frames
-  const failure = top && failureWords(top)
+  const failure = top && failureMessage(top)
   if (failure !== undefined) return refusalIn(abi, top!.output) ?? { reason: failure }
   return operationEvent(record, entryPoint) === undefined
     ? { reason: 'no EntryPoint of v0.7 or later is at this address' }
@@ -141,7 +146,7 @@ function entitiesOf({ sender, initCode, paymaster }: UserOperation): Address[] {
   return [sender, ...factory, ...(paymaster ? [paymaster.address] : [])]
 }
 
-function hashIn(record: CallRecord | undefined): Hex | undefined {
+function returnedHash(record: CallRecord | undefined): Hex | undefined {
   const [frame] = record?.frames ?? []
   return frame === undefined || hasFailed(frame) || frame.output.length !== 66 ? undefined : frame.output
 }

@@ -109,7 +109,7 @@ async function ask(
   overrides: readonly StateOverride[] = [],
 ): Promise<unknown[]> {
   const calls = questions.map(([name, args]) => ({ to: safe, input: abi.encode(name, args) }))
-  const records = await rehearsal.try(calls, overrides)
+  const records = await rehearsal.run(calls, overrides)
   return questions.map(([name], index) => {
     const [frame] = records[index]?.frames ?? []
     return frame === undefined || hasFailed(frame) ? undefined : abi.result(name, frame.output)

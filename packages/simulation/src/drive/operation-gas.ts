@@ -4,7 +4,7 @@ import { type OperationCall, type OperationGas, operationEvent } from '../accoun
 import { operationFrames } from '../accounts/operation-frames.js'
 import { type CallRecord, type Frame, hasFailed } from '../engine/call-record.js'
 import { search } from './least-gas.js'
-import { bundleOf, priced } from './make-operation-call.js'
+import { bundleOf, withDefaults } from './make-operation-call.js'
 import type { Rehearsal } from './rehearsal.js'
 
 /** Limit of runs per operation. */
@@ -18,15 +18,15 @@ const RICH: bigint = 1n << 112n
  * because each limit changes the hash; if missing, the gas is that of the dummy signature. The sender gets enough funds for any limit.
  * @throws or rejects with what the runs do
  */
-export async function operationGas(made: OperationCall, rehearsal: Rehearsal): Promise<OperationGas> {
+export async function findOperationGas(made: OperationCall, rehearsal: Rehearsal): Promise<OperationGas> {
   const abi = await entryPointAbi()
   const { operation, entryPoint } = made
   const overrides: StateOverride[] = [...made.overrides, { address: operation.sender, balance: RICH }]
-  const start = generous(operation)
+  const start = withHighLimits(operation)
   let runs = 0
   const attempt = async (tried: PricedOperation) => {
     runs += 1
-    const [record] = await rehearsal.try([bundleOf(tried, entryPoint, abi)], overrides)
+    const [record] = await rehearsal.run([bundleOf(tried, entryPoint, abi)], overrides)
     return { record: record!, outcome: outcomeOf(record!, tried) }
   }
   const reference = await attempt(start)
@@ -43,7 +43,7 @@ export async function operationGas(made: OperationCall, rehearsal: Rehearsal): P
     ...found,
     verificationGasLimit: limit,
   }))
-  const callGasLimit = await least(below(used.execution), start.callGasLimit, (limit) => ({
+  const callGasLimit = await least(oneBelow(used.execution), start.callGasLimit, (limit) => ({
     ...found,
     callGasLimit: limit,
   }))
@@ -55,7 +55,7 @@ export async function operationGas(made: OperationCall, rehearsal: Rehearsal): P
   const paymasterVerificationGasLimit =
     paymaster && (await least(used.paymaster, paymaster.verificationGasLimit!, ofPaymaster('verificationGasLimit')))
   const paymasterPostOpGasLimit =
-    paymaster && (await least(below(used.postOp), paymaster.postOpGasLimit!, ofPaymaster('postOpGasLimit')))
+    paymaster && (await least(oneBelow(used.postOp), paymaster.postOpGasLimit!, ofPaymaster('postOpGasLimit')))
   const proof = await attempt(found)
   if (proof.outcome !== reference.outcome) return {}
   const charged = operationEvent(proof.record, entryPoint)
@@ -63,7 +63,7 @@ export async function operationGas(made: OperationCall, rehearsal: Rehearsal): P
   const beyond = charged && proof.record.gasUsed - (charged.actualGasUsed - found.preVerificationGas)
   const limits = {
     preVerificationGas: beyond,
-    verificationGasLimit: verificationGasLimit && roomy(verificationGasLimit, proof.record, found),
+    verificationGasLimit: verificationGasLimit && coverBundleGas(verificationGasLimit, proof.record, found),
     ...{ callGasLimit, paymasterVerificationGasLimit, paymasterPostOpGasLimit },
   }
   return Object.fromEntries(
@@ -72,9 +72,9 @@ export async function operationGas(made: OperationCall, rehearsal: Rehearsal): P
 }
 
 /** With high limits, and a price above zero, because paying the prefund costs gas. */
-function generous(operation: PricedOperation): PricedOperation {
+function withHighLimits(operation: PricedOperation): PricedOperation {
   const { verificationGasLimit: _, callGasLimit: __, paymaster, ...rest } = operation
-  const high = priced({
+  const high = withDefaults({
     ...rest,
     ...(paymaster && { paymaster: { address: paymaster.address, data: paymaster.data } }),
   })
@@ -94,14 +94,18 @@ function generous(operation: PricedOperation): PricedOperation {
  * holds back before the execution. Unused verification gas is not charged.
  * @param record of the bundle
  */
-function roomy(limit: bigint, { frames: [top] }: CallRecord, { callGasLimit, paymaster }: PricedOperation): bigint {
+function coverBundleGas(
+  limit: bigint,
+  { frames: [top] }: CallRecord,
+  { callGasLimit, paymaster }: PricedOperation,
+): bigint {
   const ofPaymaster = (paymaster?.verificationGasLimit ?? 0n) + (paymaster?.postOpGasLimit ?? 0n)
   const keptBack = INNER_GAS_OVERHEAD + callGasLimit / 63n
   const lasting = (top?.gasUsed ?? 0n) + keptBack - callGasLimit - ofPaymaster
   return lasting > limit ? lasting : limit
 }
 
-function below(gas: bigint): bigint {
+function oneBelow(gas: bigint): bigint {
   return gas > 0n ? gas - 1n : 0n
 }
 
@@ -109,8 +113,8 @@ function gasUsedIn(record: CallRecord, operation: PricedOperation) {
   const { creation, account, paymaster, execution, postOp } = operationFrames(record.frames, operation)
   const used = (frames: readonly Frame[] = []) => frames[0]?.gasUsed ?? 0n
   return {
-    account: below(used(creation) + used(account)),
-    paymaster: below(used(paymaster)),
+    account: oneBelow(used(creation) + used(account)),
+    paymaster: oneBelow(used(paymaster)),
     execution: used(execution),
     postOp: used(postOp),
   }

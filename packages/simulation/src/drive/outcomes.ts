@@ -2,9 +2,9 @@ import type { DecidingFact } from '../engine/call-record.js'
 import type { Circumstances } from '../outcome/circumstances.js'
 import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
 import type { Differences } from './comparison.js'
-import { alone, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
+import { type Condition, conditionsFor, joinConditions, type Simulated, separateConditions } from './conditions.js'
+import { nodeFailureReason, runIfValid } from './run-if-valid.js'
 import type { Simulation } from './simulate.js'
-import { unanswered, unlessRefused } from './unless-refused.js'
 
 /**
  * Whether each call would have the same outcome under other circumstances that may well occur. Only conditions with a deciding fact are
@@ -13,7 +13,7 @@ import { unanswered, unlessRefused } from './unless-refused.js'
  * @returns in the order of the calls, with the gas used
  * @throws or rejects with what the runs do
  */
-export async function outcomesOf(simulated: Simulated): Promise<{ outcomes: Outcome[]; gas: bigint }> {
+export async function determineOutcomes(simulated: Simulated): Promise<{ outcomes: Outcome[]; gas: bigint }> {
   const { simulation, records, compare, isForAll } = simulated
   const tried: Tried[][] = records.map(() => [])
   const { together, apart, elsewhere, leftOut: unproven } = conditionsFor(simulated)
@@ -21,15 +21,15 @@ export async function outcomesOf(simulated: Simulated): Promise<{ outcomes: Outc
   let gas = 0n
   const differences = async (conditions: readonly Condition[]): Promise<Differences | undefined> => {
     let changed: Simulation | undefined = simulation
-    for (const condition of conditions) changed = changed && (await condition.applied(changed))
+    for (const condition of conditions) changed = changed && (await condition.apply(changed))
     if (changed === undefined) return undefined
     const asked = changed
     try {
-      const found = await unlessRefused(() => compare(asked))
+      const found = await runIfValid(() => compare(asked))
       gas += found?.gas ?? 0n
       return found?.differences
     } catch (error) {
-      leftOut.push(`${joint(conditions).under}: ${unanswered(error, { ...simulation, isForAll })}`)
+      leftOut.push(`${joinConditions(conditions).under}: ${nodeFailureReason(error, { ...simulation, isForAll })}`)
       return undefined
     }
   }
@@ -44,15 +44,15 @@ export async function outcomesOf(simulated: Simulated): Promise<{ outcomes: Outc
   if (together.length > 0) {
     const found = await differences(together)
     const differs = found?.some((difference) => difference !== undefined) ?? true
-    if (differs) await tryAlone(alone(together, simulated))
+    if (differs) await tryAlone(separateConditions(together, simulated))
     for (const [at, difference] of (found ?? []).entries())
       if (difference !== undefined && tried[at]!.length === 0)
-        tried[at]!.push({ condition: joint(together), difference })
+        tried[at]!.push({ condition: joinConditions(together), difference })
   }
   await tryAlone(apart)
   for (const { under, changesOf, differences } of simulated.afterWaiting) {
-    const concerns = (fact: DecidingFact) => changesOf(fact) > 0
-    note({ under, of: 'course', concerns }, differences)
+    const changesFact = (fact: DecidingFact) => changesOf(fact) > 0
+    note({ under, category: 'course', changesFact }, differences)
   }
   // One differing place is enough.
   for (const condition of elsewhere) if (note(condition, await differences([condition]))) break

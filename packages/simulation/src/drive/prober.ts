@@ -1,5 +1,5 @@
 import type { Address, BlockStateCall, Hash } from '@upfront/protocol'
-import { mergedOverrides } from '../accounts/merged-overrides.js'
+import { mergeOverrides } from '../accounts/merge-overrides.js'
 import { type Question, wordOf } from '../assets/questions.js'
 import { type CallRecord, hasFailed } from '../engine/call-record.js'
 import { slotOf } from '../tokens/token-layouts.js'
@@ -26,7 +26,7 @@ export function probe(
   slots: readonly SlotValue[] = [],
 ): Promise<CallRecord[]> {
   const calls = questions.map(({ to, input }) => ({ to, input, gas: QUESTION_GAS }))
-  return rehearsal.try(calls, slots.map(overrideOf))
+  return rehearsal.run(calls, slots.map(overrideOf))
 }
 
 /** The view's answer with the slot set; undefined if it fails. */
@@ -43,7 +43,7 @@ export function answerIn(record: CallRecord | undefined): bigint | undefined {
 
 /** The block with slots set on top of its own overrides. */
 export function withSlots<B extends Pick<BlockStateCall, 'stateOverrides'>>(block: B, slots: readonly SlotValue[]): B {
-  return { ...block, stateOverrides: mergedOverrides(block.stateOverrides, slots.map(overrideOf)) }
+  return { ...block, stateOverrides: mergeOverrides(block.stateOverrides, slots.map(overrideOf)) }
 }
 
 function overrideOf({ address, slot, value }: SlotValue) {

@@ -11,7 +11,7 @@ export class ReadBudget {
   readonly #startedAt = performance.now()
   /** Limit of needed values, and of guessed ones. */
   readonly #limit: number
-  #whole: ReadBudget | undefined
+  #parent: ReadBudget | undefined
 
   constructor(
     limit: number,
@@ -26,7 +26,7 @@ export class ReadBudget {
     const now = performance.now()
     const left = Math.max(0, this.#limit - this.#needed)
     const part = new ReadBudget(Math.floor(left / divisor), now + (this.deadline - now) / divisor)
-    part.#whole = this
+    part.#parent = this
     return part
   }
 
@@ -48,7 +48,7 @@ export class ReadBudget {
    */
   take(values: number, guessed = 0): void {
     this.#count(values, guessed)
-    if (this.#whole !== undefined) this.#whole.#count(values, guessed)
+    if (this.#parent !== undefined) this.#parent.#count(values, guessed)
     this.#rounds += 1
     if (this.#needed <= this.#limit) return
     throw new RpcError(
@@ -64,12 +64,12 @@ export class ReadBudget {
   }
 
   /** Whether most of the time goes to the reads sent at `since` (by `performance.now()`): the node is then to blame for a timeout. */
-  isSpentOn(since: number): boolean {
+  isNodeToBlame(since: number): boolean {
     return this.#rounds === 1 || since - this.#startedAt < this.deadline - since
   }
 
   /** The error of a request whose reads were each answered in time but together took too long. */
-  outOfTime(): RpcError {
+  timeoutError(): RpcError {
     const milliseconds = Math.round(this.deadline - this.#startedAt)
     return new RpcError(
       ErrorCode.limitExceeded,

@@ -1,5 +1,5 @@
 import type { BlockStateCall, Call, StateOverride } from '@upfront/protocol'
-import { mergedOverrides } from '../accounts/merged-overrides.js'
+import { mergeOverrides } from '../accounts/merge-overrides.js'
 import type { CallRecord } from '../engine/call-record.js'
 import type { Recording } from '../plan/recording.js'
 import { gasOf, type Run, type Simulation } from './simulate.js'
@@ -39,11 +39,11 @@ export class Rehearsal {
    * @returns the calls' records, in order
    * @throws or rejects with what the run does
    */
-  async try(calls: readonly Call[], more: readonly StateOverride[] = []): Promise<CallRecord[]> {
+  async run(calls: readonly Call[], more: readonly StateOverride[] = []): Promise<CallRecord[]> {
     const { request } = this.simulation
     const block = {
       ...this.#block,
-      stateOverrides: mergedOverrides(this.#block.stateOverrides, more),
+      stateOverrides: mergeOverrides(this.#block.stateOverrides, more),
       calls: [...this.#block.calls, ...calls],
     }
     const shown = { validation: false, traceTransfers: false, returnFullTransactions: false }

@@ -1,5 +1,5 @@
 import { type Address, type Call, toQuantity, ZERO_ADDRESS } from '@upfront/protocol'
-import { mergedOverrides } from '../accounts/merged-overrides.js'
+import { mergeOverrides } from '../accounts/merge-overrides.js'
 import type { CallRecord } from '../engine/call-record.js'
 import type { RollupFees } from '../trace/inspected.js'
 import type { Run, Simulation, SimulationAnswer } from './simulate.js'
@@ -25,7 +25,7 @@ export async function rollupFees(
     const price = block.blockOverrides.baseFeePerGas || 1n
     const calls = block.calls.map((call) => (isPriced(call) ? call : { ...call, gasPrice: price }))
     const rich = calls.map(({ from = ZERO_ADDRESS }) => ({ address: from, balance: RICH }))
-    return { ...block, calls, stateOverrides: mergedOverrides(block.stateOverrides, rich) }
+    return { ...block, calls, stateOverrides: mergeOverrides(block.stateOverrides, rich) }
   })
   const answer = await run({
     ...simulation,

@@ -1,4 +1,4 @@
-import { type Awaitable, andThen, recovered, traced } from '@upfront/node'
+import { type Awaitable, andThen, catchError, traced } from '@upfront/node'
 import {
   type BlockHeader,
   type Call,
@@ -45,7 +45,7 @@ export interface Simulation extends DriveLimits {
   /** See `SimulationPlan`. */
   probes?: Probe[] | undefined
   /** The state at an earlier place; undefined if it is not held or does not exist. */
-  inLastBlocks?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
+  findRecentBase?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
   /** Waiting transactions seen by the gateway that change any of these facts. */
   seenWaiting?: (facts: readonly DecidingFact[]) => Call[]
   /** An optional run: a limit that it exceeds ends only this run. */
@@ -102,9 +102,9 @@ export class CallsRan extends Error {
 export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
   const { driver, state, dialect, budget } = simulation
   const plan = traced('plan', () => planOf(simulation))
-  const answer = recovered(
+  const answer = catchError(
     () => driver.simulate(plan, state, simulation),
-    (error) => refuse(error, plan),
+    (error) => throwRefusal(error, plan),
   )
   return andThen(answer, ({ pieces, failures, gasUsed, touched, touchedList, readList, records }) => {
     if (plan.fault !== undefined) throw Object.assign(plan.fault.error, { cause: new CallsRan() })
@@ -135,7 +135,7 @@ function planOf({
   return plan
 }
 
-function refuse(error: unknown, plan: SimulationPlan): never {
+function throwRefusal(error: unknown, plan: SimulationPlan): never {
   if (!(error instanceof SimulationRejected)) throw error
   const isFaultFirst = plan.fault?.isOfLastCall && !isBefore(error, plan)
   const { code, message } = presentRejection(error.rejection)

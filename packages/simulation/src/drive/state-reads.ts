@@ -1,5 +1,5 @@
 import type { CallOutcome, CallQueue, UpstreamCall, UpstreamFault } from '@upfront/node'
-import { isMethodMissing, settled, UpstreamError } from '@upfront/node'
+import { isMethodMissing, UpstreamError, unwrapOutcome } from '@upfront/node'
 import { type BlockHeader, type Hash, toQuantity, ZERO_HASH } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { headerFromRpc } from '../block/block-from-rpc.js'
@@ -125,12 +125,12 @@ export class StateReads {
 
   /** How other calls refer to the block. A pending block is replaced by its parent, because nodes don't trace on pending blocks. */
   reference({ header }: PinnedBlock): BlockReference {
-    return this.#byNumber ? toQuantity(header.number) : { blockHash: header.hash }
+    return this.#readsByNumber ? toQuantity(header.number) : { blockHash: header.hash }
   }
 
   #readAll(block: PinnedBlock, reads: StateRead[], isWanted: () => boolean): Promise<ReadOutcome[]> {
-    if (block.opening !== undefined || this.#byNumber || !reads.every(isAccountRead))
-      return Promise.all(reads.map((read) => this.#read(block, read, isWanted).catch(errorOfOne)))
+    if (block.opening !== undefined || this.#readsByNumber || !reads.every(isAccountRead))
+      return Promise.all(reads.map((read) => this.#read(block, read, isWanted).catch(asReadError)))
     return this.#readByHash(block, reads, isWanted)
   }
 
@@ -141,7 +141,7 @@ export class StateReads {
       outcomes.map((outcome, index) =>
         'value' in outcome
           ? outcome.value
-          : this.#readAfter(outcome.error, block, reads[index]!, isWanted).catch(errorOfOne),
+          : this.#readAfter(outcome.error, block, reads[index]!, isWanted).catch(asReadError),
       ),
     )
   }
@@ -149,11 +149,11 @@ export class StateReads {
   async #read(block: PinnedBlock, read: StateRead, isWanted: () => boolean): Promise<StateValue> {
     if (read.kind === 'blockHash') return this.#readBlockHash(block, read.number, isWanted)
     if (block.opening !== undefined) {
-      const value = settled(await this.#queue.send({ ...readCall(read, 'pending'), isWanted }))
+      const value = unwrapOutcome(await this.#queue.send({ ...readCall(read, 'pending'), isWanted }))
       await this.#checkPending(block)
       return value
     }
-    if (this.#byNumber) return this.#readByNumber(block, read, isWanted)
+    if (this.#readsByNumber) return this.#readByNumber(block, read, isWanted)
     const [outcome] = await this.#readByHash(block, [read], isWanted)
     if (outcome instanceof UpstreamError) throw outcome
     return outcome!
@@ -167,13 +167,13 @@ export class StateReads {
     isWanted: () => boolean,
   ): Promise<StateValue> {
     const { fault } = error
-    if (isUnknownBlock(fault)) throw this.#gone(block)
+    if (isUnknownBlock(fault)) throw this.#blockMoved(block)
     if (isPruned(fault)) this.#lacking.set(block.key, true)
     if (fault.kind !== 'rpc-error' || isMethodMissing(fault) || isPruned(fault)) throw error
     const value = await this.#readByNumber(block, read, isWanted).catch((byNumber) => {
       throw byNumber instanceof BlockMoved ? byNumber : error
     })
-    if (!this.#byNumber) this.#onWorkaround('EIP-1898 block hashes')
+    if (!this.#readsByNumber) this.#onWorkaround('EIP-1898 block hashes')
     this.#byNumberUntil = performance.now() + BY_NUMBER_LASTS_MS
     return value
   }
@@ -186,12 +186,14 @@ export class StateReads {
       return value
     }
     const { method, params, maxBytes } = call
-    const retriesError = (fault: UpstreamFault) => (isPruned(fault) ? this.#attemptsAt(block) : mayPassByItself(fault))
+    const retriesError = (fault: UpstreamFault) => (isPruned(fault) ? this.#attemptsAt(block) : isTemporary(fault))
     return { method, params, decode, maxBytes, isWanted, retriesError, mayHedge: true }
   }
 
   async #readByNumber(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): Promise<StateValue> {
-    const value = settled(await this.#queue.send({ ...readCall(read, toQuantity(block.header.number)), isWanted }))
+    const value = unwrapOutcome(
+      await this.#queue.send({ ...readCall(read, toQuantity(block.header.number)), isWanted }),
+    )
     await this.#checkCanonical(block)
     return value
   }
@@ -203,15 +205,15 @@ export class StateReads {
     // With a far-ahead `blockOverrides.number`. geth returns zero there.
     if (number > header.number) return ZERO_HASH
     if (number === header.number - 1n) return header.parentHash
-    const { hash } = settled(await this.#queue.send({ ...headerCall(number), isWanted }))
+    const { hash } = unwrapOutcome(await this.#queue.send({ ...headerCall(number), isWanted }))
     await this.#checkCanonical(block)
     return hash
   }
 
   async #checkCanonical(block: PinnedBlock): Promise<void> {
     const { hash, number } = block.header
-    const canonical = settled(await this.#queue.sendShared(`canonical ${number}`, headerCall(number)))
-    if (canonical.hash !== hash) throw this.#gone(block)
+    const canonical = unwrapOutcome(await this.#queue.sendShared(`canonical ${number}`, headerCall(number)))
+    if (canonical.hash !== hash) throw this.#blockMoved(block)
   }
 
   async #checkPending(block: PinnedBlock): Promise<void> {
@@ -221,15 +223,15 @@ export class StateReads {
       decode: pendingIdentity,
       maxBytes: BLOCK_BYTES,
     }
-    const identity = settled(await this.#queue.sendShared('pending', call))
+    const identity = unwrapOutcome(await this.#queue.sendShared('pending', call))
     if (identity !== block.key) throw new BlockMoved(this.#label, 'the pending block changed while it was read')
   }
 
-  #gone(block: PinnedBlock): BlockMoved {
+  #blockMoved(block: PinnedBlock): BlockMoved {
     return new BlockMoved(this.#label, `block ${block.header.number} (${block.header.hash}) is no longer available`)
   }
 
-  get #byNumber(): boolean {
+  get #readsByNumber(): boolean {
     return this.#byNumberUntil > performance.now()
   }
 }
@@ -247,7 +249,7 @@ export function provide(
 }
 
 /** The error of a single read. @throws any other error, which concerns the whole block */
-function errorOfOne(error: unknown): UpstreamError {
+function asReadError(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   throw error
 }
@@ -278,15 +280,15 @@ function isUnknownBlock(fault: UpstreamFault): boolean {
   )
 }
 
-function looksLikeNoEip1898(fault: UpstreamFault): boolean {
+function refusesEip1898(fault: UpstreamFault): boolean {
   const { rpc } = fault.detail
   return (
     rpc?.code === -32602 || /unmarshal|invalid (argument|params|type|block)|expected.*string/i.test(rpc?.message ?? '')
   )
 }
 
-function mayPassByItself(fault: UpstreamFault): boolean {
-  return !isMethodMissing(fault) && !looksLikeNoEip1898(fault)
+function isTemporary(fault: UpstreamFault): boolean {
+  return !isMethodMissing(fault) && !refusesEip1898(fault)
 }
 
 function isPruned(fault: UpstreamFault): boolean {

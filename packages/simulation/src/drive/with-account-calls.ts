@@ -1,5 +1,5 @@
 import type { AccountCall, BlockStateCall } from '@upfront/protocol'
-import { mergedOverrides } from '../accounts/merged-overrides.js'
+import { mergeOverrides } from '../accounts/merge-overrides.js'
 import type { OperationCall } from '../accounts/operation-call.js'
 import type { SafeCall } from '../accounts/safe-call.js'
 import { baseFeeParameters, nextBaseFee } from '../plan/base-fee.js'
@@ -50,7 +50,7 @@ export async function withAccountCalls(
       made.push(one)
       block = {
         ...block,
-        stateOverrides: mergedOverrides(block.stateOverrides, one.made.overrides),
+        stateOverrides: mergeOverrides(block.stateOverrides, one.made.overrides),
         calls: block.calls.map((call, place) => (place === at ? one.made.call : call)),
       }
     }

@@ -19,7 +19,7 @@ export interface BlockCarrier {
    * @param at the parent's state, without layers
    * @throws or rejects as `carry` does
    */
-  lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>>
+  carryListed(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>>
   /** Drops every state. Running work keeps the state it uses. */
   forget(): void
 }

@@ -31,17 +31,17 @@ export function effectsOf(
   feeRecipient: Address | undefined,
 ): Effects {
   const named = (account: Address) => (account === feeRecipient ? 'the fee recipient' : account)
-  const transfers = transfersByLogs(logs).map(nativeByLog)
+  const transfers = transfersByLogs(logs).map(toNative)
   return {
     failed: status === '0x0',
     moved: [
-      ...transfers.filter(({ from, to }) => from !== to).map((transfer) => moved(transfer, named)),
-      ...logs.flatMap((log) => approvalIn(log) ?? []).map(approved),
+      ...transfers.filter(({ from, to }) => from !== to).map((transfer) => describeTransfer(transfer, named)),
+      ...logs.flatMap((log) => approvalIn(log) ?? []).map(describeApproval),
     ],
   }
 }
 
-function nativeByLog(transfer: AssetTransfer): AssetTransfer {
+function toNative(transfer: AssetTransfer): AssetTransfer {
   const { asset } = transfer
   return asset.type === 'erc20' && NATIVE.has(asset.address) ? { ...transfer, asset: { type: 'native' } } : transfer
 }
@@ -49,8 +49,8 @@ function nativeByLog(transfer: AssetTransfer): AssetTransfer {
 /** Undefined if they are equal. */
 export function differenceOf(before: Effects, after: Effects): Difference | undefined {
   if (before.failed !== after.failed) return { effect: after.failed ? 'fails' : 'succeeds', isStructural: true }
-  const was = summed(before)
-  const is = summed(after)
+  const was = sumAmounts(before)
+  const is = sumAmounts(after)
   for (const what of was.keys()) if (!is.has(what)) return { effect: `no ${what}`, isStructural: true }
   for (const what of is.keys()) if (!was.has(what)) return { effect: `also ${what}`, isStructural: true }
   for (const [what, amount] of was) {
@@ -62,13 +62,16 @@ export function differenceOf(before: Effects, after: Effects): Difference | unde
 }
 
 /** Total amounts by `what`, in order of first occurrence, without zero amounts. */
-function summed({ moved }: Effects): Map<string, bigint> {
+function sumAmounts({ moved }: Effects): Map<string, bigint> {
   const sums = new Map<string, bigint>()
   for (const { what, amount } of moved) if (amount !== 0n) sums.set(what, (sums.get(what) ?? 0n) + amount)
   return sums
 }
 
-function moved({ asset, from, to, amount }: AssetTransfer, named: (account: Address) => string): Effects['moved'][0] {
+function describeTransfer(
+  { asset, from, to, amount }: AssetTransfer,
+  named: (account: Address) => string,
+): Effects['moved'][0] {
   return { what: `transfer of ${nameOf(asset)} from ${named(from)} to ${named(to)}`, amount }
 }
 
@@ -83,7 +86,7 @@ function nameOf(asset: Asset): string {
   }
 }
 
-function approved(approval: AssetApproval): Effects['moved'][0] {
+function describeApproval(approval: AssetApproval): Effects['moved'][0] {
   const { token, owner, spender } = approval
   const what = `approval of ${token} from ${owner} to ${spender}`
   switch (approval.kind) {

@@ -52,7 +52,7 @@ export function shownDependencies(
       value: toQuantity(value),
       reached: (Object.keys(REACHED) as Reached[]).filter((place) => (reached & REACHED[place]) !== 0),
       ...(layers && blocks > 0 && fact.address !== undefined && { changed: { times, blocks } }),
-      ...(layers?.some((layer) => changes(layer, fact)) && { isPending: true as const }),
+      ...(layers?.some((layer) => layerChanges(layer, fact)) && { isPending: true as const }),
       ...(isWaiting > 0 && { waiting: isWaiting }),
     }
   })
@@ -84,7 +84,7 @@ export function changedFacts({ accounts }: Pick<CallRecord, 'accounts'>): ShownF
 }
 
 /** Whether a layer changes the fact's value. */
-export function changes({ accounts }: StateLayer, { kind, address, slot }: DecidingFact): boolean {
+export function layerChanges({ accounts }: StateLayer, { kind, address, slot }: DecidingFact): boolean {
   const change = address && accounts.get(address)
   if (!change) return false
   switch (kind) {

@@ -1,4 +1,4 @@
-import { unlessAborted } from '@upfront/node'
+import { raceAbort } from '@upfront/node'
 import { type Address, ErrorCode, type Hex, RpcError } from '@upfront/protocol'
 import type { DriveLimits, Driver } from '../drive/driver.js'
 import { type PinnedState, pinnedState } from '../drive/pinned-state.js'
@@ -14,7 +14,7 @@ import {
 } from '../engine/preconfirmation-executor.js'
 import type { StateLayer } from '../engine/state.js'
 import type { ChainRules } from '../plan/chain-rules.js'
-import { mergedLayers } from './merged-layers.js'
+import { mergeLayers } from './merge-layers.js'
 
 /** What executing a block's transactions needs. */
 export interface PrefixSite extends DriveLimits {
@@ -97,7 +97,7 @@ export class BlockPrefix {
         await this.#underWay
       } else {
         // The request that started it may be aborted, or need fewer transactions.
-        await unlessAborted(
+        await raceAbort(
           this.#underWay.catch(() => undefined),
           site.cancellation.signal,
         )
@@ -153,7 +153,7 @@ export class BlockPrefix {
     const key = `${from}-${to}`
     let merged = this.#merged.get(key)
     if (merged === undefined) {
-      merged = mergedLayers(this.#layers.slice(from, to))
+      merged = mergeLayers(this.#layers.slice(from, to))
       this.#merged.set(key, merged)
       this.#weight += weightOf(merged)
     }

@@ -1,7 +1,7 @@
 import { type Dialect, ErrorCode, type Hex, type SimulatedCall } from '@upfront/protocol'
 import type { FailedCall } from '../engine/engine.js'
 import { haltMessage } from './halt-message.js'
-import { decodeRevertReason, revertWords } from './revert-reason.js'
+import { decodeRevertReason, revertMessage } from './revert-reason.js'
 
 const REVERTED = 'execution reverted'
 const GAS_CAPPED = " (gas limit was capped by the RPC server's global gas cap)"
@@ -39,7 +39,7 @@ function describeRevert(data: Hex): string {
 
 /** geth's message for a revert. */
 export function gethMessage(data: Hex): string {
-  const words = revertWords(data)
+  const words = revertMessage(data)
   return words === undefined ? REVERTED : `${REVERTED}: ${words}`
 }
 

@@ -42,7 +42,7 @@ export function decodeRevertReason(data: Hex): RevertReason {
 }
 
 /** The reason of `Error(string)`, or the meaning of `Panic(uint256)`; undefined for other data. */
-export function revertWords(data: Hex): string | undefined {
+export function revertMessage(data: Hex): string | undefined {
   const said = decodeRevertReason(data)
   if (said.kind === 'error') return said.reason
   return said.kind === 'panic' ? said.meaning : undefined

@@ -1,7 +1,7 @@
 import { type Address, type CallTracerConfig, type Hash, type Hex, toQuantity } from '@upfront/protocol'
 import { type CallRecord, type Frame, type FrameKind, hasFailed, lastingFrames } from '../engine/call-record.js'
 import { haltMessage } from '../present/halt-message.js'
-import { revertWords } from '../present/revert-reason.js'
+import { revertMessage } from '../present/revert-reason.js'
 
 /** A frame in geth's callTracer format (eth/tracers/native/call.go). Empty fields are left out. */
 export interface CallFrame {
@@ -71,7 +71,7 @@ function errorOf({ halt }: Frame): string {
 }
 
 function revertReasonOf({ reverted, output }: Frame): { revertReason?: string } {
-  const revertReason = reverted ? revertWords(output) : undefined
+  const revertReason = reverted ? revertMessage(output) : undefined
   return revertReason ? { revertReason } : {}
 }
 

@@ -2,7 +2,7 @@ import type { Parts } from '@upfront/protocol'
 import type { FailedToken } from '../assets/failed-token.js'
 import type { AbiDecoder } from '../decode/abi-decoder.js'
 import type { Decoded } from '../decode/abi-values.js'
-import { inTokenUnits } from '../decode/error-words.js'
+import { formatInTokenUnits } from '../decode/error-message.js'
 import type { CallFrame, CallLog } from './call-tracer.js'
 
 /** A callTracer frame with its decoded call and error. */
@@ -26,7 +26,7 @@ export function* decodeFrames(top: DecodedFrame, decoder: AbiDecoder, token: Fai
     if (call !== undefined || error !== undefined)
       frame.decoded = {
         ...(call && { call }),
-        ...(error && { error: frame.output === token?.error ? inTokenUnits(error, token) : error }),
+        ...(error && { error: frame.output === token?.error ? formatInTokenUnits(error, token) : error }),
       }
     for (const log of frame.logs ?? []) {
       const decoded = yield* decoder.log(log.topics, log.data)

@@ -4,7 +4,7 @@ import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/
 import type { FailedToken } from '../assets/failed-token.js'
 import type { AbiDecoder } from '../decode/abi-decoder.js'
 import type { Decoded } from '../decode/abi-values.js'
-import { inTokenUnits } from '../decode/error-words.js'
+import { formatInTokenUnits } from '../decode/error-message.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { SECONDS_LATER } from '../outcome/circumstances.js'
 import type { ShownDependencies } from '../outcome/shown-dependencies.js'
@@ -67,7 +67,7 @@ export interface InspectedBlock extends SimulatedBlock {
 }
 
 /** Whether the engine writes the trace as text (`CallRecord.steps`), which is not parsed here. */
-export function isWritten({ trace }: Inspection): boolean {
+export function isTextTrace({ trace }: Inspection): boolean {
   return trace?.name === 'structLogger'
 }
 
@@ -128,7 +128,7 @@ export function* addDecoded(
     for (const { topics, data } of call.logs) logs.push((yield* decoder.log(topics, data)) ?? null)
     shown[index]!.decoded = {
       ...(named && { call: named }),
-      ...(error && { error: inTokenUnits(error, tokens[index]) }),
+      ...(error && { error: formatInTokenUnits(error, tokens[index]) }),
       logs,
     }
   }

@@ -16,17 +16,17 @@ export class TurnQueue {
 const LONG_WORK = new TurnQueue()
 
 /** Most time that one piece of work may hold the event loop, milliseconds. */
-const MAX_MS = 5
+const MAX_HELD_MS = 5
 
 /** Short parts share one turn of the event loop up to this time, milliseconds. */
-const TOGETHER_MS = 2
+const SLICE_MS = 2
 
 /**
  * Runs the work part by part, for about 2 ms in each turn of the event loop, so that other
  * requests are served in between. Concurrent runs alternate.
  * @throws or rejects with what the work throws, or with the signal's reason once it aborts
  */
-export async function inTurns<T>(parts: Generator<void, T>, { signal }: Cancellation): Promise<T> {
+export async function runInSlices<T>(parts: Generator<void, T>, { signal }: Cancellation): Promise<T> {
   for (;;) {
     await LONG_WORK.next()
     const since = performance.now()
@@ -34,12 +34,12 @@ export async function inTurns<T>(parts: Generator<void, T>, { signal }: Cancella
       signal.throwIfAborted()
       const { done, value } = parts.next()
       if (done) return value
-    } while (performance.now() - since < TOGETHER_MS)
+    } while (performance.now() - since < SLICE_MS)
   }
 }
 
 /** Yields to the event loop every few milliseconds of long work. Of all concurrent works, one runs in each turn. */
-export class Turn {
+export class EventLoopTurn {
   #since = performance.now()
   readonly #queue: TurnQueue
 
@@ -48,12 +48,12 @@ export class Turn {
   }
 
   /** Resolves at once, or in a later turn of the event loop if this one has been held for long enough. */
-  async pass(): Promise<void> {
-    if (performance.now() - this.#since >= MAX_MS) await this.end()
+  async yieldIfLong(): Promise<void> {
+    if (performance.now() - this.#since >= MAX_HELD_MS) await this.yieldNow()
   }
 
   /** Resolves in a later turn of the event loop. */
-  async end(): Promise<void> {
+  async yieldNow(): Promise<void> {
     await this.#queue.next()
     this.#since = performance.now()
   }

@@ -3,7 +3,7 @@ import type { FailedToken } from '../assets/failed-token.js'
 import type { Decoded } from './abi-values.js'
 
 /** Readable messages for OpenZeppelin's and ERC-6093's errors; `{name}` is replaced by the argument. */
-const WORDS: Readonly<Record<string, string>> = {
+const MESSAGES: Readonly<Record<string, string>> = {
   ERC20InsufficientBalance: 'holds {balance}, needs {needed}',
   ERC20InsufficientAllowance: '{spender} may take {allowance}, needs {needed}',
   ERC20InvalidSender: '{sender} is not a valid sender',
@@ -49,22 +49,23 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Errors that name an available and a required token amount. */
-const OF_AMOUNTS = /^(?:ERC20)?Insufficient(?:Balance|Allowance)$/
+const AMOUNT_ERRORS = /^(?:ERC20)?Insufficient(?:Balance|Allowance)$/
 
 /** Rewrites the `meaning` of an amount error in the token's units; returns any other error unchanged. */
-export function inTokenUnits(error: Decoded, token: FailedToken | undefined): Decoded {
+export function formatInTokenUnits(error: Decoded, token: FailedToken | undefined): Decoded {
   const [whose, ...amounts] = Object.entries(error.args)
-  if (token === undefined || whose === undefined || amounts.length !== 2 || !OF_AMOUNTS.test(error.name)) return error
+  if (token === undefined || whose === undefined || amounts.length !== 2 || !AMOUNT_ERRORS.test(error.name))
+    return error
   const { decimals } = token
   if (!amounts.every(([, amount]) => typeof amount === 'string' && /^\d+$/.test(amount))) return error
   const inUnits = amounts.map(([name, amount]) => [name, formatUnits(BigInt(amount as string), decimals)])
   const args = Object.fromEntries([whose, ...inUnits])
-  return { ...error, decimals, ...(error.meaning !== undefined && { meaning: errorWords(error.name, args) }) }
+  return { ...error, decimals, ...(error.meaning !== undefined && { meaning: errorMessage(error.name, args) }) }
 }
 
 /** Such as `ERC20InsufficientBalance: holds 0, needs 25`; an error without a message lists its arguments by name. */
-export function errorWords(name: string, args: Readonly<Record<string, unknown>>): string {
-  const words = Object.hasOwn(WORDS, name) ? WORDS[name]! : ''
+export function errorMessage(name: string, args: Readonly<Record<string, unknown>>): string {
+  const words = Object.hasOwn(MESSAGES, name) ? MESSAGES[name]! : ''
   const names = [...words.matchAll(/\{(\w+)\}/g)].map(([, argument]) => argument!)
   const said =
     words !== '' && names.every((argument) => Object.hasOwn(args, argument))

@@ -9,7 +9,7 @@ const MAX_WAIT = 2 ** 31 - 1
  * Settles like `shared`, but rejects early with the signal's reason, or with `late()` at the
  * deadline. The shared work continues: others may wait for it.
  */
-export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => Error): Awaitable<T> {
+export function withinLimits<T>(shared: Awaitable<T>, limits: CallLimits, late: () => Error): Awaitable<T> {
   if (!(shared instanceof Promise)) return shared
   const { signal, deadline: at } = limits
   if (signal === undefined && at === undefined) return shared
@@ -31,12 +31,12 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
 }
 
 /** Settles like `work`, but rejects early with the signal's reason. The work itself continues. */
-export function unlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
-  return within(work, signal === undefined ? {} : { signal }, () => new Error('late')) as Promise<T>
+export function raceAbort<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
+  return withinLimits(work, signal === undefined ? {} : { signal }, () => new Error('late')) as Promise<T>
 }
 
 /** Whether the work is still under way after so many milliseconds. Never rejects. */
-export function outlasts(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+export function isSlowerThan(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(true), milliseconds)
     const end = () => {

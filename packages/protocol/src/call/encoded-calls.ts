@@ -1,6 +1,6 @@
 import { decodeAddress, decodeBytes } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
-import { decodeArray, decodeObject, onlyKnown } from '../decode/structure.js'
+import { decodeArray, decodeObject, rejectUnknown } from '../decode/structure.js'
 import { type Address, type Hex, ZERO_ADDRESS } from '../hex.js'
 import { decodeCall } from '../simulate/decode-call.js'
 import type { Call } from '../simulate/simulation-request.js'
@@ -65,7 +65,7 @@ const FORMS = ['userOperation', 'safeTransaction'] as const
  * `{ safeTransaction }`. Empty calls replace them until the chain is known.
  * @throws DecodeError with the place of the error
  */
-export function takeWrittenCalls(payload: Record<string, unknown>): {
+export function extractEncodedCalls(payload: Record<string, unknown>): {
   signed: SignedTransactionCall[]
   accounts: AccountCall[]
 } {
@@ -74,17 +74,17 @@ export function takeWrittenCalls(payload: Record<string, unknown>): {
   const { blockStateCalls } = payload
   const callsIn = (block: unknown) => {
     const calls = (block as { calls?: unknown } | null)?.calls
-    return Array.isArray(calls) && calls.some(isWritten) ? calls : undefined
+    return Array.isArray(calls) && calls.some(isEncodedCall) ? calls : undefined
   }
   if (!Array.isArray(blockStateCalls) || !blockStateCalls.some(callsIn)) return { signed, accounts }
   const blocks = new Place(undefined, 'blockStateCalls')
   payload.blockStateCalls = blockStateCalls.map((given, block) => {
     const calls = callsIn(given)?.map((entry, call) => {
-      if (!isWritten(entry)) return entry
+      if (!isEncodedCall(entry)) return entry
       const place = new Place(new Place(new Place(blocks, block), 'calls'), call)
       const position = { block, call, place: place.toString() }
       if (typeof entry === 'string') signed.push({ ...position, raw: decodeBytes(entry, place.parent, call) })
-      else accounts.push({ ...position, ...accountCallOf(entry, place) })
+      else accounts.push({ ...position, ...decodeAccountCall(entry, place) })
       return { to: ZERO_ADDRESS }
     })
     return calls === undefined ? given : { ...given, calls }
@@ -97,19 +97,19 @@ export function takeWrittenCalls(payload: Record<string, unknown>): {
   return { signed, accounts }
 }
 
-function isWritten(call: unknown): call is string | object {
+function isEncodedCall(call: unknown): call is string | object {
   if (typeof call === 'string') return true
   return typeof call === 'object' && call !== null && FORMS.some((name) => name in call)
 }
 
-function accountCallOf(entry: object, place: Place) {
+function decodeAccountCall(entry: object, place: Place) {
   const fields = decodeObject(entry, 'a call', place)
   if ('safeTransaction' in fields) {
-    onlyKnown(fields, ['safeTransaction'], {}, place)
+    rejectUnknown(fields, ['safeTransaction'], {}, place)
     const transaction = decodeSafeTransaction(fields.safeTransaction, new Place(place, 'safeTransaction'))
     return { kind: 'safe' as const, transaction }
   }
-  onlyKnown(fields, ['userOperation', 'entryPoint'], {}, place)
+  rejectUnknown(fields, ['userOperation', 'entryPoint'], {}, place)
   return {
     kind: 'userOperation' as const,
     operation: decodeUserOperation(fields.userOperation, new Place(place, 'userOperation')),

@@ -1,7 +1,7 @@
 import type { StateOverride } from '@upfront/protocol'
 
 /** Merges overrides, sorted by address. If both name an account, its fields and slots are merged, and those of `more` take precedence. */
-export function mergedOverrides(overrides: readonly StateOverride[], more: readonly StateOverride[]): StateOverride[] {
+export function mergeOverrides(overrides: readonly StateOverride[], more: readonly StateOverride[]): StateOverride[] {
   const byAddress = new Map(overrides.map((override) => [override.address, override]))
   for (const { address, stateDiff = [], ...fields } of more) {
     const known: StateOverride = byAddress.get(address) ?? { address }

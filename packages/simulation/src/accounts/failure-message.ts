@@ -3,7 +3,7 @@ import { haltMessage } from '../present/halt-message.js'
 import { gethMessage } from '../present/present-failure.js'
 
 /** geth's message for a failed frame; undefined if it succeeded. */
-export function failureWords({ halt, reverted, output }: Frame): string | undefined {
+export function failureMessage({ halt, reverted, output }: Frame): string | undefined {
   if (halt !== undefined) return haltMessage(halt)
   return reverted ? gethMessage(output) : undefined
 }

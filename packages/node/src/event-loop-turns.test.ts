@@ -1,7 +1,7 @@
 import { Canceller } from './cancellation.js'
-import { inTurns, Turn } from './in-turns.js'
+import { EventLoopTurn, runInSlices } from './event-loop-turns.js'
 
-describe('inTurns', () => {
+describe('runInSlices', () => {
   it('runs one part of all work per turn of the event loop', async () => {
     let turns = 0
     let isOver = false
@@ -20,15 +20,15 @@ describe('inTurns', () => {
       return name
     }
     const passing = async (name: string) => {
-      const turn = new Turn()
+      const turn = new EventLoopTurn()
       for (let part = 0; part < 3; part += 1) {
-        await turn.end()
+        await turn.yieldNow()
         see(name)
       }
       return name
     }
     const cancellation = new Canceller()
-    const work = ['a', 'b', 'c'].map((name) => inTurns(parts(name), cancellation))
+    const work = ['a', 'b', 'c'].map((name) => runInSlices(parts(name), cancellation))
     await expect(Promise.all([...work, passing('d'), passing('e')])).resolves.toEqual(['a', 'b', 'c', 'd', 'e'])
     isOver = true
     expect([...seen.values()].filter((names) => names.size > 1)).toEqual([])
@@ -49,7 +49,7 @@ describe('inTurns', () => {
         for (const since = performance.now(); performance.now() - since < 3; );
       }
     }
-    await inTurns(parts(), new Canceller())
+    await runInSlices(parts(), new Canceller())
     expect(new Set(seen).size).toBe(3)
   })
 
@@ -63,12 +63,12 @@ describe('inTurns', () => {
         yield
       }
     }
-    await expect(inTurns(work(), canceller)).rejects.toThrow('no more')
+    await expect(runInSlices(work(), canceller)).rejects.toThrow('no more')
     expect(parts).toBe(2)
     // biome-ignore lint/correctness/useYield: it fails at once
     function* wrong(): Generator<void> {
       throw new Error('wrong')
     }
-    await expect(inTurns(wrong(), new Canceller())).rejects.toThrow('wrong')
+    await expect(runInSlices(wrong(), new Canceller())).rejects.toThrow('wrong')
   })
 })

@@ -1,9 +1,9 @@
 import { UpstreamError, UpstreamFault } from '@upfront/node'
 import { type Call, ErrorCode, RpcError } from '@upfront/protocol'
+import { simulateAfterWaiting } from './after-waiting.js'
 import type { Comparison } from './comparison.js'
 import { ReadBudget } from './read-budget.js'
 import type { Simulation } from './simulate.js'
-import { afterWaiting } from './waiting.js'
 
 const GAS = 1_000_000n
 const FRIEND = '0xf000000000000000000000000000000000000001'
@@ -18,7 +18,7 @@ const simulation = () =>
     cancellation: { signal: new AbortController().signal },
   }) as unknown as Simulation
 
-/** Calls `afterWaiting`. `runs` has, for each run, the gas limits of the calls put before the request's. */
+/** Calls `simulateAfterWaiting`. `runs` has, for each run, the gas limits of the calls put before the request's. */
 async function tried(
   waiting: { given?: typeof given; seen?: Call[] },
   run: (simulation: Simulation) => void = () => undefined,
@@ -32,7 +32,7 @@ async function tried(
     return { differences: [], records: [], gas: 1n }
   }
   const all = { given: { calls: [], signed: [] }, seen: [], ...waiting }
-  const { tried, leftOut, gas } = await afterWaiting(simulation(), all, gasUsed, compare, isForAll)
+  const { tried, leftOut, gas } = await simulateAfterWaiting(simulation(), all, gasUsed, compare, isForAll)
   return { runs, under: tried.map(({ under }) => under), leftOut, gas }
 }
 
@@ -44,7 +44,7 @@ const silent = () => {
   throw new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), 'node', 'reading state', 1)
 }
 
-describe('afterWaiting', () => {
+describe('simulateAfterWaiting', () => {
   it('tries given transactions whatever their gas, and seen ones up to a quarter of the gas limit', async () => {
     const { runs, leftOut } = await tried({ given, seen: seen(200_000n, 100_000n, 50_000n) })
     expect(runs).toEqual([[GAS], [200_000n, 50_000n]])

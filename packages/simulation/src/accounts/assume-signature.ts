@@ -21,17 +21,17 @@ const DELEGATED = '0xef0100'
  * @param frames of the validation
  * @returns undefined if the operation itself creates that contract
  */
-export function assumedSignature(
+export function assumeSignature(
   validator: Validator,
   assumed: Assumed,
   frames: readonly Frame[],
   record: CallRecord,
   entryPoint: Address,
 ): StateOverride[] | undefined {
-  const contract = deciding(frames, record)
+  const contract = findVerdictContract(frames, record)
   if (contract === undefined) return undefined
-  const moved = movedTo(contract.address)
-  const code = assumed === 'signature' ? forgiving(validator, moved, entryPoint) : passing(moved, entryPoint)
+  const moved = unusedAddress(contract.address)
+  const code = assumed === 'signature' ? forgivingCode(validator, moved, entryPoint) : bypassingCode(moved, entryPoint)
   return [
     { address: contract.address, code },
     { address: moved, code: contract.code },
@@ -39,7 +39,10 @@ export function assumedSignature(
 }
 
 /** The contract whose code returns the verdict: the last one in the chain of DELEGATECALLs with unchanged input. */
-function deciding(frames: readonly Frame[], { accounts }: CallRecord): { address: Address; code: Hex } | undefined {
+function findVerdictContract(
+  frames: readonly Frame[],
+  { accounts }: CallRecord,
+): { address: Address; code: Hex } | undefined {
   let [deciding] = frames
   for (const frame of frames.slice(1)) {
     if (frame.kind !== 'DELEGATECALL' || frame.depth !== deciding!.depth + 1 || frame.input !== frames[0]!.input) break
@@ -56,47 +59,47 @@ function deciding(frames: readonly Frame[], { accounts }: CallRecord): { address
 }
 
 /** An unused address. */
-function movedTo(address: Address): Address {
+function unusedAddress(address: Address): Address {
   return `0x5eed4337${address.slice(10)}`
 }
 
 // Instructions in hex. No PUSH0: some chains lack it.
-const RETURN_IT = '3d6000f3'
-const REVERT_WITH_IT = '3d6000fd'
+const RETURN_ANSWER = '3d6000f3'
+const REVERT_WITH_ANSWER = '3d6000fd'
 
 /** Forwards every call. If the EntryPoint called the validation, a verdict of 1 (invalid signature) becomes 0. */
-function forgiving(validator: Validator, moved: Address, entryPoint: Address): Hex {
+function forgivingCode(validator: Validator, moved: Address, entryPoint: Address): Hex {
   const at = VERDICT_AT[validator].toString(16).padStart(2, '0')
   // MLOAD(at) & (2^160 - 1) == 1
   const isRefused = `60${at}51${LOW_160}16600114`
   // MSTORE(at, MLOAD(at) & ~(2^160 - 1))
   const forgive = `60${at}51${LOW_160}191660${at}52`
-  return assembled([
-    handOn(moved),
+  return assemble([
+    forwardCall(moved),
     { jumpIf: 'answered' },
-    REVERT_WITH_IT,
+    REVERT_WITH_ANSWER,
     { label: 'answered' },
     // The EntryPoint called the validation, and the verdict is 1.
-    `${isAsked(SELECTOR[validator], entryPoint)}${isRefused}16`,
+    `${isValidationCall(SELECTOR[validator], entryPoint)}${isRefused}16`,
     { jumpIf: 'refused' },
-    RETURN_IT,
+    RETURN_ANSWER,
     { label: 'refused' },
-    `${forgive}${RETURN_IT}`,
+    `${forgive}${RETURN_ANSWER}`,
   ])
 }
 
 /** Forwards every call except the EntryPoint's validation call: that one pays `missingAccountFunds` and returns 0. */
-function passing(moved: Address, entryPoint: Address): Hex {
+function bypassingCode(moved: Address, entryPoint: Address): Hex {
   // CALL(gas, caller, missingAccountFunds), result ignored.
   const pay = '6000600060006000604435335af150'
-  return assembled([
-    isAsked(SELECTORS.validateUserOp, entryPoint),
+  return assemble([
+    isValidationCall(SELECTORS.validateUserOp, entryPoint),
     { jumpIf: 'asked' },
-    handOn(moved),
+    forwardCall(moved),
     { jumpIf: 'answered' },
-    REVERT_WITH_IT,
+    REVERT_WITH_ANSWER,
     { label: 'answered' },
-    RETURN_IT,
+    RETURN_ANSWER,
     { label: 'asked' },
     // MSTORE(0, 0); RETURN(0, 32)
     `${pay}600060005260206000f3`,
@@ -104,20 +107,20 @@ function passing(moved: Address, entryPoint: Address): Hex {
 }
 
 /** Copies the calldata, DELEGATECALLs, copies the return data; leaves the success flag on the stack. */
-function handOn(moved: Address): string {
+function forwardCall(moved: Address): string {
   const copyInput = '366000600037'
   const copyAnswer = '3d600060003e'
   return `${copyInput}6000600036600073${moved.slice(2)}5af4${copyAnswer}`
 }
 
 /** Leaves on the stack whether the caller is the EntryPoint and the calldata begins with the selector. */
-function isAsked(selector: Hex, entryPoint: Address): string {
+function isValidationCall(selector: Hex, entryPoint: Address): string {
   return `3373${entryPoint.slice(2)}1460003560e01c63${selector.slice(2)}1416`
 }
 
 type Part = string | { label: string } | { jumpIf: string }
 
-function assembled(parts: readonly Part[]): Hex {
+function assemble(parts: readonly Part[]): Hex {
   const places = new Map<string, number>()
   let length = 0
   for (const part of parts) {

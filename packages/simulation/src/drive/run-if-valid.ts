@@ -3,7 +3,7 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 import { BlockMoved } from '../block/pinned-block.js'
 
 /** Runs; returns undefined if a call is no valid transaction under these circumstances. */
-export async function unlessRefused<T>(run: () => T | PromiseLike<T>): Promise<T | undefined> {
+export async function runIfValid<T>(run: () => T | PromiseLike<T>): Promise<T | undefined> {
   try {
     return await run()
   } catch (error) {
@@ -18,7 +18,7 @@ export async function unlessRefused<T>(run: () => T | PromiseLike<T>): Promise<T
  * @param isForAll for sold answers, which must be reproducible: no run is optional
  * @throws the error if it must end the request
  */
-export function unanswered(
+export function nodeFailureReason(
   error: unknown,
   { cancellation, isForAll }: { cancellation: Cancellation; isForAll: boolean },
 ): string {
