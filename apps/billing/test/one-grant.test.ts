@@ -36,6 +36,30 @@ describe.each(oneStore())('one authorization is granted once, on $name', (store)
     expect(await usdcBalance(stand.devnet, SELLER)).toBe(before + BigInt(amount))
   })
 
+  test.each([
+    ['upto', 'permit2'],
+    ['exact', 'permit2'],
+    ['exact', 'eip3009'],
+  ] as const)('if the internal API, /settle and /verify compete for it: %s by %s', async (scheme, method) => {
+    const { billing, devnet } = stand
+    const payload = await sign(makeRequirements({ scheme, method, maximum: '5000' }))
+    const before = await usdcBalance(devnet, SELLER)
+    const metered = async () => {
+      const result = await billing.authorize(payload)
+      if (result.outcome === 'refused') return []
+      const { id } = result.payment
+      const ends = ['5000', '0', '5001'].map((amount) => billing.charge(id, amount))
+      return Promise.all([...ends, billing.release(id, 'cancelled')])
+    }
+    const calls = [1, 2, 3, 4].flatMap(() => [metered(), settle(payload, '5000'), billing.verify(payload)])
+    const answers = (await Promise.all(calls)).flat() as { outcome?: string; success?: boolean }[]
+    expect(answers.filter(({ outcome, success }) => outcome === 'done' || success === true)).toHaveLength(1)
+    const { nonce } = decodePaymentPayload(payload).authorization
+    const { payments } = (await billing.send(`/payments?nonce=${nonce}`)).body as { payments: { charge: string }[] }
+    expect(payments).toHaveLength(1)
+    expect(await usdcBalance(devnet, SELLER)).toBe(before + BigInt(payments[0]?.charge ?? 0))
+  })
+
   const testOfTwo = store.name === 'Postgres' ? test : it.skip
   testOfTwo('by another process, if the first is killed before it answers', async () => {
     const { devnet, variables, billing } = stand

@@ -1,7 +1,14 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import { pad, toEventSelector } from 'viem'
 import type { Log, Receipt } from './receipt.js'
-import { EXACT_PROXY, type SignedTerms, TRANSFER_TOPIC, toQuantity, transferTopics } from './settlement-call.js'
+import {
+  addressIn,
+  EXACT_PROXY,
+  type SignedTerms,
+  TRANSFER_TOPIC,
+  toQuantity,
+  transferTopics,
+} from './settlement-call.js'
 
 const AUTHORIZATION_USED_TOPIC: Hash = toEventSelector('AuthorizationUsed(address,bytes32)')
 /** Logged by x402's exact proxy after each payment. */
@@ -74,7 +81,7 @@ export function authorizationOf(
   const mark = [logs[at - 1], logs[at + 1]].find((log) => log?.address === asset && isMark(log))
   if (asset === undefined || mark === undefined) return null
   const [, payer, nonce] = mark.topics as [Hex, Hex, Hex]
-  return { asset, payer: `0x${payer.slice(-40).toLowerCase()}` as Address, nonce: BigInt(nonce) }
+  return { asset, payer: addressIn(payer), nonce: BigInt(nonce) }
 }
 
 /** Whether x402's exact proxy made the transfer with this log index. */

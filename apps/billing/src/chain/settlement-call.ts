@@ -171,6 +171,11 @@ export function transferTopics(payment: Pick<SignedTerms, 'payer' | 'payTo'>): [
   return [TRANSFER_TOPIC, pad(payment.payer), pad(payment.payTo)]
 }
 
+/** The address in a topic of an event. */
+export function addressIn(topic = ''): Address {
+  return `0x${topic.slice(-40).toLowerCase()}`
+}
+
 /** Reads a result of one word; an empty result is 0. */
 export function toUint(word: Hex): bigint {
   return word === '0x' ? 0n : BigInt(word.slice(0, 66))

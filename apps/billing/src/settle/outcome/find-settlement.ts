@@ -1,10 +1,9 @@
-import type { Address } from '@upfront/protocol'
 import { and, eq } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import { authorizationOf, isByExactProxy } from '../../chain/open-transfer.js'
 import type { Log, Receipt } from '../../chain/receipt.js'
 import { itemOfLog, type SettlementPlace, settlementsOf } from '../../chain/settlement-batch.js'
-import { isProxy } from '../../chain/settlement-call.js'
+import { addressIn, isProxy } from '../../chain/settlement-call.js'
 import { findPayment } from '../../ledger/find-payment.js'
 import type { Database } from '../../ledger/ledger.js'
 import { isClaimed } from '../../ledger/record-receipt.js'
@@ -95,10 +94,6 @@ async function findPermitted(
     if (isOfBlock && !(await isClaimed(db, payment, receipt, log))) return payment
   }
   return null
-}
-
-function addressIn(topic = ''): Address {
-  return `0x${topic.slice(-40).toLowerCase()}`
 }
 
 async function placeInBatch(

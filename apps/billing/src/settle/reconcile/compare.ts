@@ -4,6 +4,7 @@ import type { Chain } from '../../chain/chain.js'
 import { NodeFault } from '../../chain/node-error.js'
 import type { Log, Receipt } from '../../chain/receipt.js'
 import { receiptAt } from '../../chain/settlement-batch.js'
+import { addressIn } from '../../chain/settlement-call.js'
 import { findPaymentById } from '../../ledger/find-payment.js'
 import type { Database } from '../../ledger/ledger.js'
 import type { PaymentRow } from '../../ledger/schema.js'
@@ -167,8 +168,13 @@ function differenceOf(
 }
 
 function movedBy({ address: asset, topics, transactionHash: transaction, blockNumber, data }: Log) {
-  const payTo: Address = `0x${(topics[2] ?? '').slice(26)}`
-  return { asset, payTo, transaction, blockNumber: `${blockNumber}`, chainAmount: `${BigInt(data)}` }
+  return {
+    asset,
+    payTo: addressIn(topics[2]),
+    transaction,
+    blockNumber: `${blockNumber}`,
+    chainAmount: `${BigInt(data)}`,
+  }
 }
 
 function keyOf(transaction: Hash, logIndex: number): string {

@@ -90,17 +90,8 @@ function isNeeded(count: number) {
  * displaced.
  */
 async function recordPast(db: Database, chain: Chain, past: readonly SignedTransactionRow[]): Promise<void> {
-  const mined = new Set<number>()
-  const missing: SignedTransactionRow[] = []
-  for (const transaction of past) {
-    const receipt = await chain.receipt(transaction.hash)
-    if (receipt === null) {
-      missing.push(transaction)
-      continue
-    }
-    mined.add(transaction.nonce)
-    await recordCost(db, receipt, transaction)
-  }
+  const missing = await recordMined(db, chain, past)
+  const mined = new Set(past.filter((one) => !missing.includes(one)).map(({ nonce }) => nonce))
   const isOver = (one: SignedTransactionRow) => mined.has(one.nonce) || isOlderThan([one], GIVEN_UP_MS)
   await markDisplaced(db, missing.filter(isOver))
 }
@@ -124,10 +115,22 @@ export async function recordReturned(db: Database, chain: Chain, signer: Address
     )
     .orderBy(desc(signedAt))
     .limit(MAX_RECEIPTS)
-  for (const transaction of displaced) {
+  await recordMined(db, chain, displaced)
+}
+
+/** Records the cost of those that have a receipt, and returns the others. Throws `NodeFault`. */
+async function recordMined(
+  db: Database,
+  chain: Chain,
+  transactions: readonly SignedTransactionRow[],
+): Promise<SignedTransactionRow[]> {
+  const missing: SignedTransactionRow[] = []
+  for (const transaction of transactions) {
     const receipt = await chain.receipt(transaction.hash)
-    if (receipt !== null) await recordCost(db, receipt, transaction)
+    if (receipt === null) missing.push(transaction)
+    else await recordCost(db, receipt, transaction)
   }
+  return missing
 }
 
 function isOlderThan(transactions: readonly SignedTransactionRow[], milliseconds: number): boolean {
