@@ -240,6 +240,11 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
     expect(await stand.billing.payment(other.id)).toMatchObject({ state: 'authorized' })
   })
 
+  test('stays healthy whatever idempotency keys its clients use', async () => {
+    await stand.billing.authorize(await sign(), { key: 'health' })
+    expect((await stand.billing.send('/health')).status).toBe(200)
+  })
+
   test('compares the deadline with minimumValiditySeconds', async () => {
     const now = Math.floor(Date.now() / 1_000)
     const far = await sign(makeRequirements({ maxTimeoutSeconds: 31_536_000 }))

@@ -64,7 +64,8 @@ export class BillingReadiness extends Readiness {
 
   /** Writes and rolls back: with a full disk, or on a standby, reads would still succeed. */
   private async storeStatus(): Promise<'ok' | 'unreachable'> {
-    const row = { key: 'health', operation: 'health', inputHash: '', paymentId: null, createdAt: new Date() }
+    // No client's Idempotency-Key has a space.
+    const row = { key: 'a health check', operation: 'health', inputHash: '', paymentId: null, createdAt: new Date() }
     let written = false
     await this.ledger.db
       .transaction(async (tx) => {
