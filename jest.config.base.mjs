@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url'
 
+const script = (name) => fileURLToPath(new URL(`scripts/${name}`, import.meta.url))
+
 /** Shared by every package: TypeScript through swc, as native ES modules (needs --experimental-vm-modules). */
 export default {
   testEnvironment: 'node',
@@ -8,9 +10,11 @@ export default {
   testMatch: ['<rootDir>/src/**/*.test.ts', '<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   extensionsToTreatAsEsm: ['.ts'],
-  // Packages bundled by `npm test`: see scripts/bundle.mjs.
+  // `npm test` bundles packages: see scripts/bundle.mjs.
   ...(process.env.BUNDLED !== undefined && {
-    resolver: fileURLToPath(new URL('scripts/jest-resolver.cjs', import.meta.url)),
+    resolver: script('jest-resolver.cjs'),
+    testEnvironment: script('jest-environment.cjs'),
+    runtime: script('jest-runtime.cjs'),
   }),
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
