@@ -20,7 +20,7 @@ if (running.status !== 0) {
   console.log(`skipped: no container engine answers (${reason})`)
   process.exit(0)
 }
-if (running.stdout.trim() !== '') throw new Error('the stand is running already: end it first')
+if (running.stdout.trim() !== '') throw new Error('the local stand is already running: stop it first')
 const [build = '--build'] = process.argv.slice(2)
 for (const time of ['first', 'second']) {
   try {

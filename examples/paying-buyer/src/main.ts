@@ -67,7 +67,7 @@ async function offerFor(url: string, init: RequestInit = {}): Promise<PaymentReq
   const refusal = await fetch(url, init)
   const header = refusal.headers.get('payment-required')
   if (refusal.status !== 402 || header === null)
-    throw new Error(`expected 402, got ${refusal.status}: does this gateway sell? (billing must run beside it)`)
+    throw new Error(`expected 402, got ${refusal.status}: does this gateway sell? (billing must run too)`)
   return decodePaymentRequiredHeader(header)
 }
 

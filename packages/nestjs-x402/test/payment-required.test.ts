@@ -47,9 +47,9 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     const body = (await response.json()) as { message: string; accepts: unknown; charge: unknown }
     expect(body.message).toContain(`up to $0.1 on ${NETWORK} to ${PAY_TO}`)
     expect(body.accepts).toEqual(required.accepts)
-    expect(body.message).toContain('If you disconnect before the answer is complete: the maximum.')
+    expect(body.message).toContain('If you disconnect before the answer is complete, you pay the maximum.')
     expect(body.message).toContain(
-      "If the seller sets an amount that can't be charged: nothing, and you get no answer.",
+      "If the seller sets an amount that can't be charged, you pay nothing, and you get no answer.",
     )
     expect(body.charge).toEqual(CHARGE)
     expect(runs).toEqual([])
@@ -157,7 +157,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     expect(response.headers.get('payment-required')).not.toBeNull()
     const page = await response.text()
     expect(page).toContain('up to $0.1')
-    expect(page).toContain('<li>If it fails: nothing.</li>')
+    expect(page).toContain('<li>If it fails, you pay nothing.</li>')
     expect(page).not.toContain('<script>')
   })
 

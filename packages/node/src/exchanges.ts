@@ -137,7 +137,7 @@ export function openCircuit(endpoint: Endpoint, error: unknown): void {
 
 function decode<T>(call: UpstreamCall<T>, result: unknown, { secrets }: Endpoint): Settled<T> {
   if (call.isShown && secrets.occurIn(result))
-    return { fault: new UpstreamFault('malformed', "the answer is withheld: it holds a part of the node's URL") }
+    return { fault: new UpstreamFault('malformed', "the answer is withheld: it contains part of the node's URL") }
   try {
     return { value: call.decode(result) }
   } catch (error) {

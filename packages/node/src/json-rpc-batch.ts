@@ -3,7 +3,7 @@ import { type RpcErrorObject, UpstreamFault } from './upstream-fault.js'
 
 export type CallResult = { result: unknown } | { fault: UpstreamFault }
 
-const WITHHELD = "the node's message is withheld: it holds a part of the node's URL"
+const WITHHELD = "the node's message is withheld: it contains part of the node's URL"
 
 /** `params`: a list, or its JSON. */
 interface CallText {

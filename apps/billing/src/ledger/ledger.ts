@@ -104,7 +104,7 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
 async function openPglite(directory: string, logger: Logger): Promise<Ledger> {
   logger.warn(
     { directory },
-    'PGlite does not sync to disk, for tests and trials only: set DATABASE_URL where money counts',
+    'PGlite does not sync to disk and is for tests and trials only: set DATABASE_URL for real money',
   )
   mkdirSync(dirname(directory), { recursive: true })
   const unlock = await lockDirectory(`${directory}.lock`)

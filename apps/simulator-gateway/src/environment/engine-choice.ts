@@ -16,12 +16,12 @@ export interface EngineChoice {
  * @throws Error if the native build is required and can't be loaded
  */
 export function chooseEngine(wanted: 'auto' | 'native' | 'portable', memoryBytes: number): EngineChoice {
-  if (wanted === 'portable') return { engine: createPortableEngine({ memoryBytes }), reason: 'EVM_ENGINE asks for it' }
+  if (wanted === 'portable') return { engine: createPortableEngine({ memoryBytes }), reason: 'selected by EVM_ENGINE' }
   const { reason } = loadRevm()
   if (reason === undefined)
     return {
       engine: createRevmEngine({ memoryBytes }),
-      reason: wanted === 'native' ? 'EVM_ENGINE asks for it' : 'its addon loads',
+      reason: wanted === 'native' ? 'selected by EVM_ENGINE' : 'its addon loads',
     }
   if (wanted === 'native') throw new Error(`EVM_ENGINE: the native build can't be loaded: ${reason}`)
   return { engine: createPortableEngine({ memoryBytes }), reason, standsIn: true }

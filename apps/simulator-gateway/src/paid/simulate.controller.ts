@@ -101,7 +101,7 @@ export class SimulateController {
       shown = { params: asked, paid: await this.simulator.sold(simulated, context.view, { withWitness }) }
     })
     const made = await method(params, telling)
-    if (shown === undefined) throw new Error('a method that is sold told of no simulation')
+    if (shown === undefined) throw new Error('a paid method reported no simulation')
     const { params: asked, paid } = shown
     const beside = await this.billed('upfront_simulate', asked, 'ethereum', paid, charge, context)
     const simulation = `{"method":"upfront_simulate","params":${JSON.stringify(plainJson(asked))},"result":${paid.answer.json}}`

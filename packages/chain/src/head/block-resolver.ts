@@ -203,7 +203,7 @@ export class BlockResolver {
       (parameter.kind === 'hash' && header.hash !== parameter.hash) ||
       (parameter.kind === 'number' && header.number !== parameter.number)
     if (!wrong) return header
-    const fault = new UpstreamFault('malformed', `asked for ${describe(parameter)}, got block ${header.number}`)
+    const fault = new UpstreamFault('malformed', `requested ${describe(parameter)}, got block ${header.number}`)
     throw new UpstreamError(fault, this.#client.label, 'eth_getBlockBy…', 1)
   }
 

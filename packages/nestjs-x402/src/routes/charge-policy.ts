@@ -47,29 +47,29 @@ export function policyInWords(
   const sold = isMetered ? 'metered amount' : 'price'
   const failures =
     typeof failure === 'string'
-      ? [`If it fails: ${inWords(failure)}.`]
-      : [`If it refuses (4xx): ${inWords(failure['4xx'])}.`, `If it fails (5xx): ${inWords(failure['5xx'])}.`]
+      ? [`If it fails, ${inWords(failure)}.`]
+      : [`If it refuses (4xx), ${inWords(failure['4xx'])}.`, `If it fails (5xx), ${inWords(failure['5xx'])}.`]
   return [
-    ...(isMetered ? [`If it meters nothing: ${inWords(unset)}.`] : []),
+    ...(isMetered ? [`If it meters nothing, ${inWords(unset)}.`] : []),
     ...failures,
-    `If it takes too long: ${inWords(timeout)}.`,
-    `If you disconnect before the answer is complete: ${inWords(partial)}.`,
+    `If it takes too long, ${inWords(timeout)}.`,
+    `If you disconnect before the answer is complete, ${inWords(partial)}.`,
     answerSeconds === 0
-      ? `If you disconnect while the payment settles: the ${sold}.`
-      : `If you disconnect while the payment settles: the ${sold}; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
+      ? `If you disconnect while the payment settles, you pay the ${sold}.`
+      : `If you disconnect while the payment settles, you pay the ${sold}; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
     onPending === 'deliver'
-      ? "If the payment is not on chain soon: you get the answer anyway, at the seller's risk."
-      : `If the payment is not on chain soon: 402 with settlement_pending${answerSeconds === 0 ? '' : '; the same request with the same payment gets the answer once it is'}.`,
+      ? "If the payment is not on chain soon, you get the answer anyway, at the seller's risk."
+      : `If the payment is not on chain soon, you get 402 with settlement_pending${answerSeconds === 0 ? '' : '; the same request with the same payment gets the answer once it is'}.`,
     ...(isMetered
       ? [
-          `If the seller sets an amount that can't be charged: ${invalid === 'refuse' ? 'nothing, and you get no answer' : 'the maximum'}.`,
+          `If the seller sets an amount that can't be charged, you pay ${invalid === 'refuse' ? 'nothing, and you get no answer' : 'the maximum'}.`,
         ]
       : []),
   ]
 }
 
 function inWords(rule: ChargeRule): string {
-  return rule === 'maximum' ? 'the maximum' : rule
+  return `you pay ${rule === 'maximum' ? 'the maximum' : rule}`
 }
 
 /** Faults of a policy with an option that is paid up front: such a payment is never refunded. */

@@ -230,7 +230,7 @@ function optionFaults(option: unknown, field: string, leastValidity: number): st
   if (maxTimeoutSeconds !== undefined) {
     if (!Number.isSafeInteger(maxTimeoutSeconds) || (maxTimeoutSeconds as number) < leastValidity) {
       faults.push(
-        `${field}.maxTimeoutSeconds: expected at least ${leastValidity} (the route's time-out, ${MAX_SETTLEMENT_SECONDS} s to settle where blocks are slow, and ${BUYER_SECONDS} s to pay), ${got(maxTimeoutSeconds)}`,
+        `${field}.maxTimeoutSeconds: expected at least ${leastValidity} (the route's time-out, ${MAX_SETTLEMENT_SECONDS} s to settle if blocks are slow, and ${BUYER_SECONDS} s to pay), ${got(maxTimeoutSeconds)}`,
       )
     }
   }

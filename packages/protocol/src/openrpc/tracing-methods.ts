@@ -77,7 +77,7 @@ const SHOWN: Record<string, JsonSchema> = {
 export const TRACING: OpenRpcMethod[] = [
   method(
     'upfront_simulate',
-    '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit`, `decoded`, `depends`, `outcome` and `guard`, and whose blocks their `stateDiff`, as far as the payload asks for them. Its state overrides may say `erc20`: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, and a call may be a signed transaction in hex, `{ userOperation, entryPoint }`, or `{ safeTransaction }`.',
+    '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit`, `decoded`, `depends`, `outcome` and `guard`, and whose blocks their `stateDiff`, if the payload requests them. Its state overrides may say `erc20`: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, and a call may be a signed transaction in hex, `{ userOperation, entryPoint }`, or `{ safeTransaction }`.',
     [required('payload', { allOf: [ref('SimulationPayload'), object(SHOWN)] }), STATE],
     ['blocks', list('SimulatedBlock')],
   ),
