@@ -144,7 +144,10 @@ export class AnswerStore {
   }
 
   private keep(entry: Entry, answer: KeptAnswer): void {
-    if (!entry.names.some((name) => this.entries.get(name) === entry)) return this.forget(entry)
+    if (!entry.names.some((name) => this.entries.get(name) === entry)) {
+      this.forget(entry)
+      return
+    }
     entry.until = Date.now() + this.seconds * 1000
     if ('ask' in answer) entry.until = Math.max(entry.until, answer.until)
     else {
