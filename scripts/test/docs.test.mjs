@@ -1,4 +1,5 @@
-// Checks docs/ and READMEs against the repository: linked files exist, and so do settings and metrics named in docs/.
+// Checks docs/ and READMEs against the repository: linked files exist, and so do settings and metrics named in docs/; every package, setting
+// and command is documented.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { load } from 'js-yaml'
@@ -22,6 +23,28 @@ it.each([...files, ...readmes])('%s links to existing files', (file) => {
   const text = readFileSync(file, 'utf8').replace(/^```.*?^```/gms, '')
   const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link)
   expect(links.filter((link) => !existsSync(join(dirname(file), link)))).toEqual([])
+})
+
+it.each(packageFolders())('%s has a README', (folder) => {
+  expect(existsSync(join(root, folder, 'README.md'))).toBe(true)
+})
+
+it.each(['apps/simulator-gateway', 'apps/billing'])('the README of %s names all of its settings', (folder) => {
+  const readme = readFileSync(join(root, folder, 'README.md'), 'utf8')
+  const [, settings] = readFileSync(join(root, folder, 'src/environment/environment.ts'), 'utf8').split(
+    /export class Environment |\n}\n/,
+  )
+  const names = [...settings.matchAll(/^ {2}([A-Z][A-Z0-9_]+)[?!]?(?::| =)/gm)].map(([, name]) => name)
+  const tables = readme.match(/^(\| `[A-Z].*|Rarely set: [\s\S]*?\n\n)/gm).join('\n')
+  expect(names.length).toBeGreaterThan(10)
+  expect(names.filter((name) => !tables.includes(`\`${name}\``))).toEqual([])
+})
+
+it('READMEs and CONTRIBUTING name every command of package.json', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const text = [...readmes, join(root, 'CONTRIBUTING.md')].map((file) => readFileSync(file, 'utf8')).join('\n')
+  const isNamed = (name) => new RegExp(`[\`\\s]${name}[\`\\s,]`).test(text)
+  expect(Object.keys(scripts).filter((name) => !isNamed(name))).toEqual([])
 })
 
 describe.each(files)('%s', (file) => {

@@ -68,13 +68,18 @@ describe('JSON-RPC 2.0', () => {
     expect((await post([notification, request(1)])).body).toEqual([{ jsonrpc: '2.0', id: 1, result: '0x7a69' }])
   })
 
-  it('lists in rpc.discover only methods that it serves', async () => {
+  it('lists in rpc.discover the methods that it serves', async () => {
     const { result } = await gateway.call<{ openrpc: string; methods: { name: string }[] }>('rpc.discover')
     const names = result?.methods.map(({ name }) => name) ?? []
     expect(result?.openrpc).toMatch(/^1\./)
     expect(names).toEqual(expect.arrayContaining(['eth_simulateV1', 'eth_chainId', 'rpc.discover', 'eth_call']))
+    expect(names).toEqual(expect.arrayContaining(['eth_newFilter', 'eth_getFilterChanges', 'upfront_subscribe']))
+    expect(names).not.toContain('eth_newPendingTransactionFilter')
     for (const name of names) {
-      expect((await gateway.call(name)).error?.code).not.toBe(-32601)
+      const { error } = await gateway.call(name)
+      // Subscriptions are served over WebSocket only.
+      if (/_subscribe$/.test(name)) expect(error?.message).toMatch(/WebSocket/)
+      else expect(error?.code).not.toBe(-32601)
     }
   })
 

@@ -5,7 +5,7 @@ const manifest: { version: string } = JSON.parse(readFileSync(new URL('../../pac
 
 export const { version } = manifest
 
-/** Answer of `web3_clientVersion`, such as `upfront/0.1.0/revm-38.0.0/node-20.20.2`. */
+/** Answer of `web3_clientVersion`, such as `upfront/0.1.0/revm-43.0.3/node-20.20.2`. */
 export function clientVersion(engine: Engine): string {
   return `upfront/${version}/revm-${engine.version}/node-${process.versions.node}`
 }

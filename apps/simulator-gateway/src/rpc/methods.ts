@@ -18,7 +18,7 @@ import { logMethods } from './log-methods.js'
 import { refuseMoreParams } from './max-params.js'
 import { presenterMethods } from './presenters/index.js'
 import { listOf, timeOf } from './reading.js'
-import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
+import { sendingMethods } from './sending-methods.js'
 import { SHORT_READS } from './short-reads.js'
 import { proofMethods, stateMethods } from './state-methods.js'
 import { subscriptionMethods } from './subscription-methods.js'
@@ -81,12 +81,7 @@ export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMetho
   for (const [name, method] of filterMethods(filterSources)) methods.set(name, method)
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(choice.engine)))
-  const openRpc = JSON.stringify(
-    openRpcDocument({
-      version,
-      passedUpstream: [...environment.PASSTHROUGH_METHODS, ...(sends ? SENDING_METHODS : [])],
-    }),
-  )
+  const openRpc = JSON.stringify(openRpcDocument({ version, served: [...methods.keys(), 'rpc.discover'] }))
   methods.set('rpc.discover', () => openRpc)
   refuseMoreParams(methods)
   return methods

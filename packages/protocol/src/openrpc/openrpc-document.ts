@@ -1,4 +1,5 @@
 import { ErrorCode } from '../rpc-error.js'
+import { FOLLOWING } from './following-methods.js'
 import { method, type OpenRpcMethod, required, STATE } from './openrpc-method.js'
 import { OTHER_SERVICES } from './other-services.js'
 import { type JsonSchema, list, ref, SCHEMAS } from './schemas.js'
@@ -16,8 +17,8 @@ export interface OpenRpcDocument {
 
 export interface OpenRpcOptions {
   version: string
-  /** Names of the methods passed on to the upstream node unchanged. */
-  passedUpstream: readonly string[]
+  /** Names of the methods that are served. Those that are not described here are geth's. */
+  served: Iterable<string>
 }
 
 const SERVERS = [
@@ -101,6 +102,7 @@ const OWN: OpenRpcMethod[] = [
     SIMULATE_FURTHER,
   ),
   ...TRACING,
+  ...FOLLOWING,
   ...OTHER_SERVICES,
   method('eth_chainId', 'The chain id', [], ['chainId', ref('Quantity')]),
   method('eth_blockNumber', 'The number of the newest block', [], ['number', ref('Quantity')]),
@@ -109,13 +111,13 @@ const OWN: OpenRpcMethod[] = [
   method('rpc.discover', 'This document', [], ['document', { type: 'object' }]),
 ]
 
-/** The result of `rpc.discover`: every method that is served. */
-export function openRpcDocument({ version, passedUpstream }: OpenRpcOptions): OpenRpcDocument {
-  const own = new Set(OWN.map(({ name }) => name))
-  // Params and result are defined by the node.
-  const passed = passedUpstream
-    .filter((name) => !own.has(name))
-    .map((name) => method(name, 'Answered by the upstream node', [], ['result', {}], { externalDocs: EXECUTION_APIS }))
+/** The result of `rpc.discover`. */
+export function openRpcDocument({ version, served }: OpenRpcOptions): OpenRpcDocument {
+  const names = new Set(served)
+  const own = OWN.filter(({ name }) => names.delete(name))
+  // Params and result are those of the node.
+  const summary = 'As on the upstream node, answered here or there'
+  const others = [...names].map((name) => method(name, summary, [], ['result', {}], { externalDocs: EXECUTION_APIS }))
   return {
     openrpc: '1.3.2',
     info: {
@@ -125,7 +127,7 @@ export function openRpcDocument({ version, passedUpstream }: OpenRpcOptions): Op
       license: { name: 'Apache-2.0' },
     },
     servers: SERVERS,
-    methods: [...OWN, ...passed],
+    methods: [...own, ...others],
     components: { schemas: SCHEMAS },
   }
 }
