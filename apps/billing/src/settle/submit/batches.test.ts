@@ -24,8 +24,12 @@ function paymentOf(id: string, signatureBytes = 65): PaymentRow {
   } as unknown as PaymentRow
 }
 
-/** The batches of one signer with an empty ledger, and what was signed. @param onCount called when the signer's transaction count is read */
-function batchesOf(onCount = () => {}) {
+/**
+ * The batches of one signer with an empty ledger, and what was signed.
+ * @param onCount called when the signer's transaction count is read
+ * @param maxFeePerGas wei
+ */
+function batchesOf(onCount = () => {}, maxFeePerGas = 1n) {
   const signed: string[][] = []
   const where = async () => [{ nextNonce: 0 }]
   const claimed = { where: () => ({ returning: async () => [] }) }
@@ -41,7 +45,7 @@ function batchesOf(onCount = () => {}) {
   const settling = {
     chain: {
       ...{ network: 'eip155:1', latest, head: { nextTimestamp: async () => 1n } },
-      fees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
+      fees: async () => ({ maxFeePerGas, maxPriorityFeePerGas: 1n }),
     },
     db: { select: () => ({ from: () => ({ where }) }), update, transaction: async () => {} },
     environment: { SETTLEMENT: 'batch', LIMITS: { batchSize: BATCH_SIZE, batchIntervalMs: 0 } },
@@ -79,9 +83,12 @@ describe('payments put back to be signed again', () => {
   })
 })
 
-it('sends no transaction that nodes refuse as too large, whatever its payers signed', async () => {
-  const { batches, signed, take } = batchesOf()
-  for (const id of ['1', '2', '3']) batches.putBack(paymentOf(id, 60_000))
+it.each<[string, number, bigint]>([
+  ['large, whatever its payers signed', 60_000, 1n],
+  ['expensive', 65, 1_500n * 10n ** 9n],
+])('sends no transaction that nodes refuse as too %s', async (_, signatureBytes, maxFeePerGas) => {
+  const { batches, signed, take } = batchesOf(undefined, maxFeePerGas)
+  for (const id of ['1', '2', '3']) batches.putBack(paymentOf(id, signatureBytes))
   await take()
   expect(signed).toEqual([['1', '2']])
 })

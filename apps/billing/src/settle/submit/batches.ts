@@ -16,6 +16,9 @@ const MAX_GAS = 16_000_000n
 /** Slightly below 128 KiB, above which nodes refuse a transaction. A payer's contract may take signatures of 8 KiB. */
 const MAX_BYTES = 125_000
 
+/** Wei. By default geth refuses a transaction that may cost more than 1 ether; this leaves room for raised fees. */
+const MAX_COST = 5n * 10n ** 17n
+
 /** Result of a signer's turn to send a batch. */
 export interface BatchTurn {
   /** Stored, to be broadcast: a batch, or the delegation of the signer's account. */
@@ -132,7 +135,11 @@ export class Batches {
   ): Promise<Pick<BatchTurn, 'transaction' | 'settled'>> {
     const { chain, db, signing } = this.#settling
     const [fees, balance] = await Promise.all([chain.fees(), chain.latest.balance(signer)])
-    const fitting = await this.#fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
+    const fitting = await this.#fit(
+      signer,
+      settlements,
+      (balance < MAX_COST ? balance : MAX_COST) / (fees.maxFeePerGas || 1n),
+    )
     const transaction = await signing.sign(chain, fitting, fees, nonce)
     if (transaction !== null) this.#signedAt.set(signer, Date.now())
     const left = transaction === null ? settlements : settlements.slice(fitting.length)
