@@ -169,8 +169,7 @@ export class BlockResolver {
   async #checkCanonical(header: BlockHeader, limits: CallLimits): Promise<void> {
     const { number } = header
     const canonical = this.#followed?.header(number) ?? (await this.#lookUp({ kind: 'number', number }, limits))
-    if (canonical.hash !== header.hash)
-      throw new RpcError(ErrorCode.serverError, `hash ${header.hash} is not currently canonical`)
+    if (canonical.hash !== header.hash) throw new RpcError(ErrorCode.serverError, 'hash is not currently canonical')
   }
 
   /**

@@ -98,7 +98,6 @@ function flatCall(frame: CallFrame, traceAddress: number[], at: TracedAt | undef
 
 function actionOf(frame: CallFrame): Pick<FlatCall, 'type' | 'action' | 'result'> {
   const { type, from, to, gas, gasUsed, input, output = '0x', value = '0x0' } = frame
-  const receiver = to !== undefined && { to }
   switch (type) {
     case 'SELFDESTRUCT':
       return { type: 'suicide', action: { address: from, balance: value, ...(to && { refundAddress: to }) } }
@@ -108,7 +107,7 @@ function actionOf(frame: CallFrame): Pick<FlatCall, 'type' | 'action' | 'result'
       return { type: 'create', action, result: { gasUsed, ...(to && { address: to }), code: output } }
     }
     default: {
-      const action = { callType: type.toLowerCase() as Hex, from, gas, value, input, ...receiver }
+      const action = { callType: type.toLowerCase() as Hex, from, gas, value, input, ...(to && { to }) }
       return { type: 'call', action, result: { gasUsed, output } }
     }
   }
