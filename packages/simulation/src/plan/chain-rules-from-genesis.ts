@@ -1,4 +1,4 @@
-import { type Address, DecodeError, decodeQuantity, mismatch, Place } from '@upfront/protocol'
+import { DecodeError, decodeAddress, decodeQuantity, mismatch, Place } from '@upfront/protocol'
 import { type BlockSchedule, denimSchedule } from './block-schedule.js'
 import {
   type BlobParameters,
@@ -77,7 +77,9 @@ export function chainRulesFromGenesis(json: unknown, source: ChainRules['source'
     forks: ethereumForks(config),
     blobSchedule: blobSchedule(config),
     schedule: { blockTime: DEFAULT_BLOCK_TIME.ethereum },
-    ...(depositContract !== undefined && depositContract !== null && { depositContract: addressOf(depositContract) }),
+    ...(depositContract != null && {
+      depositContract: decodeAddress(depositContract, ROOT, 'depositContractAddress'),
+    }),
   }
 }
 
@@ -189,11 +191,4 @@ function objectAt(fields: Config, key: string): Config | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'object' || Array.isArray(value)) throw mismatch(new Place(ROOT, key), 'an object', value)
   return value as Config
-}
-
-function addressOf(value: unknown): Address {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) {
-    throw mismatch(new Place(ROOT, 'depositContractAddress'), 'an address of 20 bytes in hex', value)
-  }
-  return value.toLowerCase() as Address
 }
