@@ -83,6 +83,28 @@ describe('JSON-RPC 2.0', () => {
     }
   })
 
+  it('describes in rpc.discover every field of a simulated block, its calls and logs', async () => {
+    type Schemas = Record<string, { properties: object }>
+    const { result } = await gateway.call<{ components: { schemas: Schemas } }>('rpc.discover')
+    const calls = [{ from: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', value: '0x1' }, { input: '0x60006000fd' }]
+    const payload = { blockStateCalls: [{ calls }], traceTransfers: true }
+    const { result: blocks } = await gateway.call<{ calls: { logs: object[] }[] }[]>('eth_simulateV1', [payload])
+    const undescribed = (name: string, shown: object[]) => {
+      expect(shown).not.toEqual([])
+      const { properties } = result!.components.schemas[name]!
+      return shown.flatMap(Object.keys).filter((field) => !Object.hasOwn(properties, field))
+    }
+    const simulated = blocks!.flatMap((block) => block.calls)
+    expect(undescribed('SimulatedBlock', blocks!)).toEqual([])
+    expect(undescribed('SimulatedCall', simulated)).toEqual([])
+    expect(
+      undescribed(
+        'SimulatedLog',
+        simulated.flatMap(({ logs }) => logs),
+      ),
+    ).toEqual([])
+  })
+
   it('forwards read-only methods and rejects all others with -32601', async () => {
     const [account] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266']
     expect(await gateway.call('eth_getBalance', [account, 'latest'])).toMatchObject({ result: '0x21e19e0c9bab2400000' })

@@ -24,6 +24,8 @@ export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/
 const described = (name: string, description: string): JsonSchema => ({ ...ref(name), description })
 export const list = (name: string): JsonSchema => ({ type: 'array', items: ref(name) })
 export const flag = (description: string): JsonSchema => ({ type: 'boolean', description })
+const each = (schema: string, ...names: string[]): Record<string, JsonSchema> =>
+  Object.fromEntries(names.map((name) => [name, ref(schema)]))
 /** Ignores other fields, unless they look like typos of these. */
 export const object = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
   type: 'object',
@@ -176,7 +178,31 @@ export const SCHEMAS: Record<string, JsonSchema> = {
       'transactions',
       'calls',
     ],
-    properties: { calls: list('SimulatedCall'), stateRoot: ref('Hash') },
+    properties: {
+      ...each(
+        'Quantity',
+        'number',
+        'timestamp',
+        'gasLimit',
+        'gasUsed',
+        'baseFeePerGas',
+        'blobGasUsed',
+        'excessBlobGas',
+      ),
+      ...each('Quantity', 'difficulty', 'size', 'slotNumber'),
+      ...each('Hash', 'hash', 'parentHash', 'mixHash', 'sha3Uncles', 'stateRoot', 'transactionsRoot', 'receiptsRoot'),
+      ...each('Hash', 'withdrawalsRoot', 'parentBeaconBlockRoot', 'requestsHash', 'blockAccessListHash'),
+      ...each('Bytes', 'extraData', 'logsBloom', 'nonce'),
+      miner: ref('Address'),
+      transactions: {
+        type: 'array',
+        description: 'Hashes; with `returnFullTransactions`, objects',
+        items: { oneOf: [ref('Hash'), { type: 'object' }] },
+      },
+      uncles: { type: 'array', maxItems: 0 },
+      withdrawals: list('Withdrawal'),
+      calls: list('SimulatedCall'),
+    },
   },
   SimulatedCall: {
     type: 'object',
