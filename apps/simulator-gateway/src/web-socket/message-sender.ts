@@ -88,13 +88,23 @@ export class MessageSender {
 
   #sendNext(): void {
     this.#isSending = true
+    // Otherwise each message that waited is a write of its own: seconds of the event loop for thousands of them.
+    this.#socket.cork()
+    const isAllSent = this.#sendWhileRead()
+    this.#socket.uncork()
+    if (!isAllSent) return
+    this.#isSending = false
+    this.#wake()
+  }
+
+  /** Returns false if the client has to read first. */
+  #sendWhileRead(): boolean {
     while (!this.#isHeld) {
       const message = this.#queue.shift()
       if (message === undefined) break
-      if (!this.#isSentAtOnce(message)) return
+      if (!this.#isSentAtOnce(message)) return false
     }
-    this.#isSending = false
-    this.#wake()
+    return true
   }
 
   /** Returns false if the client has to read first; sending then continues on its own. */

@@ -301,29 +301,24 @@ export class WebSocketConnection implements Subscriber {
 
   /** Sends all of them in one write. */
   #notifyAll(id: string, results: readonly string[]): void {
-    const { socket } = this.#client
-    socket.cork()
-    for (const result of results) this.#notify(id, result)
-    socket.uncork()
-  }
-
-  #notify(id: string, result: string): void {
-    if (!this.#subscriptions.has(id)) return
-    const notification = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`
-    if (this.#isEnding) return
+    if (!this.#subscriptions.has(id) || this.#isEnding) return
+    const head = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
+    const notifications = results.map((result) => `${head}${result}}}`)
     const { free } = this.#services
-    const { caller } = this.#client
-    const { length } = notification
+    const { caller, socket } = this.#client
+    const length = lengthOf(notifications)
     if (this.#sender.unread - this.#answerLength + length > MAX_UNREAD_BYTES)
       this.#drop('the client does not read its notifications')
     else if (free.isSpent(caller)) this.#drop('the free budget of this minute is used up')
     else {
       free.spend(caller, { bytes: length })
+      socket.cork()
       try {
-        this.#sender.send([notification])
+        for (const notification of notifications) this.#sender.send([notification])
       } catch {
         this.#drop('not enough free memory; try again later')
       }
+      socket.uncork()
     }
   }
 
