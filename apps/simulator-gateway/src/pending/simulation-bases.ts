@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common'
 import { Chain, openingOf, Preconfirmed, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
 import { type Awaitable, andThen, type CallLimits, type Cancellation, catchError } from '@upfront/node'
 import type { BlockHeader, BlockParameter, BlockPosition, StateParameter } from '@upfront/protocol'
-import { BlockMoved, type PinnedBlock, type Place, pinnedState } from '@upfront/simulation'
+import { BlockMoved, type PinnedBlock, pinnedState, type RecentPosition } from '@upfront/simulation'
 import { answerStateOf, latestState } from './answer-state.js'
 import { Positions } from './positions.js'
 import type { RequestView } from './request-view.js'
@@ -85,7 +85,7 @@ export class SimulationBases {
   /** The base of the same simulation at an earlier place; undefined if that block is not kept, or the place is the same. */
   async inLastBlocks(
     { opening, state }: Pick<SimulationBase, 'opening' | 'state'>,
-    { back, isMiddle }: Place,
+    { back, isMiddle }: RecentPosition,
     limits: TimeLimits,
   ): Promise<Pick<SimulationBase, 'base' | 'opening' | 'state'> | undefined> {
     if (opening !== undefined || state.layers.length > 0) return undefined

@@ -8,7 +8,7 @@ import { isHistoryContract } from '../outcome/verdict.js'
 import { rulesAt } from '../plan/rules-at.js'
 import type { AfterWaiting } from './after-waiting.js'
 import type { Comparison } from './comparison.js'
-import type { Place, Simulation, SimulationAnswer } from './simulate.js'
+import type { RecentPosition, Simulation, SimulationAnswer } from './simulate.js'
 
 /** Circumstances, and how to simulate under them. */
 export interface Condition extends Circumstances {
@@ -279,7 +279,7 @@ function withoutLayers({ state: { layers } }: Simulation): Condition[] {
   ]
 }
 
-const PLACES: Record<string, Place> = {
+const PLACES: Record<string, RecentPosition> = {
   'a place in the middle of the last block': { back: 0, isMiddle: true },
   'a place before the last block': { back: 0, isMiddle: false },
   'a place in the middle of the block before the last': { back: 1, isMiddle: true },

@@ -44,16 +44,16 @@ export interface Simulation extends DriveLimits {
   recording?: Recording | undefined
   /** See `SimulationPlan`. */
   probes?: Probe[] | undefined
-  /** The state at an earlier place; undefined if it is not held or does not exist. */
-  findRecentBase?: (place: Place) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
+  /** The state at an earlier position; undefined if it is not held or does not exist. */
+  findRecentBase?: (position: RecentPosition) => Awaitable<Pick<Simulation, 'base' | 'opening' | 'state'> | undefined>
   /** Waiting transactions seen by the gateway that change any of these facts. */
   seenWaiting?: (facts: readonly DecidingFact[]) => Call[]
   /** An optional run: a limit that it exceeds ends only this run. */
   isSpare?: boolean
 }
 
-/** A place in the block that a simulation stands on, or `back` blocks before: before its transactions, or in the middle. */
-export interface Place {
+/** A position in the block that a simulation stands on, or `back` blocks before: before its transactions, or in the middle. */
+export interface RecentPosition {
   back: number
   isMiddle: boolean
 }
