@@ -1,4 +1,5 @@
 import { declareDiscoveryExtension } from '@x402/extensions/bazaar'
+import { SOLD } from './free-reads.js'
 
 const ADDRESS = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' }
 const CALL = { from: ADDRESS, to: ADDRESS, value: { type: 'string' }, data: { type: 'string' } }
@@ -18,8 +19,8 @@ export const SIMULATE_DISCOVERY = declareDiscoveryExtension({
     properties: {
       jsonrpc: { const: '2.0' },
       id: { type: ['number', 'string'] },
-      method: { enum: ['eth_simulateV1', 'upfront_simulate'] },
-      params: { type: 'array', minItems: 1, maxItems: 2 },
+      method: { enum: SOLD },
+      params: { type: 'array', minItems: 1 },
     },
     required: ['jsonrpc', 'id', 'method', 'params'],
   },

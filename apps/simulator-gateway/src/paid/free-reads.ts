@@ -9,6 +9,9 @@ const SHOWN: readonly string[] = [
   ...OTHER_SERVICES.map(({ name }) => name),
 ]
 
+/** The methods sold at `POST /v1/simulate`. */
+export const SOLD: readonly string[] = [...SIMULATIONS, ...SHOWN]
+
 /** Longer bodies are not parsed before they are paid for. */
 const MAX_BYTES = 64 * 1024
 
@@ -21,13 +24,13 @@ export function asksForReadsOnly(body: unknown, limits: EnvelopeLimits): boolean
   if (SIMULATIONS.some((method) => body.includes(method))) return false
   try {
     const { entries } = decodeEnvelope(body.toString(), limits)
-    return entries.every((entry) => entry.kind === 'request' && !isSimulation(entry.method) && !isShown(entry.method))
+    return entries.every((entry) => entry.kind === 'request' && !SOLD.includes(entry.method))
   } catch {
     return false
   }
 }
 
-/** The methods sold at `POST /v1/simulate`; methods that present them in another format (`isShown`) are sold too. */
+/** Whether a sold method shows its simulation itself, not in another format (`isShown`). */
 export function isSimulation(method: string): method is SimulationMethod {
   return SIMULATIONS.some((sold) => sold === method)
 }
