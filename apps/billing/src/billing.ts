@@ -5,7 +5,7 @@ import { type Logger, listen, nestLogger, requestId, type Tracing } from '@upfro
 import type { FastifyReply } from 'fastify'
 import { AppModule } from './app.module.js'
 import type { Environment } from './environment/environment.js'
-import { digestOf, showsToken } from './http/service-token.guard.js'
+import { digestOf, hasToken } from './http/service-token.guard.js'
 import { BillingMetrics } from './metrics.js'
 
 /** A signed payload is under 2 KB; an ERC-6492 signature may contain a factory call. */
@@ -31,7 +31,7 @@ export async function startBilling(environment: Environment, logger: Logger, tra
   })
   // A seller's own services, such as the gateway, have decided already what is traced.
   const service = digestOf(environment.BILLING_TOKEN)
-  tracing?.serve(adapter.getInstance(), (request) => showsToken(request, service))
+  tracing?.serve(adapter.getInstance(), (request) => hasToken(request, service))
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
     logger: nestLogger(logger),
     abortOnError: false,

@@ -14,7 +14,7 @@ afterEach(() => app?.close())
 
 const simulator = {
   rehearsals: 0,
-  rehearse() {
+  warmUp() {
     this.rehearsals += 1
     throw new Error('aborted due to timeout')
   },

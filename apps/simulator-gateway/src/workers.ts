@@ -7,7 +7,7 @@ import { type Environment, readGatewayEnvironment } from './environment/environm
 import { shareOf } from './environment/share-of.js'
 import type { Gateway } from './gateway.js'
 import type { ToPrimary, ToWorker } from './ops/workers-metrics.js'
-import { placeOfWorker, SCORER, type TruthMessage } from './truth/scored-truth.js'
+import { SCORER, type TruthMessage, workerNumber } from './truth/scored-truth.js'
 
 const RESTART_AFTER_MS = 1_000
 
@@ -91,7 +91,7 @@ function greetingOf(worker: Worker): Promise<string> {
 export async function runWorker(start: (environment: Environment) => Promise<Gateway>): Promise<void> {
   process.on('SIGINT', () => undefined)
   try {
-    const gateway = await start(shareOf(readGatewayEnvironment(process.env), placeOfWorker()!))
+    const gateway = await start(shareOf(readGatewayEnvironment(process.env), workerNumber()!))
     process.on('unhandledRejection', (error) =>
       gateway.logger.error({ reason: errorText(error) }, 'unhandled rejection'),
     )

@@ -30,7 +30,7 @@ export interface Format<T> {
 
 /** Work on a thread, whose next message comes through the mailbox. */
 interface Work {
-  hear: (message: Message) => void
+  onMessage: (message: Message) => void
   failed: (reason: unknown) => void
 }
 
@@ -60,7 +60,7 @@ export class EngineWork {
     const closing = this.core.close()
     for (const [id, work] of this.#work) {
       this.#forget(id)
-      work.failed(closed())
+      work.failed(closedError())
     }
     clearInterval(this.#alive)
     await closing
@@ -71,11 +71,11 @@ export class EngineWork {
    * @throws or rejects if it is refused
    */
   begin<T>(cancellation: Cancellation, start: (id: number) => AtOnce, format: Format<T>): Awaitable<Step<T>> {
-    if (this.#closed) throw closed()
+    if (this.#closed) throw closedError()
     const id = this.#nextId()
     return this.#step(
       id,
-      accepted(() => start(id)),
+      callCore(() => start(id)),
       cancellation,
       format,
     )
@@ -96,8 +96,8 @@ export class EngineWork {
     let atOnce: AtOnce
     try {
       const last = await runInSlices(pieces(id), cancellation)
-      if (this.#closed) throw closed()
-      atOnce = accepted(() => start(id, last))
+      if (this.#closed) throw closedError()
+      atOnce = callCore(() => start(id, last))
     } catch (error) {
       this.core.cancel(id)
       throw error
@@ -108,25 +108,25 @@ export class EngineWork {
   }
 
   #step<T>(id: number, atOnce: AtOnce, cancellation: Cancellation, format: Format<T>): Awaitable<Step<T>> {
-    if (atOnce === null) return this.#byMail(id, cancellation, format)
+    if (atOnce === null) return this.#awaitMessage(id, cancellation, format)
     if (typeof atOnce === 'string' && atOnce.startsWith(PAUSED))
-      return this.#lacks(id, atOnce.slice(PAUSED.length), cancellation, format)
+      return this.#createLacking(id, atOnce.slice(PAUSED.length), cancellation, format)
     if (typeof atOnce === 'string') return { kind: 'done', outcome: format.outcome(atOnce, undefined) }
     if (atOnce.kind === 'rejected') throw format.rejection(atOnce.payload)
     return { kind: 'done', outcome: format.outcome(atOnce.payload, atOnce.json) }
   }
 
-  #lacks<T>(id: number, reads: string, cancellation: Cancellation, format: Format<T>): Lacking<T> {
-    this.#unlessAborted(id, cancellation)
+  #createLacking<T>(id: number, reads: string, cancellation: Cancellation, format: Format<T>): Lacking<T> {
+    this.#throwIfAborted(id, cancellation)
     this.#lacking.add(id)
     return {
       kind: 'lacking',
       ...readReads(reads),
       resume: (values: readonly StateValue[]) => {
         this.#lacking.delete(id)
-        if (this.#closed) throw closed()
-        this.#unlessAborted(id, cancellation)
-        const atOnce = accepted(() => this.core.resume(id, valuesText(values)))
+        if (this.#closed) throw closedError()
+        this.#throwIfAborted(id, cancellation)
+        const atOnce = callCore(() => this.core.resume(id, valuesText(values)))
         return this.#step(id, atOnce, cancellation, format)
       },
       abandon: () => {
@@ -137,26 +137,26 @@ export class EngineWork {
   }
 
   /** @throws the signal's reason, after ending the work */
-  #unlessAborted(id: number, { signal }: Cancellation): void {
+  #throwIfAborted(id: number, { signal }: Cancellation): void {
     if (!signal.aborted) return
     this.core.cancel(id)
     throw signal.reason
   }
 
-  #byMail<T>(id: number, cancellation: Cancellation, format: Format<T>): Promise<Step<T>> {
+  #awaitMessage<T>(id: number, cancellation: Cancellation, format: Format<T>): Promise<Step<T>> {
     const { signal } = cancellation
     return new Promise((resolve, reject) => {
-      this.#unlessAborted(id, cancellation)
+      this.#throwIfAborted(id, cancellation)
       const takeOff = onAbort(signal, () => {
         this.#forget(id)
         this.core.cancel(id)
         reject(signal.reason)
       })
       this.#work.set(id, {
-        hear: (message) => {
+        onMessage: (message) => {
           takeOff()
           try {
-            resolve(this.#heard(message, cancellation, format))
+            resolve(this.#stepOf(message, cancellation, format))
           } catch (error) {
             reject(error)
           }
@@ -170,12 +170,12 @@ export class EngineWork {
     })
   }
 
-  #heard<T>({ kind, id, payload, json }: Message, cancellation: Cancellation, format: Format<T>): Step<T> {
+  #stepOf<T>({ kind, id, payload, json }: Message, cancellation: Cancellation, format: Format<T>): Step<T> {
     switch (kind) {
       case 'done':
         return { kind, outcome: format.outcome(payload, json) }
       case 'read':
-        return this.#lacks(id, payload, cancellation, format)
+        return this.#createLacking(id, payload, cancellation, format)
       case 'rejected':
         throw format.rejection(payload)
       case 'cancelled':
@@ -207,7 +207,7 @@ export class EngineWork {
       const work = this.#work.get(message.id)
       if (work !== undefined) {
         this.#forget(message.id)
-        work.hear(message)
+        work.onMessage(message)
       }
       await turn.yieldIfLong()
     }
@@ -215,16 +215,16 @@ export class EngineWork {
   }
 }
 
-function closed(): Error {
+function closedError(): Error {
   return new Error('the engine was closed')
 }
 
 function reasonOf(signal: CancelSignal): unknown {
-  return signal.reason ?? closed()
+  return signal.reason ?? closedError()
 }
 
 /** Calls the addon. Its errors have a code: `Refusal` in crates/border/src/refusal.rs lists them. */
-function accepted(call: () => AtOnce): AtOnce {
+function callCore(call: () => AtOnce): AtOnce {
   try {
     return call()
   } catch (error) {

@@ -70,7 +70,7 @@ export class Connection {
   }
 
   readonly #onData = (arrived: Buffer) => {
-    const chunk = this.#refused > 0 ? this.#skip(arrived) : arrived
+    const chunk = this.#refused > 0 ? this.#skipRefused(arrived) : arrived
     if (chunk.length === 0) return
     const received = this.#received
     received.add(chunk)
@@ -103,7 +103,7 @@ export class Connection {
     this.#owner.forget(this)
   }
 
-  readonly #onLate = () => this.#refuse('ERR_HTTP_REQUEST_TIMEOUT', 408)
+  readonly #onBodyTimeout = () => this.#refuse('ERR_HTTP_REQUEST_TIMEOUT', 408)
 
   /** Serves the first request if it has arrived completely; hands the connection to Node if the request is not plain. */
   #next(): void {
@@ -119,7 +119,7 @@ export class Connection {
       this.#needed = end
       this.#received.most = end
       this.#arriving = head
-      this.#bodyTimer ??= setTimeout(this.#onLate, this.#owner.options.bodyTimeoutMs)
+      this.#bodyTimer ??= setTimeout(this.#onBodyTimeout, this.#owner.options.bodyTimeoutMs)
       this.#count(head)
       return
     }
@@ -179,7 +179,7 @@ export class Connection {
   }
 
   /** @returns the bytes after the refused body */
-  #skip(arrived: Buffer): Buffer {
+  #skipRefused(arrived: Buffer): Buffer {
     const skipped = Math.min(arrived.length, this.#refused)
     this.#refused -= skipped
     if (this.#refused === 0) {
@@ -231,7 +231,7 @@ export class Connection {
 
   /** Handles a broken request as Node's server does: emits `clientError`, or answers with `status`. */
   #refuse(code: string, status: number): void {
-    this.#leave()
+    this.#detach()
     const { socket } = this
     const error = Object.assign(new Error(code), { code })
     if (!this.#owner.server.emit('clientError', error, socket))
@@ -240,12 +240,12 @@ export class Connection {
   }
 
   #handOver(): void {
-    this.#leave()
+    this.#detach()
     this.#owner.handOver(this.socket, this.#received.join())
   }
 
   /** Removes all listeners except the one for errors: without it, an error would end the process. */
-  #leave(): void {
+  #detach(): void {
     clearTimeout(this.#bodyTimer)
     this.#uncount()
     const { socket } = this

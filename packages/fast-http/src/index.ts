@@ -1,5 +1,5 @@
+export { attachFront, type Front } from './attach-front.js'
 export { REST_OF_BODY_MS } from './connection.js'
 export type { FastRequest, FrontOptions, MemoryShare } from './front-options.js'
 export { ReceivedBytes } from './received-bytes.js'
-export { type Front, standBefore } from './stand-before.js'
 export { inSlices, writeInSlices } from './write-in-slices.js'

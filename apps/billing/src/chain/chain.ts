@@ -2,8 +2,8 @@ import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
 import { encodeFunctionData, parseAbi } from 'viem'
 import type { ChainSettings } from '../environment/chain-settings.js'
 import type { SignerKey } from '../environment/signer-keys.js'
-import { aged } from './aged.js'
 import { BlockView, type RpcBlock } from './block-view.js'
+import { cacheFor } from './cache-for.js'
 import { Head } from './head.js'
 import type { Node } from './node.js'
 import { NodeRefusal } from './node-error.js'
@@ -53,10 +53,10 @@ export class Chain {
    * The L1 fee of a settlement on an OP-stack chain, at most a minute old, plus a quarter in case it rises before sending; 0 on other
    * chains. Wei.
    */
-  readonly l1Fee = aged(L1_FEE_MAX_AGE_MS, async () => {
+  readonly l1Fee = cacheFor(L1_FEE_MAX_AGE_MS, async () => {
     return (toUint(await this.latest.call(GAS_PRICE_ORACLE, TYPICAL_L1_FEE)) * 5n) / 4n
   })
-  readonly #priorityFee = aged(PRIORITY_FEE_MAX_AGE_MS, async () => {
+  readonly #priorityFee = cacheFor(PRIORITY_FEE_MAX_AGE_MS, async () => {
     return BigInt(await this.node.request<Hex>('eth_maxPriorityFeePerGas', []))
   })
 

@@ -8,8 +8,8 @@ import { Chain } from './chain.js'
 import { examineToken } from './examine-token.js'
 import { Node } from './node.js'
 import { NodeFault, WrongChain } from './node-error.js'
+import { raceTimeout } from './race-timeout.js'
 import { takesPermits } from './takes-permits.js'
-import { unlessLonger } from './unless-longer.js'
 
 /** Longest time that the start waits for nodes. */
 const START_MS = 2_000
@@ -46,7 +46,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     const started = Promise.all(this.all().map((chain) => this.check(chain)))
     started.catch(() => undefined)
-    await unlessLonger(START_MS, started, undefined)
+    await raceTimeout(START_MS, started, undefined)
   }
 
   private async check(chain: Chain): Promise<void> {

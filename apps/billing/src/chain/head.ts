@@ -1,5 +1,5 @@
 import { type Hash, type Hex, MAX_SETTLEMENT_SECONDS, SETTLEMENT_MARGIN_SECONDS } from '@upfront/protocol'
-import { aged } from './aged.js'
+import { cacheFor } from './cache-for.js'
 import type { Node } from './node.js'
 
 export interface HeadBlock {
@@ -26,7 +26,7 @@ export class Head {
   #reading: Promise<HeadBlock> | null = null
   #atLeast = 0n
   /** Average block time of the newest ten blocks, in seconds; undefined if the node does not answer. Read once a minute. */
-  readonly blockSeconds = aged(PACE_MAX_AGE_MS, () => this.#readPace().catch(() => undefined))
+  readonly blockSeconds = cacheFor(PACE_MAX_AGE_MS, () => this.#readPace().catch(() => undefined))
   readonly #listeners = new Set<() => void>()
   readonly #node: Node
 

@@ -34,11 +34,13 @@ export function openPart(receipt: Receipt, authorization: OpenAuthorization): Re
     authorization.kind === 'exact-eip3009'
       ? findAuthorized(receipt, authorization)
       : findPermitted(receipt, authorization)
-  return transfer === undefined ? null : borneBy(authorization.facilitator, { ...receipt, logs: [transfer] })
+  return transfer === undefined
+    ? null
+    : zeroCostUnlessSentBy(authorization.facilitator, { ...receipt, logs: [transfer] })
 }
 
 /** Sets the cost to zero if another account sent the transaction. */
-export function borneBy(signer: Address, receipt: Receipt): Receipt {
+export function zeroCostUnlessSentBy(signer: Address, receipt: Receipt): Receipt {
   return receipt.from === signer ? receipt : { ...receipt, gasUsed: 0n, fee: 0n }
 }
 

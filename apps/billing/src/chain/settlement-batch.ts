@@ -10,7 +10,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { type BatchItem, packItems, unpackItems } from './batch-items.js'
-import { borneBy, type OpenAuthorization, openPart } from './open-transfer.js'
+import { type OpenAuthorization, openPart, zeroCostUnlessSentBy } from './open-transfer.js'
 import type { Log, Receipt } from './receipt.js'
 import { decodeSettlement, isProxy } from './settlement-call.js'
 
@@ -102,7 +102,7 @@ export function settlementsOf({ to, input }: { to: Address | null; input: Hex })
 /** The part of a receipt that belongs to one payment: its logs and the signer's share of gas and fee. */
 export function receiptAt(receipt: Receipt, place: SettlementPlace, payment: OpenAuthorization): Receipt {
   if (place.to !== place.target) return batchPart(receipt, place)
-  if (isProxy(place.to)) return borneBy(payment.facilitator, receipt)
+  if (isProxy(place.to)) return zeroCostUnlessSentBy(payment.facilitator, receipt)
   return openPart(receipt, payment) ?? { ...receipt, succeeded: false, logs: [] }
 }
 

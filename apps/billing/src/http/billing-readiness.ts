@@ -3,7 +3,7 @@ import type { Address } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
-import { PATIENCE_MS, unlessLonger } from '../chain/unless-longer.js'
+import { OPTIONAL_CHECK_TIMEOUT_MS, raceTimeout } from '../chain/race-timeout.js'
 import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
 import { Settler } from '../settle/settler.js'
@@ -59,7 +59,7 @@ export class BillingReadiness extends Readiness {
 
   /** `null` if unknown or unlimited. */
   private settlementsLeft(chain: Chain, signer: Address): Promise<number | null> {
-    return unlessLonger(PATIENCE_MS, this.funds.settlementsLeft(chain, signer), null).catch(() => null)
+    return raceTimeout(OPTIONAL_CHECK_TIMEOUT_MS, this.funds.settlementsLeft(chain, signer), null).catch(() => null)
   }
 
   /** Writes and rolls back: with a full disk, or on a standby, reads would still succeed. */

@@ -4,7 +4,7 @@ import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/co
 import type { FastifyReply } from 'fastify'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
-import { PATIENCE_MS, unlessLonger } from '../chain/unless-longer.js'
+import { OPTIONAL_CHECK_TIMEOUT_MS, raceTimeout } from '../chain/race-timeout.js'
 import type { SellerAccount } from '../ledger/schema.js'
 import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
@@ -69,7 +69,7 @@ export class FacilitatorController {
         const { network } = chain
         const facilitatorAddresses = await this.signers.offered(network)
         const gasSponsoring = gasSponsoringOf(chain)
-        const blockSeconds = await unlessLonger(PATIENCE_MS, chain.head.blockSeconds(), undefined)
+        const blockSeconds = await raceTimeout(OPTIONAL_CHECK_TIMEOUT_MS, chain.head.blockSeconds(), undefined)
         const extra = {
           ...{ facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses, gasSponsoring },
           ...(blockSeconds === undefined ? {} : { blockSeconds }),

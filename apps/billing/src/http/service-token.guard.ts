@@ -44,8 +44,8 @@ export class ServiceTokenGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp()
     const request = http.getRequest<FastifyRequest>()
-    if (showsToken(request, this.service)) return true
-    if (this.read !== undefined && showsToken(request, this.read)) {
+    if (hasToken(request, this.service)) return true
+    if (this.read !== undefined && hasToken(request, this.read)) {
       if (this.isMarked(OpenToReadToken, context)) return true
       throw new BillingError('forbidden', 'this token may only read the seller’s view')
     }
@@ -88,6 +88,6 @@ export function digestOf(token: string): Buffer {
 }
 
 /** Whether the request shows the token with this digest. Digests have equal length, so the comparison takes constant time. */
-export function showsToken(request: FastifyRequest, digest: Buffer): boolean {
+export function hasToken(request: FastifyRequest, digest: Buffer): boolean {
   return timingSafeEqual(digestOf(tokenOf(request)), digest)
 }

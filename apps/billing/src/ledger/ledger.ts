@@ -117,7 +117,7 @@ async function openPglite(directory: string, logger: Logger): Promise<Ledger> {
       (migrationsFolder) => migratePglite(db, { migrationsFolder }),
     )
     const changes = new PaymentChanges()
-    await client.listen(CHANNEL, (payload) => changes.hear(payload))
+    await client.listen(CHANNEL, (payload) => changes.onNotification(payload))
     return new Ledger('pglite', db, changes, async () => {
       await client.close()
       unlock()

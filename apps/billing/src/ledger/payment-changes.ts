@@ -23,7 +23,7 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
   #closed = false
 
   /** @param payload written by `payments_notify` */
-  hear(payload = ''): void {
+  onNotification(payload = ''): void {
     const [network, id, state, known] = payload.split(' ')
     const progress = { network, id, state, isKnown: known !== undefined }
     this.emit('progress', progress as PaymentProgress)
@@ -60,7 +60,7 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
     const client = new Client({ connectionString: url, application_name: 'billing listener', keepAlive: true })
     // `end` follows every `error`.
     client.on('error', () => undefined)
-    client.on('notification', ({ payload }) => this.hear(payload))
+    client.on('notification', ({ payload }) => this.onNotification(payload))
     await client.connect()
     await client.query(`listen ${CHANNEL}`)
     this.#client = client

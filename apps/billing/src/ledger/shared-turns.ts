@@ -25,11 +25,11 @@ export class SharedTurns<Input, Output> {
       const waiting = this.#waiting.get(key) ?? []
       waiting.push({ input, resolve, reject })
       this.#waiting.set(key, waiting)
-      if (!this.#busy.has(key)) void this.#work(key)
+      if (!this.#busy.has(key)) void this.#drain(key)
     })
   }
 
-  async #work(key: string): Promise<void> {
+  async #drain(key: string): Promise<void> {
     this.#busy.add(key)
     for (let waiting = this.#waiting.get(key); waiting !== undefined; waiting = this.#waiting.get(key)) {
       const some = waiting.splice(0, this.#most)

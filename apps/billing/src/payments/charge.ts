@@ -37,19 +37,19 @@ export class Charges {
   }
 
   private async chargeAndWait(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
-    refuseStrangeId(paymentId)
+    requirePaymentId(paymentId)
     const { waitMilliseconds = this.environment.LIMITS.receiptWaitMs, ...input } = request
     const call: KeyedCall = { key, operation: 'charge', inputHash: hashInput({ paymentId, ...input }) }
-    const { payment, refusal } = await this.once(
+    const { payment, refusal } = await this.changeOnce(
       paymentId,
       call,
       (change) =>
         this.settler.storeCharge(
           paymentId,
-          (nextLook) => change({ ...chargeOf(request, nextLook), where: this.chargeable(request) }),
+          (nextLook) => change({ ...chargeOf(request, nextLook), where: this.chargeableCondition(request) }),
           (charged) => charged,
         ),
-      (found) => this.whyNotCharged(found, request.amount),
+      (found) => this.chargeRefusal(found, request.amount),
     )
     if (refusal !== null) return { outcome: 'refused', ...refusal, payment: toPayment(payment) }
     return { outcome: 'done', payment: toPayment(await this.settler.waitUntilKnown(payment, waitMilliseconds)) }
@@ -57,10 +57,10 @@ export class Charges {
 
   /** Throws `BillingError`. */
   async release(paymentId: string, { reason }: ReleaseRequest, key: string): Promise<ChargeResult> {
-    refuseStrangeId(paymentId)
+    requirePaymentId(paymentId)
     const call: KeyedCall = { key, operation: 'release', inputHash: hashInput({ paymentId, reason }) }
     const released: PaymentChange = { kind: 'released', to: 'released', reason }
-    const { payment, refusal } = await this.once(paymentId, call, (change) => change(released), notAuthorized)
+    const { payment, refusal } = await this.changeOnce(paymentId, call, (change) => change(released), notAuthorized)
     return refusal === null
       ? { outcome: 'done', payment: toPayment(payment) }
       : { outcome: 'refused', ...refusal, payment: toPayment(payment) }
@@ -70,7 +70,11 @@ export class Charges {
   async apply(tx: Transaction, reserved: PaymentRow, request: ChargeTerms, nextLook: SQL<Date>): Promise<PaymentRow> {
     const { set, ...change } = chargeOf(request, nextLook)
     const pending = { ...set, settleAnswer: 'pending' } as const
-    const charged = await changePayment(tx, reserved, { ...change, set: pending, where: this.chargeable(request) })
+    const charged = await changePayment(tx, reserved, {
+      ...change,
+      set: pending,
+      where: this.chargeableCondition(request),
+    })
     if (charged === null) throw new Error(`payment ${reserved.id} changed while it was reserved`)
     return charged
   }
@@ -79,7 +83,7 @@ export class Charges {
    * Changes an authorized payment by `act` and takes the call's key in one statement. If nothing changed, returns the key's first result;
    * if there is none, the refusal becomes it.
    */
-  private async once(
+  private async changeOnce(
     id: string,
     call: KeyedCall,
     act: (change: (change: PaymentChange) => Promise<PaymentRow | null>) => Promise<PaymentRow | null>,
@@ -108,7 +112,7 @@ export class Charges {
   }
 
   /** Conditions on the payment's row for a charge. */
-  private chargeable({ amount }: ChargeTerms): SQL | undefined {
+  private chargeableCondition({ amount }: ChargeTerms): SQL | undefined {
     const inTime = this.chains
       .all()
       .map(({ network, head }) => and(eq(payments.network, network), gte(payments.deadline, head.now())))
@@ -117,7 +121,7 @@ export class Charges {
     return and(gte(payments.maximum, amount), amount === 0n ? undefined : isWhole, or(...inTime))
   }
 
-  private whyNotCharged(found: PaymentRow, amount: bigint): Refusal {
+  private chargeRefusal(found: PaymentRow, amount: bigint): Refusal {
     if (found.state !== 'authorized') return notAuthorized(found)
     const excess = amount === 0n ? null : findExcess(schemeOf(found.kind), found.maximum, amount)
     if (excess !== null) return excess
@@ -127,7 +131,7 @@ export class Charges {
   }
 }
 
-function refuseStrangeId(paymentId: string): void {
+function requirePaymentId(paymentId: string): void {
   if (!PAYMENT_ID.test(paymentId)) throw noSuchPayment()
 }
 

@@ -25,18 +25,18 @@ const MAX_DEPTH = 64
 /** SHA-256 of JSON with sorted keys, so the order of fields does not matter. Throws `invalid_request` on deep nesting. */
 export function hashInput(input: unknown): string {
   return createHash('sha256')
-    .update(JSON.stringify(sorted(input, 0)))
+    .update(JSON.stringify(sortKeys(input, 0)))
     .digest('hex')
 }
 
-function sorted(value: unknown, depth: number): unknown {
+function sortKeys(value: unknown, depth: number): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (typeof value !== 'object' || value === null) return value
   if (depth > MAX_DEPTH)
     throw new BillingError('invalid_request', `body: is nested deeper than ${MAX_DEPTH} levels`, 'body')
-  if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1))
+  if (Array.isArray(value)) return value.map((item) => sortKeys(item, depth + 1))
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item, depth + 1)]))
+  return Object.fromEntries(entries.map(([key, item]) => [key, sortKeys(item, depth + 1)]))
 }
 
 /** The key's first result; `null` if the key is new. Throws `idempotency_key_reused` if the input differs. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
 import { gt } from 'drizzle-orm'
-import { aged } from '../chain/aged.js'
+import { cacheFor } from '../chain/cache-for.js'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
-import { PATIENCE_MS, unlessLonger } from '../chain/unless-longer.js'
+import { OPTIONAL_CHECK_TIMEOUT_MS, raceTimeout } from '../chain/race-timeout.js'
 import { Environment } from '../environment/environment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
@@ -28,7 +28,7 @@ export class SignerDirectory {
     private readonly funds: SignerFunds,
     { LIMITS: { recoveryMs } }: Environment,
   ) {
-    this.accepted = aged(recoveryMs, () => this.readAlive(recoveryMs))
+    this.accepted = cacheFor(recoveryMs, () => this.readAlive(recoveryMs))
   }
 
   /**
@@ -59,6 +59,6 @@ export class SignerDirectory {
 
   /** A node that does not answer in time does not affect offers. */
   private mayPay(chain: Chain, signer: Address): Promise<boolean> {
-    return unlessLonger(PATIENCE_MS, this.funds.canSettle(chain, signer), true).catch(() => true)
+    return raceTimeout(OPTIONAL_CHECK_TIMEOUT_MS, this.funds.canSettle(chain, signer), true).catch(() => true)
   }
 }

@@ -32,7 +32,7 @@ export async function reconcile(db: Database, chains: Chains, filter: PaymentFil
       const findings = await compare(db, chain, { from, to }, where)
       const isOpen = (finding: Finding) => finding.kind === 'settled' && finding.payment.state !== 'failed'
       const found = findings.filter((finding) => !isOpen(finding)).map(asDifference)
-      differences.push(...found.filter((difference) => isOf(filter, difference)))
+      differences.push(...found.filter((difference) => matchesFilter(filter, difference)))
     }
   }
   const count = (key: 'open' | 'settled') => networks.reduce((total, each) => total + each[key], 0)
@@ -53,6 +53,6 @@ function asDifference(finding: Finding): Difference {
 }
 
 /** With a filter by payer, route, state or time, a found transfer may belong to a payment outside the filter. */
-function isOf({ payer, route, state, from, to }: PaymentFilter, { paymentId }: Difference): boolean {
+function matchesFilter({ payer, route, state, from, to }: PaymentFilter, { paymentId }: Difference): boolean {
   return paymentId !== null || [payer, route, state, from, to].every((value) => value === undefined)
 }

@@ -5,7 +5,7 @@ import { errorText, LOGGER, type Logger } from '@upfront/service'
 import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
-import { unlessLonger } from '../chain/unless-longer.js'
+import { raceTimeout } from '../chain/race-timeout.js'
 import { Environment } from '../environment/environment.js'
 import { changePayment } from '../ledger/change-payment.js'
 import { isInState } from '../ledger/is-in-state.js'
@@ -18,7 +18,7 @@ import { measureEconomics } from './reconcile/measure-economics.js'
 import { MAX_END_MS, Settler } from './settler.js'
 import { GasPolicy } from './signers/gas-policy.js'
 import { SignerFunds } from './signers/signer-funds.js'
-import { mendNonces, recordReturned } from './signers/signer-nonces.js'
+import { recordReturned, repairNonces } from './signers/signer-nonces.js'
 
 const BATCH = 500
 const FIRST_ROUND_MS = 1_500
@@ -48,7 +48,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Starts the first round and waits for it briefly: a hanging node must not block the start. */
   async onApplicationBootstrap(): Promise<void> {
     const first = this.chains.all().map((chain) => this.round(chain))
-    await unlessLonger(FIRST_ROUND_MS, Promise.all(first), undefined)
+    await raceTimeout(FIRST_ROUND_MS, Promise.all(first), undefined)
     // One loop per chain, so that a hanging node does not delay other chains.
     const { recoveryMs, reconcileMs } = this.environment.LIMITS
     const loops = this.chains
@@ -67,7 +67,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.stop.abort()
-    await unlessLonger(MAX_END_MS, Promise.all(this.loops), undefined)
+    await raceTimeout(MAX_END_MS, Promise.all(this.loops), undefined)
     await this.attempt('retiring the signers', () => this.retire())
   }
 
@@ -84,15 +84,17 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async round(chain: Chain): Promise<void> {
     await Promise.all([
-      ...[...chain.signers.keys()].map((signer) => this.attempt('mending nonces', () => this.mend(chain, signer))),
-      this.attempt('checking gas prices and budgets', () => this.lookAtGas(chain)),
+      ...[...chain.signers.keys()].map((signer) =>
+        this.attempt('mending nonces', () => this.repairNonces(chain, signer)),
+      ),
+      this.attempt('checking gas prices and budgets', () => this.refreshGas(chain)),
       this.attempt('expiring authorizations', () => this.expire(chain)),
       this.attempt('ending overdue charges that no process here submits', () => this.endUnsubmitted(chain)),
     ])
     await this.attempt('following the newest blocks', () => this.follow(chain))
   }
 
-  private async lookAtGas(chain: Chain): Promise<void> {
+  private async refreshGas(chain: Chain): Promise<void> {
     await this.gasPolicy.refresh(chain)
     this.settler.wake(chain.network)
   }
@@ -135,8 +137,8 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  private async mend(chain: Chain, signer: `0x${string}`): Promise<void> {
-    const { mined, next } = await mendNonces(this.ledger.db, chain, signer, this.logger)
+  private async repairNonces(chain: Chain, signer: `0x${string}`): Promise<void> {
+    const { mined, next } = await repairNonces(this.ledger.db, chain, signer, this.logger)
     const labels = { network: chain.network, signer }
     this.metrics.signerMinedNonce.set(labels, mined)
     this.metrics.signerNextNonce.set(labels, next)
@@ -146,7 +148,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Ends reservations whose authorization can no longer be settled. */
   private async expire(chain: Chain): Promise<void> {
     const isDue = and(eq(payments.network, chain.network), isInState('authorized'))
-    for (const row of await this.late(chain.head.now(), isDue)) await this.end(row)
+    for (const row of await this.findOverdue(chain.head.now(), isDue)) await this.end(row)
   }
 
   /**
@@ -156,7 +158,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   private async endUnconfigured(): Promise<void> {
     const known = this.chains.all().map(({ network }) => network)
     const isDue = and(notInArray(payments.network, known), isInState('authorized', 'charging', 'submitted'))
-    for (const row of await this.late(BigInt(Math.floor(Date.now() / 1_000)), isDue)) {
+    for (const row of await this.findOverdue(BigInt(Math.floor(Date.now() / 1_000)), isDue)) {
       const { id: paymentId, network, state } = row
       this.logger.error({ paymentId, network, state }, 'CHAINS lacks the network of an overdue payment')
       await this.end(row)
@@ -176,11 +178,11 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       isInState('charging', 'submitted'),
       or(notInArray(payments.facilitator, [...chain.signers.keys()]), isOfRefusedContract),
     )
-    for (const row of await this.late(chain.head.now(), isDue)) await this.settler.resolve(row)
+    for (const row of await this.findOverdue(chain.head.now(), isDue)) await this.settler.resolve(row)
   }
 
   /** Payments past their deadline, earliest first. `now`: Unix seconds. */
-  private late(now: bigint, isDue: SQL | undefined): Promise<PaymentRow[]> {
+  private findOverdue(now: bigint, isDue: SQL | undefined): Promise<PaymentRow[]> {
     const isLate = sql`${payments.deadline} < ${now.toString()}::numeric`
     return this.ledger.db.select().from(payments).where(and(isDue, isLate)).orderBy(asc(payments.deadline)).limit(BATCH)
   }

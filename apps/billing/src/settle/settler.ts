@@ -4,7 +4,7 @@ import { type Address, isFinal, type Network, standingOf } from '@upfront/protoc
 import { LOGGER, type Logger } from '@upfront/service'
 import { type SQL, sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
-import { unlessLonger } from '../chain/unless-longer.js'
+import { raceTimeout } from '../chain/race-timeout.js'
 import { Environment } from '../environment/environment.js'
 import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
@@ -58,7 +58,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Waits for work under way; the rest is resumed at the next start. */
   async onApplicationShutdown(): Promise<void> {
     for (const chain of this.chains.values()) chain.stop()
-    await unlessLonger(MAX_END_MS, Promise.all(this.loops), undefined)
+    await raceTimeout(MAX_END_MS, Promise.all(this.loops), undefined)
   }
 
   /**
@@ -119,7 +119,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     }
     if (milliseconds === 0 || standingOf(current) !== 'pending') return current
     const examined = this.chains.get(payment.network)?.submissions.examine(current) ?? current
-    return unlessLonger(LAST_LOOK_MS, examined, current)
+    return raceTimeout(LAST_LOOK_MS, examined, current)
   }
 }
 

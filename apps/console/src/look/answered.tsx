@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react'
 import { hexToBigInt } from 'viem'
 import type { Pasted } from '../paste/pasted.js'
-import { warningsOf } from './beware.js'
 import { Verdict } from './call-details.js'
 import { Flows } from './flows.js'
 import { holdingOf } from './holding.js'
@@ -10,6 +9,7 @@ import { Happened, NoCode, WarningNotice } from './outcome-notices.js'
 import { joinedChanges } from './sentence.js'
 import { callsOf, type Request } from './simulation.js'
 import { type AnsweredOutcome, summaryOf, totalGas } from './summary.js'
+import { warningsOf } from './warnings.js'
 
 /** The summary, the assets given and received, and warnings. @param children the same on another state */
 export function Answered({

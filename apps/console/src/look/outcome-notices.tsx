@@ -8,9 +8,9 @@ import type { Draft, Remedy } from '../request/draft.js'
 import type { Call } from '../request/payload.js'
 import { call } from '../rpc.js'
 import type { SimulatedCall } from './answer.js'
-import type { Warning } from './beware.js'
 import { failureIn, type Outcome, type Request } from './simulation.js'
 import { lineOf } from './summary.js'
+import type { Warning } from './warnings.js'
 
 export function WarningNotice({ warning: { level, title, text, addresses } }: { warning: Warning }) {
   return (

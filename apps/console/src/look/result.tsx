@@ -8,7 +8,6 @@ import type { Pasted } from '../paste/pasted.js'
 import type { Draft, Remedy } from '../request/draft.js'
 import { snippetsOf } from '../request/snippets.js'
 import { Answered } from './answered.js'
-import { delegationsOf, delegationWarnings, type Warning } from './beware.js'
 import { CallDetails, Verdict } from './call-details.js'
 import { Called } from './call-tree.js'
 import { nameOfFor } from './name-of.js'
@@ -18,6 +17,7 @@ import { joinedChanges } from './sentence.js'
 import { callsOf, failureIn, type Outcome, outcomeOn, type Request } from './simulation.js'
 import type { AnsweredOutcome } from './summary.js'
 import { unitsOfFor } from './token-units.js'
+import { delegationsOf, delegationWarnings, type Warning } from './warnings.js'
 
 interface Props {
   request: Request

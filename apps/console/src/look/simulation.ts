@@ -4,8 +4,8 @@ import type { Draft } from '../request/draft.js'
 import { type Call, callsBefore, payloadOf, type SimulatePayload } from '../request/payload.js'
 import { call, RpcFault, type RpcReply } from '../rpc.js'
 import { asAccountCall } from './account-call.js'
-import { answersAfter, askedAfter, questionsAfter, type TokenAnswers } from './afterwards.js'
 import type { SimulatedBlock, SimulatedCall } from './answer.js'
+import { answersAfter, askedAfter, questionsAfter, type TokenAnswers } from './token-questions.js'
 
 /** A draft as sent. */
 export interface Request {

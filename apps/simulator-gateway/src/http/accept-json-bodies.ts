@@ -46,7 +46,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
     done()
   })
   server.addHook('onResponse', ({ raw }, _, done) => {
-    if (raw.complete === false) endUnlessWhole(raw)
+    if (raw.complete === false) endUnlessComplete(raw)
     done()
   })
   server.addContentTypeParser(JSON_TYPES, (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
@@ -92,7 +92,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
  * For a request answered before its whole body arrived. The rest is read for at most `REST_OF_BODY_MS`, because it may come in one-byte
  * chunks, then the connection is closed; at once if the length of the body is unknown.
  */
-function endUnlessWhole(message: IncomingMessage): void {
+function endUnlessComplete(message: IncomingMessage): void {
   if (message.headers['content-length'] === undefined) {
     message.socket.destroySoon()
     return

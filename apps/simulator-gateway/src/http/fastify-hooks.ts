@@ -52,7 +52,7 @@ export class FastifyHooks implements OnModuleInit {
     server.addHook('onRequest', async (request) => {
       const header = request.headers[MIN_STATE_HEADER]
       if (header !== undefined && request.headers.upgrade === undefined)
-        await this.minState.waitingFor(String(header))()
+        await this.minState.createWait(String(header))()
     })
     acceptJsonBodies(server, this.environment.LIMITS.bodyBytes, this.memory)
   }

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
-import { type FastRequest, type Front, standBefore } from '@upfront/fast-http'
+import { attachFront, type FastRequest, type Front } from '@upfront/fast-http'
 import { catchError } from '@upfront/node'
 import { acceptedRequestId } from '@upfront/service'
 import { CALLER_HEADERS, Callers } from '../callers/callers.js'
@@ -52,7 +52,7 @@ export class PlainFront implements OnApplicationBootstrap {
     // Behind a proxy Fastify reads the client from a header; it does not matter if there is no rate limit.
     // Tracing spans are made in Fastify.
     const isOpen = (TRUSTED_PROXIES === undefined || this.free.isOff) && OTEL_EXPORTER_OTLP_ENDPOINT === undefined
-    this.front = standBefore(server, {
+    this.front = attachFront(server, {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, bodyBytes) : 0,
       leave: [MIN_STATE_HEADER, ...(this.callers.areKnown ? CALLER_HEADERS : [])],
       bodyTimeoutMs: FIXED.bodyMs,

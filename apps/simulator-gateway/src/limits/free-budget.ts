@@ -40,8 +40,8 @@ export interface RequestCosts {
   spend?(cost: Cost): void
 }
 
-const WHAT = { gasUsed: 'gas', bytes: 'bytes of requests and answers', reads: 'values read from the node' }
-type What = keyof typeof WHAT
+const QUANTITY_NAMES = { gasUsed: 'gas', bytes: 'bytes of requests and answers', reads: 'values read from the node' }
+type Quantity = keyof typeof QUANTITY_NAMES
 
 const STALL = new EventLoopStall()
 
@@ -57,8 +57,8 @@ export class FreeBudget {
   readonly #callsPerSecond: number
   readonly #stall: Pick<EventLoopStall, 'waitedMs'>
   readonly #calls: Counter
-  readonly #minute: Record<What, Counter>
-  readonly #spent = new LRUCache<string, What>({ max: MAX_SPENT })
+  readonly #minute: Record<Quantity, Counter>
+  readonly #spent = new LRUCache<string, Quantity>({ max: MAX_SPENT })
 
   constructor(
     limits: FreeBudgetLimits,
@@ -70,7 +70,7 @@ export class FreeBudget {
     this.isOff = callsPerSecond === 0
     this.#callsPerSecond = callsPerSecond
     this.#calls = counter({ name: 'calls', points: callsPerSecond, duration: 1 })
-    const minute = (name: What, points: number) => counter({ name, points, duration: 60 })
+    const minute = (name: Quantity, points: number) => counter({ name, points, duration: 60 })
     this.#minute = {
       gasUsed: minute('gasUsed', gasPerMinute),
       bytes: minute('bytes', bytesPerMinute),
@@ -85,22 +85,22 @@ export class FreeBudget {
    */
   async take(caller: Caller | undefined): Promise<void> {
     if (caller === undefined) throw new ClientGone()
-    const budget = this.#of(caller)
+    const budget = this.#budgetOf(caller)
     if (!budget.isOff) await budget.#take(clientOf(caller))
   }
 
   /** Counts the other calls of a batch that was admitted. */
   async takeMore(caller: Caller, calls: number): Promise<void> {
-    const budget = this.#of(caller)
+    const budget = this.#budgetOf(caller)
     if (!budget.isOff && calls > 0) await budget.#calls.penalty(clientOf(caller), calls).catch(() => undefined)
   }
 
   /** Counts the cost of calls. Never refuses: the client's next call is refused instead. */
   spend(caller: Caller, cost: Cost): void {
-    const budget = this.#of(caller)
+    const budget = this.#budgetOf(caller)
     if (budget.isOff) return
     const client = clientOf(caller)
-    for (const what of Object.keys(WHAT) as What[]) {
+    for (const what of Object.keys(QUANTITY_NAMES) as Quantity[]) {
       const amount = Number(cost[what] ?? 0)
       if (amount <= 0) continue
       budget.#count(client, what, amount).catch(() => undefined)
@@ -110,17 +110,17 @@ export class FreeBudget {
   }
 
   /** @throws RateLimited if a minute's budget is used up */
-  refuseSpent(caller: Caller): void {
-    this.#of(caller).#refuseSpent(clientOf(caller))
+  requireUnspent(caller: Caller): void {
+    this.#budgetOf(caller).#requireUnspent(clientOf(caller))
   }
 
   /** Whether the client's next call will be refused because a minute's budget is used up. */
   isSpent(caller: Caller): boolean {
-    return this.#of(caller).#spent.has(clientOf(caller))
+    return this.#budgetOf(caller).#spent.has(clientOf(caller))
   }
 
   /** Holders of API keys have their own budgets. */
-  #of(caller: Caller): FreeBudget {
+  #budgetOf(caller: Caller): FreeBudget {
     return typeof caller === 'string' ? this : caller.budget
   }
 
@@ -129,37 +129,37 @@ export class FreeBudget {
       await this.#calls.consume(client)
     } catch (refused) {
       // Any other error means that the counting process did not answer in time: the call is allowed.
-      if (refused instanceof RateLimiterRes) this.#refuseUnlessWaited(refused)
+      if (refused instanceof RateLimiterRes) this.#refuseUnlessStalled(refused)
     }
-    this.#refuseSpent(client)
+    this.#requireUnspent(client)
     const network = networkOf(client)
     if (network === undefined) return
     const counted = await this.#calls.penalty(network, 1).catch(() => undefined)
     if (counted !== undefined && counted.consumedPoints > this.#callsPerSecond)
-      this.#refuseUnlessWaited(counted, NETWORK_MULTIPLE)
-    this.#refuseSpent(network)
+      this.#refuseUnlessStalled(counted, NETWORK_MULTIPLE)
+    this.#requireUnspent(network)
   }
 
   /** Allows more calls after the event loop was blocked: calls that waited were sent in earlier seconds. */
-  #refuseUnlessWaited({ consumedPoints, msBeforeNext }: RateLimiterRes, clients = 1): void {
+  #refuseUnlessStalled({ consumedPoints, msBeforeNext }: RateLimiterRes, clients = 1): void {
     const seconds = 1 + this.#stall.waitedMs / 1_000
     const most = clients * this.#callsPerSecond
     if (consumedPoints <= seconds * most) return
     throw new RateLimited(`more than ${most} calls in a second`, secondsOf(msBeforeNext), consumedPoints / most)
   }
 
-  async #count(client: string, what: What, amount: number, clients = 1): Promise<void> {
+  async #count(client: string, what: Quantity, amount: number, clients = 1): Promise<void> {
     const limiter = this.#minute[what]
     const { consumedPoints, msBeforeNext } = await limiter.penalty(client, amount)
     if (consumedPoints >= clients * limiter.points) this.#spent.set(client, what, { ttl: Math.max(1, msBeforeNext) })
   }
 
-  #refuseSpent(client: string): void {
+  #requireUnspent(client: string): void {
     const what = this.#spent.get(client)
     if (what === undefined) return
     const seconds = secondsOf(this.#spent.getRemainingTTL(client))
     const { points } = this.#minute[what]
-    throw new RateLimited(`more than ${points} ${WHAT[what]} in a minute: try again in ${seconds} s`, seconds)
+    throw new RateLimited(`more than ${points} ${QUANTITY_NAMES[what]} in a minute: try again in ${seconds} s`, seconds)
   }
 }
 

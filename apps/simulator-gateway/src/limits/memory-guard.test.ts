@@ -12,13 +12,13 @@ describe('MemoryGuard', () => {
     const guard = new MemoryGuard({ limit: 100 }, () => resident)
     const [small, old, large, young, other] = [work('a'), work('b'), work('c', 9), work('b'), work('d', 1)]
     for (const running of [small, old, large, young, other]) guard.watch(running)
-    guard.look()
+    guard.check()
     expect(guard.ended).toBe(0)
     resident = 85
-    guard.look()
+    guard.check()
     expect([large, other].map(({ reasons }) => reasons)).toEqual([[expect.any(Overloaded)], [expect.any(Overloaded)]])
     expect(guard.ended).toBe(2)
-    guard.look()
+    guard.check()
     expect([old.reasons.length, young.reasons.length]).toEqual([1, 0])
   })
 
@@ -27,10 +27,10 @@ describe('MemoryGuard', () => {
     const guard = new MemoryGuard({ limit: 100 }, () => resident)
     const [one, other] = [work('a'), work('b')]
     for (const running of [one, other]) guard.watch(running)
-    guard.look()
+    guard.check()
     expect(guard.ended).toBe(0)
     resident = 95
-    guard.look()
+    guard.check()
     expect(guard.ended).toBe(1)
     guard.leave(other)
   })
@@ -40,7 +40,7 @@ describe('MemoryGuard', () => {
     const done = work('a')
     guard.watch(done)
     guard.leave(done)
-    guard.look()
+    guard.check()
     expect(done.reasons).toEqual([])
   })
 })

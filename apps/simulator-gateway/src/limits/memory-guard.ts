@@ -10,7 +10,7 @@ export interface Running {
   cancel(reason: Error): void
 }
 
-const LOOK_EVERY_MS = 10
+const CHECK_INTERVAL_MS = 10
 /** Share of the memory limit above which work is cancelled. Not the limit itself: threads allocate more until they stop. */
 const HIGH_WATER = 0.85
 /** Above this share no client is spared. */
@@ -36,7 +36,7 @@ export class MemoryGuard {
 
   watch(work: Running): void {
     this.#running.add(work)
-    this.#timer ??= setInterval(() => this.look(), LOOK_EVERY_MS).unref()
+    this.#timer ??= setInterval(() => this.check(), CHECK_INTERVAL_MS).unref()
   }
 
   leave(work: Running): void {
@@ -46,7 +46,7 @@ export class MemoryGuard {
   }
 
   /** Checks once; also called by the timer. */
-  look(): void {
+  check(): void {
     const share = this.#residentBytes() / this.#memory.limit
     if (share < HIGH_WATER) return
     const users = this.#users()

@@ -65,11 +65,11 @@ export class RequestQueue {
     const { name, pays } = client
     const line = pays ? this.#paid : this.#free
     const isItsOnly = this.#held.of(name) === 0 && !line.has(name)
-    if ((!this.#isHeld || isItsOnly) && this.#mayHold(name, units)) {
+    if ((!this.#isHeld || isItsOnly) && this.#hasRoom(name, units)) {
       this.#take(name, units)
       return undefined
     }
-    if (this.#queued >= this.#mostQueued()) this.#makeRoom(client)
+    if (this.#queued >= this.#queueLimit()) this.#makeRoom(client)
     const { signal } = cancellation
     return new Promise((resolve, reject) => {
       const end = () => {
@@ -126,11 +126,11 @@ export class RequestQueue {
   }
 
   /** While held, requests that there would be room for wait too. */
-  #mostQueued(): number {
+  #queueLimit(): number {
     return this.#maxQueued + (this.#isHeld ? this.#capacity - this.#taken : 0)
   }
 
-  #mayHold(name: string, units: number): boolean {
+  #hasRoom(name: string, units: number): boolean {
     const held = this.#held.of(name)
     if (held === 0 && this.#firsts.size < this.#forFirst) return true
     return held + units <= this.#capacity - this.#taken - (this.#firsts.has(name) ? 1 : 0)
@@ -150,15 +150,15 @@ export class RequestQueue {
 
   #next(): Waiting | undefined {
     for (const line of [this.#paid, this.#free]) {
-      const name = lowest(line, (candidate, waiting) =>
-        this.#mayHold(candidate, first(waiting).units) ? this.#held.of(candidate) : Number.POSITIVE_INFINITY,
+      const name = lowestRanked(line, (candidate, waiting) =>
+        this.#hasRoom(candidate, firstWaiting(waiting).units) ? this.#held.of(candidate) : Number.POSITIVE_INFINITY,
       )
       if (name === undefined) continue
       const waiting = line.get(name)!
       // Moves the client to the end, so that clients holding equally much take turns.
       line.delete(name)
       line.set(name, waiting)
-      return first(waiting)
+      return firstWaiting(waiting)
     }
     return undefined
   }
@@ -173,18 +173,18 @@ export class RequestQueue {
     const line = pays && !isServedBefore ? this.#paid : this.#free
     const most = Math.max(0, ...[...line.values()].map(({ size }) => size))
     const hasMore = isServedBefore || most > (line.get(name)?.size ?? 0) + 1
-    if (most === 0 || !hasMore) throw this.#full()
+    if (most === 0 || !hasMore) throw this.#fullError()
     this.#refuseNewest(line)
   }
 
   /** Refuses the newest request of the client that has the most waiting. */
   #refuseNewest(line: Line): void {
-    const most = lowest(line, (_, waiting) => -waiting.size)
+    const most = lowestRanked(line, (_, waiting) => -waiting.size)
     const waiting = [...(line.get(most ?? '') ?? [])]
-    waiting.at(-1)?.refuse(this.#full())
+    waiting.at(-1)?.refuse(this.#fullError())
   }
 
-  #full(): Overloaded {
+  #fullError(): Overloaded {
     return new Overloaded(`too many requests at once: ${this.#maxQueued} are waiting already`)
   }
 
@@ -196,13 +196,13 @@ export class RequestQueue {
   }
 }
 
-function first(waiting: Set<Waiting>): Waiting {
+function firstWaiting(waiting: Set<Waiting>): Waiting {
   const [next] = waiting
   return next!
 }
 
 /** The first client with the lowest rank; undefined if all ranks are infinite. */
-function lowest(line: Line, rank: (name: string, waiting: Set<Waiting>) => number): string | undefined {
+function lowestRanked(line: Line, rank: (name: string, waiting: Set<Waiting>) => number): string | undefined {
   let best: string | undefined
   let bestRank = Number.POSITIVE_INFINITY
   for (const [name, waiting] of line) {

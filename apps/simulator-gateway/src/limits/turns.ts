@@ -79,7 +79,7 @@ export class Turns {
     if (this.#isAccepting) return
     this.#isAccepting = true
     this.#slots.hold()
-    setImmediate(this.#turnEnds)
+    setImmediate(this.#onLoopTurn)
   }
 
   /**
@@ -94,12 +94,12 @@ export class Turns {
     // A body that needs more than all memory takes all of it: it is worked on alone.
     const bytes = isLarge(length) ? Math.min(workingBytes(length), this.#workBytes) : 0
     const inSlot = () =>
-      holding(this.#slots, client, lifetime, 1, () => {
+      runInQueue(this.#slots, client, lifetime, 1, () => {
         lifetime.begin(bytes)
-        return work(lifetime, (answerBytes) => this.#record(client, lifetime, answerBytes))
+        return work(lifetime, (answerBytes) => this.#enterRecords(client, lifetime, answerBytes))
       })
-    return lastly(
-      () => (bytes === 0 ? inSlot() : holding(this.#work, client, lifetime, bytes, inSlot)),
+    return runThenEnd(
+      () => (bytes === 0 ? inSlot() : runInQueue(this.#work, client, lifetime, bytes, inSlot)),
       () => {
         lifetime.end()
         this.#noteIdle()
@@ -112,14 +112,14 @@ export class Turns {
     for (const resolve of this.#waitingForIdle.splice(0)) resolve()
   }
 
-  async #record(client: Client, cancellation: Cancellation, answerBytes: number): Promise<() => void> {
+  async #enterRecords(client: Client, cancellation: Cancellation, answerBytes: number): Promise<() => void> {
     // Takes at most all memory, like a large body.
     const bytes = Math.min(recordingBytes(answerBytes), this.#recordBytes)
     await this.#records.enter(client, cancellation, bytes)
     return () => this.#records.leave(client, bytes)
   }
 
-  readonly #turnEnds = () => {
+  readonly #onLoopTurn = () => {
     if (!this.#acceptedInTurn) {
       this.#isAccepting = false
       this.#slots.release()
@@ -128,22 +128,22 @@ export class Turns {
     this.#acceptedInTurn = false
     this.#accepted += 1
     if (this.#accepted % ACCEPTED_BEFORE_SERVED === 0) this.#slots.admitOne()
-    setImmediate(this.#turnEnds)
+    setImmediate(this.#onLoopTurn)
   }
 }
 
-function holding<T>(
+function runInQueue<T>(
   queue: RequestQueue,
   client: Client,
   lifetime: RequestLifetime,
   units: number,
   work: () => Awaitable<T>,
 ): Awaitable<T> {
-  return andThen(queue.enter(client, lifetime, units), () => lastly(work, () => queue.leave(client, units)))
+  return andThen(queue.enter(client, lifetime, units), () => runThenEnd(work, () => queue.leave(client, units)))
 }
 
 /** Runs `work`, then `end`, even if `work` fails. */
-function lastly<T>(work: () => Awaitable<T>, end: () => void): Awaitable<T> {
+function runThenEnd<T>(work: () => Awaitable<T>, end: () => void): Awaitable<T> {
   let value: Awaitable<T>
   try {
     value = work()

@@ -10,7 +10,7 @@ import {
   priceOf,
   type ReceiptMethod,
 } from '@upfront/receipt'
-import type { Beside } from '../requests/rpc-method.js'
+import type { ExtraFields } from '../requests/rpc-method.js'
 import type { SimulationContext } from '../simulate/simulation-context.js'
 import type { PaidSimulation } from './paid-simulator.js'
 import type { ReceiptIssuer } from './receipt-issuer.js'
@@ -53,7 +53,7 @@ export class MeteredCharge {
     { answer, block, witness }: PaidSimulation,
     exchange: () => Awaitable<PaidExchange>,
     context: Pick<SimulationContext, 'spendInVain'>,
-  ): Promise<Beside> {
+  ): Promise<ExtraFields> {
     const { maximum, decimals, requirements } = this.#payment
     const { gasUsed, touched, furtherGas = 0n } = answer
     const chargedBefore = this.#total

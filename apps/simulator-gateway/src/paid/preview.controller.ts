@@ -8,7 +8,7 @@ import { Overloaded } from '../limits/refused.js'
 import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
 import { Admission } from '../requests/admission.js'
 import { requestOf } from '../requests/request.js'
-import { besideJson } from '../requests/rpc-method.js'
+import { extraFieldsJson } from '../requests/rpc-method.js'
 import { failureOf } from '../rpc/failure.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator, wantsWitness } from './paid-simulator.js'
@@ -55,9 +55,9 @@ export class PreviewController {
       const { digester } = this.issuer
       const { preview = '', hash, gas } = await digester.digest({ preview: paid.block }, paid.answer.json)
       const exchange = { dialect: 'upfront', params: query, resultHash: hash, gas } as const
-      const beside = await charge.add('preview', paid, () => exchange, context)
+      const extraFields = await charge.add('preview', paid, () => exchange, context)
       reply.type('application/json; charset=utf-8')
-      return joinJson([preview.slice(0, -1), ...besideJson(beside), '}'])
+      return joinJson([preview.slice(0, -1), ...extraFieldsJson(extraFields), '}'])
     } catch (error) {
       const { error: failure, httpStatus } = failureOf(error)
       if (httpStatus === 500 || error instanceof Overloaded) throw error

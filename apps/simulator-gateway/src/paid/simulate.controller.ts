@@ -10,7 +10,7 @@ import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
 import { dialectOf, ETHEREUM_PATH, requestOf } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
-import { type Beside, isBilled, type RpcMethod, type RpcResult } from '../requests/rpc-method.js'
+import { type ExtraFields, isBilled, type RpcMethod, type RpcResult } from '../requests/rpc-method.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { SimulationMethod } from '../simulate/simulator.js'
 import { isShown, isSimulation } from './free-reads.js'
@@ -83,8 +83,8 @@ export class SimulateController {
   ): Promise<RpcResult> {
     demandUnspent(charge)
     const paid = await this.simulator.simulate(method, params, context, { withWitness })
-    const beside = await this.billed(method, params, context.dialect, paid, charge, context)
-    return { result: paid.answer.json, beside }
+    const extraFields = await this.billed(method, params, context.dialect, paid, charge, context)
+    return { result: paid.answer.json, extraFields }
   }
 
   /** A method that presents an `upfront_simulate` in another format: that simulation is charged, and put next to the result. */
@@ -103,10 +103,10 @@ export class SimulateController {
     const made = await method(params, telling)
     if (shown === undefined) throw new Error('a paid method reported no simulation')
     const { params: asked, paid } = shown
-    const beside = await this.billed('upfront_simulate', asked, 'ethereum', paid, charge, context)
+    const extraFields = await this.billed('upfront_simulate', asked, 'ethereum', paid, charge, context)
     const simulation = `{"method":"upfront_simulate","params":${JSON.stringify(plainJson(asked))},"result":${paid.answer.json}}`
     const result = isBilled(made) ? made.result : made
-    return { result, beside: { ...beside, ...(beside.receipt !== undefined && { simulation }) } }
+    return { result, extraFields: { ...extraFields, ...(extraFields.receipt !== undefined && { simulation }) } }
   }
 
   private billed(
@@ -116,7 +116,7 @@ export class SimulateController {
     paid: PaidSimulation,
     charge: MeteredCharge,
     context: RequestContext,
-  ): Promise<Beside> {
+  ): Promise<ExtraFields> {
     const exchange = async () => {
       const { hash: resultHash, gas } = await this.issuer.digester.digest('result', paid.answer.json)
       return { dialect, params: plainJson(params), resultHash, gas }

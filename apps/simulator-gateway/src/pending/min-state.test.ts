@@ -22,7 +22,7 @@ describe('MinState', () => {
   it('shares head polls among a thousand waiting requests and rejects them after 500 ms', async () => {
     const chain = chainAt(7n)
     const state = new MinState(chain as unknown as Chain, preconfirmed)
-    const waiting = Array.from({ length: 1_000 }, (_, index) => state.waitingFor(String(8 + index))())
+    const waiting = Array.from({ length: 1_000 }, (_, index) => state.createWait(String(8 + index))())
     const refused = await Promise.allSettled(waiting)
     expect(refused.every(({ status }) => status === 'rejected')).toBe(true)
     expect(chain.asked).toBeLessThan(1_000)
@@ -32,12 +32,12 @@ describe('MinState', () => {
   it('releases only the requests whose block has been reached', async () => {
     const chain = chainAt(7n)
     const state = new MinState(chain as unknown as Chain, preconfirmed)
-    await state.waitingFor('7')()
-    const next = state.waitingFor('latest; block=8')()
-    const later = state.waitingFor('9')()
+    await state.createWait('7')()
+    const next = state.createWait('latest; block=8')()
+    const later = state.createWait('9')()
     chain.number = 8n
     await next
     await expect(later).rejects.toThrow('block 9')
-    expect(() => state.waitingFor('soon')).toThrow('upfront-min-state: expected')
+    expect(() => state.createWait('soon')).toThrow('upfront-min-state: expected')
   })
 })

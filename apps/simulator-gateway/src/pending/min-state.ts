@@ -9,7 +9,7 @@ import { RequestView } from './request-view.js'
 /** Request header, or WebSocket query parameter: waits for a state at least as new as the one named, or as the node's newest (`fresh`). */
 export const MIN_STATE_HEADER = 'upfront-min-state'
 
-const LOOK_EVERY_MS = 10
+const POLL_MS = 10
 /** Fields of the response header `upfront-state`; the others are ignored. */
 const BLOCK = /(?:^|; ?)block=(\d{1,20})(?:;|$)/
 const FLASHBLOCK = /(?:^|; ?)flashblock=(\d{1,6})(?:;|$)/
@@ -26,7 +26,7 @@ interface WantedState {
 /** Makes requests wait until this replica has the state that they name: the client may have seen it on another replica. */
 @Injectable()
 export class MinState {
-  private looking: Promise<bigint> | undefined
+  private fetching: Promise<bigint> | undefined
   private next: Promise<bigint> | undefined
 
   constructor(
@@ -40,20 +40,20 @@ export class MinState {
    * or with the error of asking the node for its head
    * @throws RpcError -32600 (HTTP 400) if the name is not valid
    */
-  waitingFor(name: string): () => Promise<unknown> {
+  createWait(name: string): () => Promise<unknown> {
     if (name === FRESH)
       return async () => this.chain.resolver.askHead({ deadline: performance.now() + FRESH_TIMEOUT_MS })
-    const wanted = wantedState(name)
-    return () => this.reached(wanted)
+    const wanted = parseWantedState(name)
+    return () => this.awaitState(wanted)
   }
 
-  private async reached(wanted: WantedState): Promise<void> {
+  private async awaitState(wanted: WantedState): Promise<void> {
     const { minStateWaitMs: timeoutMs } = FIXED
     const signal = AbortSignal.timeout(timeoutMs)
     try {
-      if (this.shows(wanted)) return
+      if (this.hasState(wanted)) return
       let head = this.head()
-      while ((await raceAbort(head, signal)) < wanted.block && !this.shows(wanted)) head = this.laterHead()
+      while ((await raceAbort(head, signal)) < wanted.block && !this.hasState(wanted)) head = this.nextHead()
     } catch (error) {
       if (!signal.aborted) throw error
       const state = `block ${wanted.block}${wanted.flashblock === undefined ? '' : `, flashblock ${wanted.flashblock}`}`
@@ -61,7 +61,7 @@ export class MinState {
     }
   }
 
-  private shows({ block, flashblock }: WantedState): boolean {
+  private hasState({ block, flashblock }: WantedState): boolean {
     const snapshot = this.preconfirmed.enabled ? this.preconfirmed.snapshotFor(new RequestView()) : undefined
     if (snapshot === undefined || flashblock === undefined) return false
     const { environment, index } = newestBlock(snapshot)
@@ -70,32 +70,32 @@ export class MinState {
 
   /** Number of the head: requests use it, or a newer one, from now on. Concurrent callers share one look-up. */
   private head(): Promise<bigint> {
-    this.looking ??= this.look().finally(() => {
-      this.looking = undefined
+    this.fetching ??= this.fetchHead().finally(() => {
+      this.fetching = undefined
     })
-    return this.looking
+    return this.fetching
   }
 
   /** Like `head`, after `LOOK_EVERY_MS`; shared by all that wait. */
-  private laterHead(): Promise<bigint> {
-    this.next ??= this.rest()
+  private nextHead(): Promise<bigint> {
+    this.next ??= this.sleepThenFetch()
     return this.next
   }
 
-  private async rest(): Promise<bigint> {
-    await sleep(LOOK_EVERY_MS)
+  private async sleepThenFetch(): Promise<bigint> {
+    await sleep(POLL_MS)
     this.next = undefined
     return this.head()
   }
 
-  private async look(): Promise<bigint> {
+  private async fetchHead(): Promise<bigint> {
     const deadline = performance.now() + FIXED.minStateWaitMs
     return (await this.chain.resolver.head({ deadline })).number
   }
 }
 
 /** @throws RpcError -32600 (HTTP 400) */
-function wantedState(header: string): WantedState {
+function parseWantedState(header: string): WantedState {
   const block = BLOCK.exec(header)?.[1] ?? /^\d{1,20}$/.exec(header)?.[0]
   if (block === undefined) {
     const expected =

@@ -70,7 +70,7 @@ export class SimulationBases {
     limits: TimeLimits,
     workOn: (pinned: PinnedBlock, cancellation: Cancellation) => Awaitable<T>,
   ): Awaitable<T> {
-    const known = (pinned: PinnedBlock) => this.standsOn(pinned, view)
+    const known = (pinned: PinnedBlock) => this.noteBase(pinned, view)
     const held = view.pinned?.get(block)
     if (held !== undefined) {
       known(held)
@@ -83,7 +83,7 @@ export class SimulationBases {
   }
 
   /** The base of the same simulation at an earlier place; undefined if that block is not kept, or the place is the same. */
-  async inLastBlocks(
+  async findRecentBase(
     { opening, state }: Pick<SimulationBase, 'opening' | 'state'>,
     { back, isMiddle }: RecentPosition,
     limits: TimeLimits,
@@ -145,7 +145,7 @@ export class SimulationBases {
   }
 
   /** Records that the answer is based on this sealed block. */
-  standsOn(pinned: PinnedBlock, view: RequestView): void {
+  noteBase(pinned: PinnedBlock, view: RequestView): void {
     view.answerState = latestState(pinned, this.chain.recent.isCarried(pinned.header.hash))
   }
 
@@ -159,7 +159,7 @@ export class SimulationBases {
     return catchError(
       () =>
         andThen(head, (pinned) => {
-          this.standsOn(pinned, view)
+          this.noteBase(pinned, view)
           return work(pinned, limits)
         }),
       (error) => {

@@ -44,32 +44,32 @@ describe('UnsealedLogs', () => {
   it('sends each log of a flashblock once and confirms it when the block is sealed', () => {
     const first = block('p1', 1, [A])
     const second = block('p1', 2, [A, B], first)
-    for (const shown of [first, first, second]) logs.show(snapshot(shown))
+    for (const shown of [first, first, second]) logs.onSnapshot(snapshot(shown))
     expect(logs.current().map(told)).toEqual(['0xaa 1', '0xbb 2'])
-    logs.settle(sealed('0x51', [A, B]))
-    logs.show(snapshot(second))
+    logs.onSealed(sealed('0x51', [A, B]))
+    logs.onSnapshot(snapshot(second))
     expect(sent).toEqual(['0xaa 1', '0xbb 2', '0xaa 1 confirmed', '0xbb 2 confirmed'])
     expect(logs.current()).toEqual([])
   })
 
   it('keeps logs that a restarted block repeats at the same place and removes the others, newest first', () => {
-    logs.show(snapshot(block('p1', 2, [A, B, C])))
-    logs.show(snapshot(block('p2', 1, [A])))
+    logs.onSnapshot(snapshot(block('p1', 2, [A, B, C])))
+    logs.onSnapshot(snapshot(block('p2', 1, [A])))
     expect(sent).toEqual(['0xaa 2', '0xbb 2', '0xcc 2', '0xcc 2 removed', '0xbb 2 removed'])
   })
 
   it('removes logs that the sealed block lacks or has in another order', () => {
-    logs.show(snapshot(block('p1', 1, [A, B])))
-    logs.settle(sealed('0x51', [B, A]))
+    logs.onSnapshot(snapshot(block('p1', 1, [A, B])))
+    logs.onSealed(sealed('0x51', [B, A]))
     expect(sent.slice(2)).toEqual(['0xaa 1 removed', '0xbb 1 removed'])
   })
 
   it("removes confirmed logs if a reorganisation drops their block, then sends its successor's", () => {
-    logs.show(snapshot(block('p1', 1, [A])))
-    logs.settle(sealed('0x51', [A]))
-    logs.unsettle(sealed('0x51', [A]))
-    logs.show(snapshot(block('p2', 3, [A, B])))
-    logs.settle(sealed('0x52', [A, B]))
+    logs.onSnapshot(snapshot(block('p1', 1, [A])))
+    logs.onSealed(sealed('0x51', [A]))
+    logs.onReorganised(sealed('0x51', [A]))
+    logs.onSnapshot(snapshot(block('p2', 3, [A, B])))
+    logs.onSealed(sealed('0x52', [A, B]))
     expect(sent).toEqual([
       ...['0xaa 1', '0xaa 1 confirmed', '0xaa 1 removed'],
       ...['0xaa 3', '0xbb 3', '0xaa 3 confirmed', '0xbb 3 confirmed'],

@@ -40,18 +40,18 @@ export class UnsealedLogs {
     return [...this.#shown.values()].flatMap(({ logs }) => logs)
   }
 
-  show({ blocks }: PreconfirmedSnapshot): void {
+  onSnapshot({ blocks }: PreconfirmedSnapshot): void {
     for (const block of blocks) {
       const { number } = block.environment
       // Already settled: a snapshot may still contain a block that has just been sealed.
       if (number <= this.#sealed) continue
       const shown = this.#shown.get(number)
-      if (shown?.block !== block) this.#shown.set(number, { block, logs: this.#compared(block, shown) })
+      if (shown?.block !== block) this.#shown.set(number, { block, logs: this.#compareLogs(block, shown) })
     }
   }
 
   /** A block was sealed: its logs are compared by content, because its hash differs from that of the block under construction. */
-  settle({ number, hash, logs }: AnnouncedBlock): void {
+  onSealed({ number, hash, logs }: AnnouncedBlock): void {
     if (number > this.#sealed) this.#sealed = number
     const sealed = new Map(logs.map(({ fields }) => [keyOf(fields), fields]))
     const confirmed: UnsealedLog[] = []
@@ -69,7 +69,7 @@ export class UnsealedLogs {
   }
 
   /** A reorganisation removed a sealed block. */
-  unsettle({ number, hash }: AnnouncedBlock): void {
+  onReorganised({ number, hash }: AnnouncedBlock): void {
     if (this.#sealed >= number) this.#sealed = number - 1n
     for (const { confirmed: _, ...log } of this.#confirmed.get(hash)?.toReversed() ?? [])
       this.#send({ ...log, removed: true })
@@ -77,12 +77,12 @@ export class UnsealedLogs {
   }
 
   /** The logs of `block`; sends the new ones and removes those that are gone. */
-  #compared(block: PreconfirmedBlock, shown: Shown | undefined): UnsealedLog[] {
+  #compareLogs(block: PreconfirmedBlock, shown: Shown | undefined): UnsealedLog[] {
     const place = { payloadId: block.payloadId, flashblock: block.index }
     const all = pendingLogs(block)
     const before = shown?.logs ?? []
-    const isContinued = shown !== undefined && continues(block, shown.block)
-    const staying = isContinued ? before : this.#stayingOf(before, new Set(all.map(keyOf)))
+    const isContinued = shown !== undefined && extendsBlock(block, shown.block)
+    const staying = isContinued ? before : this.#removeGone(before, new Set(all.map(keyOf)))
     const known = isContinued ? undefined : new Set(staying.map(keyOf))
     const fresh = (known ? all.filter((log) => !known.has(keyOf(log))) : all.slice(before.length)).map((log) => ({
       ...log,
@@ -92,14 +92,14 @@ export class UnsealedLogs {
     return [...staying, ...fresh]
   }
 
-  #stayingOf(before: UnsealedLog[], kept: ReadonlySet<string>): UnsealedLog[] {
+  #removeGone(before: UnsealedLog[], kept: ReadonlySet<string>): UnsealedLog[] {
     for (const log of before.toReversed()) if (!kept.has(keyOf(log))) this.#send({ ...log, removed: true })
     return before.filter((log) => kept.has(keyOf(log)))
   }
 }
 
 /** Whether `block` only extends `before`: its first receipts are the same objects. */
-function continues({ receipts }: PreconfirmedBlock, before: PreconfirmedBlock): boolean {
+function extendsBlock({ receipts }: PreconfirmedBlock, before: PreconfirmedBlock): boolean {
   return before.receipts.every((receipt, index) => receipt === receipts[index])
 }
 

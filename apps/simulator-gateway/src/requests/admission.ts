@@ -33,7 +33,7 @@ export class Admission {
   admit<T>(request: Request, work: (context: RequestContext) => Awaitable<T>): Awaitable<T> {
     const { payer, caller, connection, length, budget } = request
     // Paid requests have no rate limit, but a payer's failed simulations are limited like free work.
-    if (payer !== undefined) this.counted.refuseSpent(payerAsCaller(payer, this.counted))
+    if (payer !== undefined) this.counted.requireUnspent(payerAsCaller(payer, this.counted))
     const client =
       payer === undefined ? { name: clientOf(caller), pays: false } : { name: payer.toLowerCase(), pays: true }
     return this.turns.take({ client, response: connection, timeoutMs: budget.timeoutMs, length }, (lifetime, record) =>

@@ -33,11 +33,11 @@ export interface RpcContext extends SimulationContext {
 }
 
 /** Fields next to a result, by name: charge, receipt, witness. */
-export type Beside = Readonly<Record<string, JsonText>>
+export type ExtraFields = Readonly<Record<string, JsonText>>
 
 /** The fields as JSON, each preceded by a comma. */
-export function besideJson(beside: Beside): JsonText[] {
-  return Object.entries(beside).flatMap(([name, json]) => [`,"${name}":`, json])
+export function extraFieldsJson(extraFields: ExtraFields): JsonText[] {
+  return Object.entries(extraFields).flatMap(([name, json]) => [`,"${name}":`, json])
 }
 
 /** The answer to a body. */
@@ -55,11 +55,11 @@ type Json = JsonText | JsonText[]
 
 interface BilledResult {
   result: Json
-  beside: Beside
+  extraFields: ExtraFields
 }
 
 export function isBilled(result: RpcResult): result is BilledResult {
-  return typeof result === 'object' && 'beside' in result
+  return typeof result === 'object' && 'extraFields' in result
 }
 
 /**

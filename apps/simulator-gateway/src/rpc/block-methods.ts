@@ -67,7 +67,7 @@ export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
           const answer = sealed && (await ofSealed(sealed, params, context))
           if (held === undefined || answer === undefined)
             return pass(block.kind === 'hash' ? params : await onHeadOf(reading, params, 0, context), context)
-          bases.standsOn(held, view)
+          bases.noteBase(held, view)
           return answer
         }),
       )
@@ -88,7 +88,7 @@ export function blockMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
       const answer = place && (await inSealed(place.block, [undefined, toQuantity(place.index)], context))
       if (place === undefined || answer === undefined) return pass(params, context)
       const { header } = place.block
-      bases.standsOn({ header, key: header.hash }, context.view)
+      bases.noteBase({ header, key: header.hash }, context.view)
       return answer
     })
   }

@@ -28,9 +28,9 @@ import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-bases.js'
 import { lengthOf } from '../requests/answer-sender.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { growing, takingTurns } from '../simulate/growing-answer.js'
+import { runInRecordTurn, runWithGrowingLimit } from '../simulate/growing-answer.js'
 import { narrowed } from '../simulate/simulation-context.js'
-import { spending, type Taken } from '../simulate/spending.js'
+import { countSpending, type WorkCost } from '../simulate/spending.js'
 import { decoding, timeOf } from './reading.js'
 import { inTracersWords, TRACING, traceJson, traceLimits } from './trace-answer.js'
 
@@ -54,7 +54,7 @@ export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] 
   const { positions, bases } = tracing
   const open = async (header: BlockHeader, context: RpcContext) => {
     if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'genesis is not traceable')
-    bases.standsOn({ header, key: header.hash }, context.view)
+    bases.noteBase({ header, key: header.hash }, context.view)
     return positions.open(header, timeOf(context))
   }
   const byBlock = (decode: (value: unknown) => BlockParameter) =>
@@ -70,7 +70,7 @@ export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] 
         const { traced, tracer } = decodeTracerParams(params)
         const { header, index } = await find(decodeBytes32(traced, undefined, 'params[0]'), tracing, context)
         const opened = await open(header, context)
-        return spending(context.limits, context, (taken) => trace(opened, index, tracer, tracing, context, taken))
+        return countSpending(context.limits, context, (taken) => trace(opened, index, tracer, tracing, context, taken))
       }),
     ],
     ['debug_traceBlockByNumber', byBlock(numberOf)],
@@ -85,7 +85,7 @@ async function trace(
   tracer: Tracer,
   { positions, driver }: BlockTracing,
   context: RpcContext,
-  taken: Taken,
+  taken: WorkCost,
   expectedBytes = 0,
 ): Promise<JsonText[]> {
   const { header, parent, rules, prefix, transactions } = opened
@@ -99,7 +99,7 @@ async function trace(
   const [executed, receipt] = [prefix.transactions[index]!, prefix.receipts[index]!]
   const limits = traceLimits(tracer, context.limits)
   try {
-    return await takingTurns(context, async (turn) => {
+    return await runInRecordTurn(context, async (turn) => {
       const run = async (answerBytes: number) => {
         await turn.take(answerBytes)
         const on = { header, parent }
@@ -108,7 +108,7 @@ async function trace(
         taken.budget = budget
         return driver.simulate(plan, state, { budget, cancellation: context })
       }
-      const answer = await growing(limits, context, run, expectedBytes)
+      const answer = await runWithGrowingLimit(limits, context, run, expectedBytes)
       taken.gasUsed += answer.gasUsed
       if (answer.gasUsed !== receipt.gasUsed)
         throw new Error(
@@ -136,7 +136,7 @@ async function traceAll(
   context: RpcContext,
 ): Promise<JsonText[]> {
   const { answerBytes } = narrowed(context.limits, MAX_BLOCK_BYTES)
-  return spending(context.limits, context, async (taken) => {
+  return countSpending(context.limits, context, async (taken) => {
     const traces: JsonText[] = []
     let bytes = 0
     /** Expected length of the next trace: a trace longer than expected is run twice. */

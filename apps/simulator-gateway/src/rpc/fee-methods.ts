@@ -27,7 +27,7 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
       const { view } = context
       const head = await bases.held(LATEST, view, timeOf(context))
       if (head === undefined) return pass(params, context)
-      bases.standsOn(head, view)
+      bases.noteBase(head, view)
       const found = await price(head.header, context)
       if (found !== undefined) return JSON.stringify(toQuantity(found))
       const { hash } = head.header
@@ -78,7 +78,7 @@ async function feeHistory(reading: Reading, params: unknown[], context: RpcConte
   if (headers === undefined) return undefined
   const tips = percentiles.length === 0 ? undefined : await tipsOf(reading, headers, context)
   if (percentiles.length > 0 && tips === undefined) return undefined
-  bases.standsOn(newest, context.view)
+  bases.noteBase(newest, context.view)
   return presentFeeHistory(headers, rules, percentiles, tips)
 }
 

@@ -22,7 +22,7 @@ async function logsOfAll(answerBytes: number): Promise<{ read: number[]; answer:
     preconfirmed: { snapshotFor: () => undefined },
     bases: {
       snapshotFor: () => undefined,
-      standsOn: () => undefined,
+      noteBase: () => undefined,
       held: async (block: BlockParameter) => ({ header: headerOf(Number((block as { number: bigint }).number)) }),
     },
     chain: {

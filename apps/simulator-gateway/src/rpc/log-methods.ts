@@ -40,7 +40,7 @@ export function logMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
         }
         const held = await bases.held({ kind: 'hash', hash, requireCanonical: false }, view, timeOf(context))
         if (held === undefined) return pass(params, context)
-        bases.standsOn(held, view)
+        bases.noteBase(held, view)
         return matching(reading, [held.header], filter, context)
       }
       const { fromBlock = LATEST, toBlock = LATEST } = filter
@@ -85,14 +85,14 @@ async function sealed(
       const isOfAll = context.view.holdsSeveral || block.kind !== 'tag' || block.tag !== 'latest'
       if (!bases.isHead(block) || !isOfAll) return shown(block)
       const head = await bases.head(context.view, timeOf(context))
-      bases.standsOn(head, context.view)
+      bases.noteBase(head, context.view)
       return toQuantity(head.header.number)
     }
     const bounds = { fromBlock: await bound(from), toBlock: await bound(to) }
     return String(await pass([{ ...(given as object), ...bounds }], context))
   }
   const newest = headers.at(-1)!
-  bases.standsOn({ header: newest, key: newest.hash }, context.view)
+  bases.noteBase({ header: newest, key: newest.hash }, context.view)
   return matching(reading, headers, filter, context)
 }
 

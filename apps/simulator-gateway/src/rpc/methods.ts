@@ -70,7 +70,7 @@ export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMetho
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await chain.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => {
     const head = await bases.head(context.view, timeOf(context))
-    bases.standsOn(head, context.view)
+    bases.noteBase(head, context.view)
     return JSON.stringify(toQuantity(head.header.number))
   })
   const follows = environment.FOLLOW_HEAD !== 'off'

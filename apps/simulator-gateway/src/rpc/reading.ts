@@ -45,12 +45,12 @@ export async function onHeadOf(
   const isUnsealed = block.kind === 'tag' && block.tag === 'pending'
   if (!bases.isHead(block) || !(context.view.holdsSeveral || isUnsealed)) return params
   const head = await bases.head(context.view, timeOf(context))
-  bases.standsOn(head, context.view)
+  bases.noteBase(head, context.view)
   return params.with(at, toQuantity(head.header.number))
 }
 
 /** The parameters with `latest` as the block parameter if it is absent. */
-export function orLatest(params: unknown[], at: number): unknown[] {
+export function defaultToLatest(params: unknown[], at: number): unknown[] {
   return params[at] == null ? [...params.slice(0, at), 'latest', ...params.slice(at + 1)] : params
 }
 

@@ -16,7 +16,7 @@ import { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
 import { SMALL_BYTES } from '../limits/memory.js'
 import {
-  besideJson,
+  extraFieldsJson,
   isBilled,
   RPC_METHODS,
   type RpcAnswer,
@@ -175,6 +175,6 @@ function inGroups(entries: readonly EnvelopeEntry[]): EnvelopeEntry[][] {
 function successBody(id: RpcId, served: RpcResult): JsonText[] {
   const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
   if (typeof served === 'string' && served.length < LONG) return [`${start}${served}}`]
-  const { result, beside } = isBilled(served) ? served : { result: served, beside: {} }
-  return [start, ...[result].flat(), ...besideJson(beside), '}']
+  const { result, extraFields } = isBilled(served) ? served : { result: served, extraFields: {} }
+  return [start, ...[result].flat(), ...extraFieldsJson(extraFields), '}']
 }

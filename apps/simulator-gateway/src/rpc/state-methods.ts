@@ -27,9 +27,9 @@ import {
 } from '@upfront/simulation'
 import { type SimulationBase, tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { growing } from '../simulate/growing-answer.js'
+import { runWithGrowingLimit } from '../simulate/growing-answer.js'
 import { readUntil } from '../simulate/simulation-context.js'
-import { decoding, Overriding, onHeadOf, orLatest, type Reading, stateParameter, timeOf } from './reading.js'
+import { decoding, defaultToLatest, Overriding, onHeadOf, type Reading, stateParameter, timeOf } from './reading.js'
 
 /** @throws RpcError, DecodeError */
 interface StateMethod {
@@ -53,7 +53,7 @@ export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
       decoding(async (given, context) => {
         const { view } = context
         if (given.length < at) throw new DecodeError(undefined, `missing value for required argument ${given.length}`)
-        const params = orLatest(given, at)
+        const params = defaultToLatest(given, at)
         const block = stateParameter(params, at)
         const time = timeOf(context)
         const isAnsweredHere =
@@ -92,8 +92,10 @@ function answers(reading: Reading): [string, StateMethod][] {
       return simulator.execute(block, limits, context, ({ rules, budget, taken, ...on }) => {
         const { state, cancellation } = on
         const site = { rules, budget, ...tracedBlock(on), state, cancellation, gasCap: limits.gas }
-        const counted = simulator.counting(taken)
-        return growing(limits, context, (answerBytes) => work(request, { ...site, driver: counted, answerBytes }))
+        const counted = simulator.countingDriver(taken)
+        return runWithGrowingLimit(limits, context, (answerBytes) =>
+          work(request, { ...site, driver: counted, answerBytes }),
+        )
       })
     }
   const account = (params: unknown[]) => decodeAddress(params[0], undefined, 'params[0]')
@@ -192,7 +194,7 @@ export function proofMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
   const overriding = new Overriding(passed)
   overriding.serve('eth_getProof', (pass) =>
     decoding(async (given, context) => {
-      const params = given.length < BLOCK_AT ? given : orLatest(given, BLOCK_AT)
+      const params = given.length < BLOCK_AT ? given : defaultToLatest(given, BLOCK_AT)
       return pass(params.length > BLOCK_AT ? await onHeadOf(reading, params, BLOCK_AT, context) : params, context)
     }),
   )

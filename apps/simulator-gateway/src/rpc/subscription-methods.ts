@@ -143,11 +143,11 @@ function streamKinds({ chain, preconfirmed }: SubscriptionSources): Record<strin
       unsealed = logs
       const leave = await chain.announced.listen({
         wantsLogs: true,
-        added: (block) => logs.settle(block),
-        removed: (block) => logs.unsettle(block),
+        added: (block) => logs.onSealed(block),
+        removed: (block) => logs.onReorganised(block),
         ended: end,
       })
-      const unlisten = preconfirmed.onSnapshot((snapshot) => logs.show(snapshot))
+      const unlisten = preconfirmed.onSnapshot((snapshot) => logs.onSnapshot(snapshot))
       return () => {
         leave()
         unlisten()

@@ -19,7 +19,7 @@ import {
 } from '@upfront/simulation'
 import { tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { growing, takingTurns } from '../simulate/growing-answer.js'
+import { runInRecordTurn, runWithGrowingLimit } from '../simulate/growing-answer.js'
 import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { inTracersWords, TRACING, traceJson, traceLimits } from './trace-answer.js'
@@ -43,15 +43,15 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
   ): Promise<T> => {
     try {
       return await simulator.execute(block, limits, context, ({ rules, state, taken, ...on }) =>
-        takingTurns(context, (turn) => {
+        runInRecordTurn(context, (turn) => {
           const simulated = async (request: CallRequest, answerBytes: number) => {
             await turn.take(answerBytes)
             const plan = planTracedCall(request, tracedBlock(on), rules, { ...limits, answerBytes }, recording)
-            return simulator.counting(taken).simulate(plan, state, on)
+            return simulator.countingDriver(taken).simulate(plan, state, on)
           }
           // The next run starts with the length that the last one reached.
           const run = async (request: CallRequest) =>
-            growing(limits, context, (answerBytes) => simulated(request, answerBytes), turn.answerBytes)
+            runWithGrowingLimit(limits, context, (answerBytes) => simulated(request, answerBytes), turn.answerBytes)
           return work(run, on.earlierLogs, tracedBlock(on))
         }),
       )

@@ -1,5 +1,5 @@
 import { AnswerTooLong } from '@upfront/simulation'
-import { growing, SMALL_ANSWER_BYTES, takingTurns } from './growing-answer.js'
+import { runInRecordTurn, runWithGrowingLimit, SMALL_ANSWER_BYTES } from './growing-answer.js'
 
 const KIB = 1_024
 
@@ -18,21 +18,21 @@ function answerOf(bytes: number) {
 describe('growing', () => {
   it('makes a small answer in one run without reserving memory', () => {
     const { tried, reserved, work, context } = answerOf(200 * KIB)
-    expect(growing({ answerBytes: 16_384 * KIB }, context, work)).toBe(200 * KIB)
+    expect(runWithGrowingLimit({ answerBytes: 16_384 * KIB }, context, work)).toBe(200 * KIB)
     expect({ tried, reserved }).toEqual({ tried: [256], reserved: [] })
   })
 
   it('makes an answer of the expected length in one run, with memory reserved', () => {
     const { tried, reserved, work, context } = answerOf(900 * KIB)
-    expect(growing({ answerBytes: 16_384 * KIB }, context, work, 1_000 * KIB)).toBe(900 * KIB)
+    expect(runWithGrowingLimit({ answerBytes: 16_384 * KIB }, context, work, 1_000 * KIB)).toBe(900 * KIB)
     expect({ tried, reserved }).toEqual({ tried: [1_000], reserved: [3_000] })
   })
 
   it('runs again with more memory if the answer is longer, up to the limit', () => {
     const { tried, reserved, work, context } = answerOf(900 * KIB)
-    expect(growing({ answerBytes: 1_024 * KIB }, context, work)).toBe(900 * KIB)
+    expect(runWithGrowingLimit({ answerBytes: 1_024 * KIB }, context, work)).toBe(900 * KIB)
     expect({ tried, reserved }).toEqual({ tried: [256, 1_024], reserved: [3_072] })
-    expect(() => growing({ answerBytes: 512 * KIB }, context, work, 1_000 * KIB)).toThrow(AnswerTooLong)
+    expect(() => runWithGrowingLimit({ answerBytes: 512 * KIB }, context, work, 1_000 * KIB)).toThrow(AnswerTooLong)
   })
 })
 
@@ -44,7 +44,7 @@ describe('takingTurns', () => {
       return () => void held.splice(held.indexOf(answerBytes), 1)
     }
     const long = 2 * SMALL_ANSWER_BYTES
-    const work = takingTurns({ record }, async ({ take }) => {
+    const work = runInRecordTurn({ record }, async ({ take }) => {
       await Promise.all([take(SMALL_ANSWER_BYTES), take(long), take(2 * long), take(long)])
       expect(held).toEqual([2 * long])
       throw new Error('the work failed')

@@ -33,7 +33,7 @@ export function simulateGrowing(
     const takesTurn = turn !== undefined && answerBytes > SMALL_ANSWER_BYTES
     return takesTurn ? turn.take(answerBytes).then(() => simulate(simulation)) : simulate(simulation)
   }
-  return growing(limits, context, work, bytesOfPlainAnswer(request))
+  return runWithGrowingLimit(limits, context, work, estimateAnswerBytes(request))
 }
 
 /**
@@ -41,7 +41,7 @@ export function simulateGrowing(
  * @param expectedBytes of the answer; no memory is reserved for small ones
  * @throws or rejects with what `work` throws; Overloaded if there is no memory
  */
-export function growing<T>(
+export function runWithGrowingLimit<T>(
   limits: { answerBytes: number },
   context: Reserving,
   work: (answerBytes: number) => Awaitable<T>,
@@ -60,7 +60,7 @@ export function growing<T>(
   return within(Math.min(Math.max(SMALL_ANSWER_BYTES, expectedBytes), limits.answerBytes))
 }
 
-function bytesOfPlainAnswer({ blockStateCalls }: SimulationRequest): number {
+function estimateAnswerBytes({ blockStateCalls }: SimulationRequest): number {
   return blockStateCalls.reduce((bytes, { calls }) => bytes + BLOCK_BYTES + CALL_BYTES * calls.length, 0)
 }
 
@@ -76,7 +76,7 @@ export interface LongTurn {
 }
 
 /** Runs `work` and ends its turn afterwards, not earlier: the presented answer still refers to the records. */
-export async function takingTurns<T>(context: Recording, work: (turn: LongTurn) => Awaitable<T>): Promise<T> {
+export async function runInRecordTurn<T>(context: Recording, work: (turn: LongTurn) => Awaitable<T>): Promise<T> {
   let leave: (() => void) | undefined
   let taken: Promise<void> = Promise.resolve()
   const grow = async (answerBytes: number) => {

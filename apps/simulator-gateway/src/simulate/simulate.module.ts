@@ -12,8 +12,8 @@ import { SimulationBases } from '../pending/simulation-bases.js'
 import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Telemetry } from '../telemetry/telemetry.js'
-import { Rehearsal } from './rehearsal.js'
 import { Simulator } from './simulator.js'
+import { WarmUp } from './warm-up.js'
 
 const EXECUTION_TIMEOUT_MS = 10_000
 
@@ -64,7 +64,7 @@ const EXECUTION_TIMEOUT_MS = 10_000
     WaitingTransactions,
     SimulationBases,
     Simulator,
-    Rehearsal,
+    WarmUp,
   ],
   exports: [
     SharedRedis,

@@ -33,7 +33,7 @@ import type { SimulationBase, TimeLimits } from '../pending/simulation-base.js'
 import { SimulationBases } from '../pending/simulation-bases.js'
 import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { Telemetry } from '../telemetry/telemetry.js'
-import { type LongTurn, simulateGrowing, takingTurns } from './growing-answer.js'
+import { type LongTurn, runInRecordTurn, simulateGrowing } from './growing-answer.js'
 import {
   bounded,
   freeLimits,
@@ -42,7 +42,7 @@ import {
   type RequestLimits,
   type SimulationContext,
 } from './simulation-context.js'
-import { countingRefused, MaximumSpent, spending, type Taken } from './spending.js'
+import { countRefusedRun, countSpending, MaximumSpent, type WorkCost } from './spending.js'
 
 /** Our two simulation methods; all others use one of them. */
 export type SimulationMethod = 'eth_simulateV1' | 'upfront_simulate'
@@ -52,7 +52,7 @@ export interface Execution extends SimulationBase {
   rules: ChainRules
   budget: ReadBudget
   /** Counted once the work is over. */
-  taken: Taken
+  taken: WorkCost
 }
 
 /** A decoded simulation request with its limits. */
@@ -138,7 +138,7 @@ export class Simulator {
           // An earlier run may have changed them.
           simulation.limits = limits
           return andThen(
-            countingRefused(limits, context, () => simulateGrowing(simulation, context, turn), simulation.isSpare),
+            countRefusedRun(limits, context, () => simulateGrowing(simulation, context, turn), simulation.isSpare),
             (answer) => {
               taken.gasUsed += gasOf(answer)
               return answer
@@ -148,7 +148,7 @@ export class Simulator {
         if (isTrial) simulation.isTrial = true
         if (inspection?.outcome && layouts !== undefined) {
           const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
-          simulation.findRecentBase = (place) => this.bases.inLastBlocks(simulation, place, time)
+          simulation.findRecentBase = (place) => this.bases.findRecentBase(simulation, place, time)
           simulation.seenWaiting = (facts) => this.waiting.changing(facts)
         }
         return andThen(inspect(simulation, inspection, run, layouts, probes), (answer) => {
@@ -158,7 +158,7 @@ export class Simulator {
           return work(answer, simulation, inspection)
         })
       }
-      return isRecording ? takingTurns(context, inTurn) : inTurn()
+      return isRecording ? runInRecordTurn(context, inTurn) : inTurn()
     })
   }
 
@@ -175,10 +175,10 @@ export class Simulator {
   ): Awaitable<T> {
     const { view } = context
     const time = new ReadDeadline(context)
-    return spending(limits, context, (taken) =>
+    return countSpending(limits, context, (taken) =>
       andThen(this.chain.rules(context), (rules) => {
         if (rules.isUncertain) view.rulesAreUncertain = true
-        return this.bases.withBase(this.blockMeant(block, rules), view, time, (on) => {
+        return this.bases.withBase(this.normalizeParameter(block, rules), view, time, (on) => {
           const { base, opening, inside, earlierLogs, state, cancellation } = on
           taken.gasUsed = 0n
           const budget = new ReadBudget(limits.upstreamReads, time.deadline)
@@ -191,7 +191,7 @@ export class Simulator {
   }
 
   /** The driver, counting the gas of every run. */
-  counting(taken: Taken): Pick<Driver, 'simulate' | 'read'> {
+  countingDriver(taken: WorkCost): Pick<Driver, 'simulate' | 'read'> {
     const { driver } = this
     return {
       read: (...asked) => driver.read(...asked),
@@ -207,7 +207,7 @@ export class Simulator {
    * Simulates an empty call that no metric counts, so that the first request finds code that V8 has compiled.
    * @throws or rejects with what a request would fail with
    */
-  rehearse(): Awaitable<unknown> {
+  warmUp(): Awaitable<unknown> {
     const { timeoutMs } = this.environment.LIMITS
     const context: SimulationContext = {
       dialect: this.environment.DIALECT,
@@ -225,7 +225,7 @@ export class Simulator {
     request: SimulationRequest,
     limits: RequestLimits,
     context: SimulationContext,
-    work: (simulation: Simulation, taken: Taken) => Awaitable<T>,
+    work: (simulation: Simulation, taken: WorkCost) => Awaitable<T>,
   ): Awaitable<T> {
     const { driver } = this
     const { dialect } = context
@@ -256,7 +256,7 @@ export class Simulator {
   }
 
   /** After Denim nodes have no pending block: `pending` means the latest block, never one more. */
-  private blockMeant(block: StateParameter, { schedule: { subsecond } }: ChainRules): StateParameter {
+  private normalizeParameter(block: StateParameter, { schedule: { subsecond } }: ChainRules): StateParameter {
     const isPending = block.kind === 'tag' && block.tag === 'pending' && !this.preconfirmed.enabled
     const sharesSeconds = subsecond !== undefined && subsecond.since * 1_000n <= BigInt(Date.now())
     return isPending && sharesSeconds ? { kind: 'tag', tag: 'latest' } : block

@@ -2,19 +2,19 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 import { CallsRan } from '@upfront/simulation'
 import type { Cost } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/refused.js'
-import { countingRefused, MaximumSpent, spending, type Taken } from './spending.js'
+import { countRefusedRun, countSpending, MaximumSpent, type WorkCost } from './spending.js'
 
 // More gas than can be used in the time that a test takes.
 const GAS = 50_000_000_000n
 
-async function spentOn(error: Error, took?: Taken): Promise<Cost | undefined> {
+async function spentOn(error: Error, took?: WorkCost): Promise<Cost | undefined> {
   const spent: Cost[] = []
   const context = { spendInVain: (cost: Cost) => void spent.push(cost) }
-  const work = async (taken: Taken) => {
+  const work = async (taken: WorkCost) => {
     Object.assign(taken, took)
     throw error
   }
-  await expect(spending({ gas: GAS }, context, work)).rejects.toBe(error)
+  await expect(countSpending({ gas: GAS }, context, work)).rejects.toBe(error)
   return spent[0]
 }
 
@@ -41,8 +41,8 @@ describe('spending', () => {
     const refused = async () => {
       throw error
     }
-    await spending({ gas: GAS }, context, async () => {
-      await expect(countingRefused({ gas: GAS }, context, refused)).rejects.toBe(error)
+    await countSpending({ gas: GAS }, context, async () => {
+      await expect(countRefusedRun({ gas: GAS }, context, refused)).rejects.toBe(error)
     })
     expect(spent).toEqual([{ gasUsed: expect.anything() }, { gasUsed: 0n, reads: 0 }])
     const [{ gasUsed }] = spent as [{ gasUsed: bigint }]
@@ -64,7 +64,7 @@ describe('spending', () => {
   it('counts a successful run once, synchronously if the work is synchronous', () => {
     const spent: Cost[] = []
     const context = { spend: (cost: Cost) => void spent.push(cost) }
-    const done = spending({ gas: GAS }, context, (taken) => {
+    const done = countSpending({ gas: GAS }, context, (taken) => {
       taken.gasUsed += 42_000n
       return 'done'
     })

@@ -5,7 +5,7 @@ import type { Cost } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/refused.js'
 
 /** The cost of work in progress. */
-export interface Taken {
+export interface WorkCost {
   gasUsed: bigint
   /** Counts values read from the node. */
   budget?: { readonly used: number }
@@ -39,20 +39,20 @@ const GAS_PER_MS = 1_000_000
  * full gas limit. A run cancelled because memory was short, perhaps through no fault of its own, counts with what is possible in its time.
  * Earlier runs are added.
  */
-export function spending<T>(
+export function countSpending<T>(
   { gas }: { gas: bigint },
   context: Spending,
-  work: (taken: Taken) => Awaitable<T>,
+  work: (taken: WorkCost) => Awaitable<T>,
 ): Awaitable<T> {
   const startedAt = performance.now()
-  const taken: Taken = { gasUsed: 0n }
+  const taken: WorkCost = { gasUsed: 0n }
   const cost = (gasUsed: bigint) => ({ gasUsed, reads: taken.budget?.used ?? 0 })
   const done = catchError(
     () => work(taken),
     (error) => {
       let { gasUsed } = taken
-      if (error instanceof Overloaded) gasUsed += possibleSince(startedAt, gas)
-      else if (hasMetLimit(error)) gasUsed += gas
+      if (error instanceof Overloaded) gasUsed += maxGasSince(startedAt, gas)
+      else if (hasReachedLimit(error)) gasUsed += gas
       context.spendInVain?.(cost(gasUsed))
       throw error
     },
@@ -68,7 +68,7 @@ export function spending<T>(
  * possible in its time, whether or not the request then fails.
  * @param isSpare the request continues without this run, however it fails
  */
-export function countingRefused<T>(
+export function countRefusedRun<T>(
   { gas }: { gas: bigint },
   context: Spending,
   run: () => Awaitable<T>,
@@ -77,17 +77,17 @@ export function countingRefused<T>(
   const startedAt = performance.now()
   return catchError(run, (error) => {
     if (isSpare || (error instanceof RpcError && error.cause instanceof CallsRan))
-      context.spendInVain?.({ gasUsed: possibleSince(startedAt, gas) })
+      context.spendInVain?.({ gasUsed: maxGasSince(startedAt, gas) })
     throw error
   })
 }
 
 /** Whether a run reached a limit; `MaximumSpent` means that it never started. */
-function hasMetLimit(error: unknown): boolean {
+function hasReachedLimit(error: unknown): boolean {
   return error instanceof RpcError && error.code === ErrorCode.limitExceeded && !(error instanceof MaximumSpent)
 }
 
-function possibleSince(startedAt: number, most: bigint): bigint {
+function maxGasSince(startedAt: number, most: bigint): bigint {
   const possible = BigInt(Math.ceil(performance.now() - startedAt) * GAS_PER_MS)
   return possible < most ? possible : most
 }

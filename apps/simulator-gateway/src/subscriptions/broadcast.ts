@@ -83,10 +83,10 @@ export class Broadcast<T> {
       begin(isLast === undefined ? (this.#source.current?.() ?? []) : this.#journal.slice(at + 1))
       this.#listeners.set(listener, { ended, skips: this.#waiting.length })
     } finally {
-      this.#stopIfUnheard()
+      this.#stopIfUnused()
     }
     return () => {
-      if (this.#listeners.delete(listener)) this.#stopIfUnheard()
+      if (this.#listeners.delete(listener)) this.#stopIfUnused()
     }
   }
 
@@ -129,7 +129,7 @@ export class Broadcast<T> {
     for (const { ended } of told) ended(reason)
   }
 
-  #stopIfUnheard(): void {
+  #stopIfUnused(): void {
     if (this.#listeners.size > 0) return
     clearTimeout(this.#lingering)
     this.#lingering = setTimeout(() => {

@@ -32,7 +32,7 @@ export const SCORER = 1
 const TIMEOUT_MS = 2_000
 
 /** Number of this process among `GATEWAY_WORKERS`, from 1; undefined if it is the only one. */
-export function placeOfWorker(): number | undefined {
+export function workerNumber(): number | undefined {
   return cluster.isWorker ? Number(process.env.GATEWAY_WORKER) : undefined
 }
 
@@ -74,7 +74,7 @@ export class TruthOfScorer extends ScoredTruth implements OnApplicationShutdown 
         this.#asked.delete(id)
         resolve(found ?? undefined)
       })
-      process.send?.({ kind: 'truthAsked', id, from: placeOfWorker()!, day } satisfies TruthMessage)
+      process.send?.({ kind: 'truthAsked', id, from: workerNumber()!, day } satisfies TruthMessage)
     })
   }
 }

@@ -13,11 +13,11 @@ import type { ChangingRun, Result, Run } from './run.js'
 import { type Miss, ScoredDays } from './scored-days.js'
 import {
   keepWaiting,
-  placeOfWorker,
   type ScoredDay,
   ScoredTruth,
   type TruthMessage,
   type WaitingNews,
+  workerNumber,
 } from './scored-truth.js'
 import type { SeenTransaction } from './seen-transaction.js'
 import { SpareTime } from './spare-time.js'
@@ -72,7 +72,7 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     this.spare = new SpareTime({
       idle: () => turns.idle(),
       maxWaiting: MAX_WAITING,
-      onFailure: (error) => this.leave('unanswered', errorText(error)),
+      onFailure: (error) => this.reportLeftOut('unanswered', errorText(error)),
     })
     telemetry.show('truth', () => this.spare)
   }
@@ -82,7 +82,7 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
   }
 
   onApplicationBootstrap(): void {
-    if (placeOfWorker() !== undefined) process.on('message', this.answer)
+    if (workerNumber() !== undefined) process.on('message', this.answer)
     const { environment, chain, preconfirmed, telemetry } = this
     this.sources = new TruthSources({
       ...{ environment, chain, preconfirmed, telemetry },
@@ -105,40 +105,40 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
   }
 
   /** Keeps the news here and in the other processes. */
-  private keep(news: WaitingNews): void {
+  private shareNews(news: WaitingNews): void {
     keepWaiting(this.waiting, news)
-    if (placeOfWorker() !== undefined) process.send?.({ kind: 'waiting', news } satisfies TruthMessage)
+    if (workerNumber() !== undefined) process.send?.({ kind: 'waiting', news } satisfies TruthMessage)
   }
 
   private onSeen(transaction: SeenTransaction): void {
     if (this.seen.has(transaction.hash)) return
     this.seen.set(transaction.hash, true)
     this.days.count('seen')
-    if (!this.spare.add(() => this.predict(transaction))) this.leave('crowded')
+    if (!this.spare.add(() => this.predict(transaction))) this.reportLeftOut('crowded')
   }
 
   private async predict(seen: SeenTransaction): Promise<void> {
     const call = seen.call ?? (await this.runner.call(seen))
-    if (call === undefined || this.minedIn(seen.hash) !== undefined) return
+    if (call === undefined || this.findBlockOf(seen.hash) !== undefined) return
     let found: ChangingRun
     try {
       found = await this.runner.run(call, seen.on)
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      return this.leave('invalid', error.message)
+      return this.reportLeftOut('invalid', error.message)
     }
     const { changes, ...run } = found
     this.days.count('predicted')
-    if (seen.source === 'waiting' && typeof call === 'object') this.keep({ hash: seen.hash, call, changes })
+    if (seen.source === 'waiting' && typeof call === 'object') this.shareNews({ hash: seen.hash, call, changes })
     this.predictions.set(seen.hash, { seen: { ...seen, call }, run })
     // It may have been mined during the prediction.
-    const block = this.minedIn(seen.hash)
+    const block = this.findBlockOf(seen.hash)
     if (block === undefined) return
-    this.keep({ hash: seen.hash })
+    this.shareNews({ hash: seen.hash })
     this.judgeLater(block, [seen.hash])
   }
 
-  private minedIn(hash: Hash): FollowedBlock | undefined {
+  private findBlockOf(hash: Hash): FollowedBlock | undefined {
     return this.blocks.find((block) => indexesOf(block).has(hash))
   }
 
@@ -147,26 +147,26 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     const block = await this.chain.sealed(hash, { signal }).catch(() => undefined)
     if (block === undefined) return
     this.blocks = [block, ...this.blocks].slice(0, MAX_BLOCKS)
-    for (const hash of indexesOf(block).keys()) this.keep({ hash })
+    for (const hash of indexesOf(block).keys()) this.shareNews({ hash })
     const predicted = [...indexesOf(block).keys()].filter((each) => this.predictions.has(each))
     if (predicted.length > 0) this.judgeLater(block, predicted)
   }
 
   private judgeLater(block: FollowedBlock, transactions: readonly Hash[]): void {
     if (!this.spare.addUrgent(() => this.judge(block, transactions)))
-      this.leave('crowded', undefined, transactions.length)
+      this.reportLeftOut('crowded', undefined, transactions.length)
   }
 
   private async judge(block: FollowedBlock, transactions: readonly Hash[]): Promise<void> {
     const indexes = indexesOf(block)
     const mined = await this.runner.mined(block, new Map(transactions.map((hash) => [hash, indexes.get(hash)!])))
-    if (mined === undefined) this.leave('unanswered', 'no receipts of the block', transactions.length)
+    if (mined === undefined) this.reportLeftOut('unanswered', 'no receipts of the block', transactions.length)
     for (const [hash, result] of mined ?? []) {
       const prediction = this.predictions.get(hash)
       if (prediction === undefined) continue
       if (partsOf(prediction.run, result).differs.length === 0) this.conclude(block, hash, undefined)
       else if (!this.spare.addUrgent(() => this.explain(block, prediction, result)))
-        this.conclude(block, hash, missOf(block, prediction, result, UNKNOWN))
+        this.conclude(block, hash, createMiss(block, prediction, result, UNKNOWN))
     }
   }
 
@@ -184,7 +184,7 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     } catch {
       explanation = UNKNOWN
     }
-    this.conclude(block, seen.hash, missOf(block, prediction, mined, explanation))
+    this.conclude(block, seen.hash, createMiss(block, prediction, mined, explanation))
   }
 
   private conclude({ header }: FollowedBlock, transaction: Hash, miss: Miss | undefined): void {
@@ -192,12 +192,17 @@ export class TruthScore extends ScoredTruth implements OnApplicationBootstrap, O
     this.telemetry.tell('truth.judged', { transaction, block: header.number, outcome: miss?.why ?? 'hit' })
   }
 
-  private leave(why: 'crowded' | 'invalid' | 'unanswered', reason?: string, count = 1): void {
+  private reportLeftOut(why: 'crowded' | 'invalid' | 'unanswered', reason?: string, count = 1): void {
     this.telemetry.tell('truth.left', { count, why, ...(reason !== undefined && { reason }) })
   }
 }
 
-function missOf({ header }: FollowedBlock, { seen, run }: Prediction, mined: Result, explanation: Explanation): Miss {
+function createMiss(
+  { header }: FollowedBlock,
+  { seen, run }: Prediction,
+  mined: Result,
+  explanation: Explanation,
+): Miss {
   return {
     transaction: seen.hash,
     block: toQuantity(header.number),

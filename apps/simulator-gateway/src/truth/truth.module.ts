@@ -1,5 +1,5 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common'
-import { placeOfWorker, SCORER, ScoredTruth, TruthOfScorer } from './scored-truth.js'
+import { SCORER, ScoredTruth, TruthOfScorer, workerNumber } from './scored-truth.js'
 import { TruthController } from './truth.controller.js'
 import { TruthRunner } from './truth-runner.js'
 import { TruthScore } from './truth-score.js'
@@ -9,7 +9,7 @@ import { TruthScore } from './truth-score.js'
 export class TruthModule {
   /** @param imports must export `Environment`, `LOGGER`, `Metrics`, JSON-RPC with its limits, and the simulator */
   static importing(...imports: DynamicModule[]): DynamicModule {
-    const scores = (placeOfWorker() ?? SCORER) === SCORER
+    const scores = (workerNumber() ?? SCORER) === SCORER
     const providers: Provider[] = scores
       ? [TruthRunner, TruthScore, { provide: ScoredTruth, useExisting: TruthScore }]
       : [{ provide: ScoredTruth, useClass: TruthOfScorer }]

@@ -48,7 +48,7 @@ it('sends messages that waited for the client together, in order', async () => {
   for (const message of messages) sender.send([message])
   expect(sender.unread).toBeGreaterThan(50_000)
   read()
-  await sender.allRead()
+  await sender.whenRead()
   while (sender.unread > 0) await nextTurn()
   expect(written.flat().join('')).toBe(messages.map((message) => `>${message}`).join(''))
   const untilFull = written.findIndex((chunks) => chunks.length > 2)

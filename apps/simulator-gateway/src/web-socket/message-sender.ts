@@ -35,7 +35,7 @@ export class MessageSender {
       this.#queue.length = 0
       this.#memory.give(this.#unread)
       this.#unread = 0
-      this.#wake()
+      this.#resolveWaiting()
     })
   }
 
@@ -68,7 +68,7 @@ export class MessageSender {
   }
 
   /** Resolves once the client has read everything or is gone; undefined if nothing is unread. */
-  allRead(): Promise<void> | undefined {
+  whenRead(): Promise<void> | undefined {
     if (!this.#isSending) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
@@ -94,7 +94,7 @@ export class MessageSender {
     this.#socket.uncork()
     if (!isAllSent) return
     this.#isSending = false
-    this.#wake()
+    this.#resolveWaiting()
   }
 
   /** Returns false if the client has to read first. */
@@ -102,13 +102,13 @@ export class MessageSender {
     while (!this.#isHeld) {
       const message = this.#queue.shift()
       if (message === undefined) break
-      if (!this.#isSentAtOnce(message)) return false
+      if (!this.#trySend(message)) return false
     }
     return true
   }
 
   /** Returns false if the client has to read first; sending then continues on its own. */
-  #isSentAtOnce(message: Message): boolean {
+  #trySend(message: Message): boolean {
     const socket = this.#socket
     let isDone = false
     let read: (() => void) | undefined
@@ -128,7 +128,7 @@ export class MessageSender {
     return isDone
   }
 
-  #wake(): void {
+  #resolveWaiting(): void {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 }

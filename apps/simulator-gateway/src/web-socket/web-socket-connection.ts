@@ -99,9 +99,9 @@ export class WebSocketConnection implements Subscriber {
     this.#share = services.memory.bodiesOf(this.#name)
     this.#sender = new MessageSender(webSocket, socket, this.#share, services.answerTimeoutMs)
     // Prepended, to run before the WebSocket's own listener.
-    socket.prependListener('data', ({ length }: Buffer) => this.#arrive(length))
+    socket.prependListener('data', ({ length }: Buffer) => this.#onBytes(length))
     webSocket.on('message', (data, isBinary) => {
-      this.#arrived()
+      this.#onMessageComplete()
       if (isBinary) webSocket.close(UNSUPPORTED_DATA, 'send JSON-RPC as text')
       else this.#receive(data as Buffer)
     })
@@ -140,7 +140,7 @@ export class WebSocketConnection implements Subscriber {
   endAt(time: number): void {
     const end = () => {
       const left = time * 1_000 - Date.now()
-      if (left <= 0) this.#drop('the token has expired', POLICY_VIOLATION)
+      if (left <= 0) this.#closeWith('the token has expired', POLICY_VIOLATION)
       else timer = setTimeout(end, Math.min(left, MAX_TIMER_MS)).unref()
     }
     let timer: NodeJS.Timeout | undefined
@@ -169,7 +169,7 @@ export class WebSocketConnection implements Subscriber {
     try {
       subscription.end = await begin(
         (...results) => this.#notifyAll(id, results),
-        (reason) => this.#drop(reason),
+        (reason) => this.#closeWith(reason),
       )
     } catch (error) {
       this.unsubscribe(id)
@@ -190,35 +190,35 @@ export class WebSocketConnection implements Subscriber {
     return true
   }
 
-  #arrive(bytes: number): void {
+  #onBytes(bytes: number): void {
     this.#lastRead = READ_BYTES + bytes
     if (this.#isClosed) return
     try {
       this.#share.take(this.#lastRead)
       this.#arriving += this.#lastRead
-      if (this.#arriving > SMALL_BYTES) void this.#leaveTurn()
+      if (this.#arriving > SMALL_BYTES) void this.#yieldTurn()
     } catch {
       this.#client.webSocket.terminate()
     }
   }
 
-  async #leaveTurn(): Promise<void> {
+  async #yieldTurn(): Promise<void> {
     if (this.#isLeavingTurn) return
     this.#isLeavingTurn = true
-    this.#flow()
+    this.#updateFlow()
     await LONG_BODIES.next()
     this.#isLeavingTurn = false
-    this.#flow()
+    this.#updateFlow()
   }
 
-  #flow(): void {
+  #updateFlow(): void {
     const { webSocket } = this.#client
     if (this.#isLeavingTurn || this.#waiting.length >= MAX_WAITING) webSocket.pause()
     else if (webSocket.isPaused) webSocket.resume()
   }
 
   /** A message is complete: at most the last read still belongs to an incomplete one. */
-  #arrived(): void {
+  #onMessageComplete(): void {
     const left = Math.min(this.#arriving, this.#lastRead)
     this.#share.give(this.#arriving - left)
     this.#arriving = left
@@ -233,14 +233,14 @@ export class WebSocketConnection implements Subscriber {
       return
     }
     this.#waiting.push(body)
-    this.#flow()
+    this.#updateFlow()
     if (!this.#isBusy) void this.#answerAll()
   }
 
   async #answerAll(): Promise<void> {
     this.#isBusy = true
     for (let body = this.#waiting.shift(); body !== undefined; body = this.#waiting.shift()) {
-      this.#flow()
+      this.#updateFlow()
       await this.#answer(body)
       this.#share.give(body.length)
     }
@@ -270,9 +270,9 @@ export class WebSocketConnection implements Subscriber {
     try {
       this.#sender.release(answer)
     } catch {
-      this.#drop('not enough free memory; try again later')
+      this.#closeWith('not enough free memory; try again later')
     }
-    await this.#sender.allRead()
+    await this.#sender.whenRead()
     this.#answerLength = 0
   }
 
@@ -308,22 +308,22 @@ export class WebSocketConnection implements Subscriber {
     const { caller, socket } = this.#client
     const length = lengthOf(notifications)
     if (this.#sender.unread - this.#answerLength + length > MAX_UNREAD_BYTES)
-      this.#drop('the client does not read its notifications')
-    else if (free.isSpent(caller)) this.#drop('the free budget of this minute is used up')
+      this.#closeWith('the client does not read its notifications')
+    else if (free.isSpent(caller)) this.#closeWith('the free budget of this minute is used up')
     else {
       free.spend(caller, { bytes: length })
       socket.cork()
       try {
         for (const notification of notifications) this.#sender.send([notification])
       } catch {
-        this.#drop('not enough free memory; try again later')
+        this.#closeWith('not enough free memory; try again later')
       }
       socket.uncork()
     }
   }
 
   /** Closes the connection of a client that takes too much, with the reason. */
-  #drop(reason: string, code = TRY_AGAIN_LATER): void {
+  #closeWith(reason: string, code = TRY_AGAIN_LATER): void {
     this.#unsubscribeAll()
     this.#isEnding = true
     this.#client.webSocket.close(code, reason)

@@ -101,7 +101,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
   /** The query parameter covers a whole connection: libraries can't set headers per message, and pages can't set any. */
   private waitsFor({ headers, query }: FastifyRequest) {
     const name = (query as Record<string, unknown>)[MIN_STATE_HEADER] ?? headers[MIN_STATE_HEADER]
-    return name === undefined ? undefined : this.minState.waitingFor(String(name))
+    return name === undefined ? undefined : this.minState.createWait(String(name))
   }
 
   private serve(socket: WebSocket, request: FastifyRequest): void {

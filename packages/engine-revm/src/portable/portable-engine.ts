@@ -108,7 +108,7 @@ export class PortableEngine implements EngineCore {
     this.#arriving.delete(id)
     const layers = new Map(numbers.map((number) => [number, this.#held.layers.get(number)!]))
     const job = new Job({ id, kind, key, layers, text, ...(rest && { rest }) }, this.#held, (answer) =>
-      this.#hear(job, answer),
+      this.#onAnswer(job, answer),
     )
     this.#workers.start(job)
     this.#jobs.set(id, job)
@@ -120,7 +120,7 @@ export class PortableEngine implements EngineCore {
     const job = this.#jobs.get(id)
     if (job === undefined) return
     this.#jobs.delete(id)
-    this.#workersOf(job).giveUp(job)
+    this.#workersOf(job).cancel(job)
   }
 
   addLayer(number: number, layer: string): void {
@@ -215,7 +215,7 @@ export class PortableEngine implements EngineCore {
     return new Workers({ module: this.#module, memoryBytes, niceness }, { threads, queue: this.#limits.queue })
   }
 
-  #hear(job: Job, answer: FromWorker): void {
+  #onAnswer(job: Job, answer: FromWorker): void {
     if (this.#jobs.get(job.id) !== job) return
     try {
       this.#go(job, answer)

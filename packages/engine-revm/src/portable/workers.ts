@@ -55,17 +55,17 @@ export class Workers {
     if (this.#idle.length === 0 && this.#workers.size >= this.limits.threads && this.#waiting.size >= this.limits.queue)
       throw Object.assign(new Error('too many simulations wait for a worker'), { code: 'FULL' })
     ;(errand.endsSoon ? this.#waiting : this.#first).add(errand)
-    this.#goOn()
+    this.#dispatch()
   }
 
   /** Continues an errand, which has a place in the queue. */
   resume(errand: Errand): void {
     this.#first.add(errand)
-    this.#goOn()
+    this.#dispatch()
   }
 
   /** Cancels an errand. It is still answered if its worker runs it and it ends soon. */
-  giveUp(errand: Errand): void {
+  cancel(errand: Errand): void {
     if (this.#first.delete(errand) || this.#waiting.delete(errand) || errand.endsSoon) return
     for (const worker of this.#workers) if (worker.errand === errand) this.#end(worker)
   }
@@ -82,20 +82,20 @@ export class Workers {
     const worker: OneWorker = { thread, state: { layers: new Set(), forgot: 0 }, errand: undefined }
     // The caller waiting for its result keeps the process alive.
     thread.unref()
-    thread.on('message', (answer: FromWorker) => this.#hear(worker, answer))
+    thread.on('message', (answer: FromWorker) => this.#onAnswer(worker, answer))
     thread.on('error', (error) =>
-      this.#hear(worker, { message: error.message, isOutOfMemory: false, bytes: Number.POSITIVE_INFINITY }),
+      this.#onAnswer(worker, { message: error.message, isOutOfMemory: false, bytes: Number.POSITIVE_INFINITY }),
     )
     this.#workers.add(worker)
     return worker
   }
 
-  #give(worker: OneWorker, errand: Errand): void {
+  #assign(worker: OneWorker, errand: Errand): void {
     worker.errand = errand
     worker.thread.postMessage(errand.questions(worker.state))
   }
 
-  #hear(worker: OneWorker, answer: FromWorker): void {
+  #onAnswer(worker: OneWorker, answer: FromWorker): void {
     const { errand } = worker
     if (!this.#workers.has(worker)) return
     if (answer.bytes > KEPT_BYTES) this.#end(worker)
@@ -104,7 +104,7 @@ export class Workers {
     // The worker gets the same errand again if that continues at once.
     if (this.#workers.has(worker)) this.#idle.push(worker)
     errand.answered(answer)
-    this.#goOn()
+    this.#dispatch()
   }
 
   #end(worker: OneWorker): void {
@@ -112,16 +112,16 @@ export class Workers {
     const at = this.#idle.indexOf(worker)
     if (at >= 0) this.#idle.splice(at, 1)
     void worker.thread.terminate()
-    if (!this.#isClosed) this.#goOn()
+    if (!this.#isClosed) this.#dispatch()
   }
 
-  #goOn(): void {
+  #dispatch(): void {
     for (const waiting of [this.#first, this.#waiting])
       for (const errand of waiting) {
         const worker = this.#idle.pop() ?? (this.#workers.size < this.limits.threads ? this.#add() : undefined)
         if (worker === undefined) return
         waiting.delete(errand)
-        this.#give(worker, errand)
+        this.#assign(worker, errand)
       }
     if (this.#workers.size === 0) this.#idle.push(this.#add())
   }

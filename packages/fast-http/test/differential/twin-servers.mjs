@@ -2,7 +2,7 @@
 // separate process because it runs on the Node of the image. Messages: { id, pieces } in, { id, byNode, behindFront, fast } out.
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
-import { standBefore } from '@upfront/fast-http'
+import { attachFront } from '@upfront/fast-http'
 
 const servers = { byNode: await startServer(false), behindFront: await startServer(true) }
 
@@ -51,7 +51,7 @@ async function startServer(withFront) {
   server.keepAliveTimeout = 3_600_000
   server.headersTimeout = server.requestTimeout = 0
   if (withFront) {
-    standBefore(server, {
+    attachFront(server, {
       maxBodyBytes: 100_000,
       bodyTimeoutMs: 3_600_000,
       longBodyTurn: () => new Promise(setImmediate),

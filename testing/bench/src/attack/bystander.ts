@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 
 /** Results of a client that does not take part in the attack. */
-export interface Suffering {
+export interface BystanderResult {
   /** Milliseconds, for answered requests. */
   latencies: number[]
   /** Responses without a result, by HTTP status and reason. */
@@ -19,9 +19,9 @@ const TRANSFER = JSON.stringify({
 })
 
 /** Sends a transfer every 100 ms from an address of its own, whether or not the previous one was answered. */
-export async function standBy(url: string, until: AbortSignal): Promise<Suffering> {
+export async function measureBystander(url: string, until: AbortSignal): Promise<BystanderResult> {
   const dispatcher = new Agent({ localAddress: '127.0.0.2', connections: 200 })
-  const suffering: Suffering = { latencies: [], refused: new Map() }
+  const suffering: BystanderResult = { latencies: [], refused: new Map() }
   const ask = async () => {
     const asked = performance.now()
     const refusal = await refusalBy(url, dispatcher)

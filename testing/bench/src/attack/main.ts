@@ -7,7 +7,7 @@ import { startGateway } from '../servers/gateway.js'
 import { residentBytes } from '../servers/process-usage.js'
 import { formatTable } from '../table.js'
 import { ATTACKS, type Attack } from './attacks.js'
-import { type Suffering, standBy } from './bystander.js'
+import { type BystanderResult, measureBystander } from './bystander.js'
 
 const HELP = `npm run bench:attack -- [options]
 Latencies of a small client on another address during each attack, and the gateway's peak memory.
@@ -33,13 +33,13 @@ if (options.help) {
 const names = options.only?.split(',')
 const memory = Number(options.memory)
 
-interface Outcome extends Suffering {
+interface Outcome extends BystanderResult {
   /** The gateway's peak resident memory, bytes. */
   resident: number
 }
 
 /** Measures a bystander during each attack, on a new gateway with default limits. */
-async function withstand(attack: Attack, node: string): Promise<Outcome> {
+async function measureAttacks(attack: Attack, node: string): Promise<Outcome> {
   await attack.before?.(node)
   const gateway = await startGateway(node, {
     LIMITS: '{}',
@@ -56,7 +56,7 @@ async function withstand(attack: Attack, node: string): Promise<Outcome> {
   }, 50)
   const attacker = fork(ATTACKER, [attack.name, gateway.url, node])
   try {
-    const suffering = await standBy(gateway.url, AbortSignal.timeout(Number(options.seconds) * 1_000))
+    const suffering = await measureBystander(gateway.url, AbortSignal.timeout(Number(options.seconds) * 1_000))
     return { ...suffering, resident }
   } finally {
     clearInterval(look)
@@ -71,7 +71,7 @@ let missed = 0
 try {
   for (const attack of ATTACKS.filter(({ name }) => names?.includes(name) ?? true)) {
     console.error(`${attack.name} …`)
-    const { latencies, refused, resident } = await withstand(attack, node.url)
+    const { latencies, refused, resident } = await measureAttacks(attack, node.url)
     const p99 = quantile(latencies, 0.99)
     const refusals = [...refused].map(([refusal, count]) => `${count} × ${refusal}`).join(', ')
     const isMet = p99 <= WORST_P99_MS && refused.size === 0 && resident < memory

@@ -8,7 +8,7 @@ import { transferTopics } from '../../chain/settlement-call.js'
 import { type Ledger, openLedger } from '../../ledger/ledger.js'
 import { gas, paymentEvents, payments, signedTransactions } from '../../ledger/schema.js'
 import { storeTransaction } from '../../ledger/signed-transactions.js'
-import { mendNonces } from '../signers/signer-nonces.js'
+import { repairNonces } from '../signers/signer-nonces.js'
 import { concludeFailed, concludeReorged, concludeSettled, reopen } from './conclude.js'
 import { track } from './track.js'
 
@@ -108,7 +108,7 @@ describe.each(oneStore())('the gas cost of a batch, on $name', (store) => {
     await fail(null)
     await settle(1)
     await settle(2)
-    for (let round = 0; round < 2; round += 1) await mendNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
+    for (let round = 0; round < 2; round += 1) await repairNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
     expect(await costs()).toEqual(all)
     expect(all.reduce((sum, { fee }) => sum + fee, 0n)).toBe(receipt.fee)
     expect(await status()).toBe('mined')
@@ -119,7 +119,7 @@ describe.each(oneStore())('the gas cost of a batch, on $name', (store) => {
     // Concluded from state that was read earlier.
     await fail(null)
     await settle(2)
-    await mendNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
+    await repairNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
     expect(await costs()).toEqual(all)
   })
 
@@ -136,7 +136,7 @@ describe.each(oneStore())('the gas cost of a batch, on $name', (store) => {
     } as unknown as Chain
     expect(await track(ledger.db, chain, await payment(DOOMED), 1_000)).toEqual({ outcome: 'resubmit' })
     await concludeSettled(ledger.db, chain, await payment(2), part(2), { logIndex: 2, amount: 5n })
-    await mendNonces(ledger.db, chain, SIGNER, logger)
+    await repairNonces(ledger.db, chain, SIGNER, logger)
     expect(await costs()).toEqual(all)
     expect(await status()).toBe('mined')
   })
@@ -157,9 +157,9 @@ describe.each(oneStore())('the gas cost of a batch, on $name', (store) => {
     await fail(null)
     await settle(2)
     // The block is gone, but billing has not noticed yet.
-    await mendNonces(ledger.db, chainWith(2, 0), SIGNER, logger)
+    await repairNonces(ledger.db, chainWith(2, 0), SIGNER, logger)
     expect((await ledger.db.select().from(signedTransactions)).map(({ hash }) => hash)).toEqual([HASH])
-    await mendNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
+    await repairNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
     for (const item of [0, 2]) await concludeReorged(ledger.db, await payment(item))
     expect((await costs()).map(({ item }) => item)).toEqual([0, 0, 1, 1, 2, 2])
     expect((await costs()).reduce((sum, { fee }) => sum + fee, 0n)).toBe(0n)
@@ -170,7 +170,7 @@ describe.each(oneStore())('the gas cost of a batch, on $name', (store) => {
     await fail(part(DOOMED))
     expect(await status()).toBe('mined')
     await settle(2)
-    await mendNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
+    await repairNonces(ledger.db, chainWith(2, 1), SIGNER, logger)
     expect(await costs()).toEqual(all)
   })
 })

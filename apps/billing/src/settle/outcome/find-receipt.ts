@@ -1,5 +1,5 @@
 import type { Chain } from '../../chain/chain.js'
-import { borneBy, openPart } from '../../chain/open-transfer.js'
+import { openPart, zeroCostUnlessSentBy } from '../../chain/open-transfer.js'
 import type { Log, Receipt } from '../../chain/receipt.js'
 import { batchPart, receiptAt, type SettlementPlace, settlementsOf } from '../../chain/settlement-batch.js'
 import { isProxy, transferTopics } from '../../chain/settlement-call.js'
@@ -27,7 +27,7 @@ export async function readReceipt(db: Database, chain: Chain, payment: PaymentRo
   const whole = payment.transaction === null ? null : await chain.receipt(payment.transaction)
   if (whole === null) return null
   // A call of a proxy settles a single payment, whoever sent it.
-  if (isProxy(whole.to)) return borneBy(payment.facilitator, whole)
+  if (isProxy(whole.to)) return zeroCostUnlessSentBy(payment.facilitator, whole)
   const own = (await readTransactions(db, payment)).find(({ hash }) => hash === whole.hash)
   if (own !== undefined) return ownPart(whole, own)
   // A batch sent with our key by another process, or any other call that uses an `exact` authorization.

@@ -25,7 +25,7 @@ const FILLER_GAS = 30_000n
  * Registers a signer in the ledger and repairs its nonces: adopts the chain's nonce if the ledger is behind (or idle), assigns a lost nonce
  * again, and fills nonces whose payment ended otherwise. Returns the number of mined transactions and the next nonce. Throws `NodeFault`.
  */
-export async function mendNonces(
+export async function repairNonces(
   db: Database,
   chain: Chain,
   signer: Address,

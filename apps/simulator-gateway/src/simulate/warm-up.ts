@@ -5,7 +5,7 @@ import { Simulator } from './simulator.js'
 
 /** Simulates once at start-up, so that the first request finds compiled code. A failure is only logged. */
 @Injectable()
-export class Rehearsal implements OnApplicationBootstrap {
+export class WarmUp implements OnApplicationBootstrap {
   constructor(
     private readonly simulator: Simulator,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -13,7 +13,7 @@ export class Rehearsal implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     void catchError<unknown>(
-      () => this.simulator.rehearse(),
+      () => this.simulator.warmUp(),
       (error) => this.logger.warn({ reason: errorText(error) }, 'the simulation at start-up failed'),
     )
   }

@@ -90,13 +90,13 @@ export function delegationWarnings(delegations: readonly Delegation[]): Warning[
 /** Warnings from the outcome. @param signer whose allowances count */
 export function warningsOf(calls: readonly SimulatedCall[], changes: AssetChanges, signer: Address): Warning[] {
   return [
-    ...doubts(changes),
+    ...doubtWarnings(changes),
     ...allowanceWarnings(changes, signer),
     ...calls.flatMap(({ logs, decoded }) => logs.flatMap((log, at) => powerWarning(log.address, decoded?.logs[at]))),
   ]
 }
 
-function doubts(changes: AssetChanges): Warning[] {
+function doubtWarnings(changes: AssetChanges): Warning[] {
   if (!isDoubtful(changes)) return []
   const lying = [
     ...changes.balances,

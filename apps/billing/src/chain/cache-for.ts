@@ -1,5 +1,5 @@
 /** Caches the result of `read` for this long. Concurrent callers share one read; a failed read is not cached. */
-export function aged<T>(milliseconds: number, read: () => Promise<T>): () => Promise<T> {
+export function cacheFor<T>(milliseconds: number, read: () => Promise<T>): () => Promise<T> {
   let known: { answer: Promise<T>; at: number } | undefined
   return () => {
     if (known !== undefined && Date.now() - known.at <= milliseconds) return known.answer

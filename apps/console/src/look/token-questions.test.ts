@@ -1,8 +1,8 @@
 import { encodeFunctionResult, erc20Abi, type Hex } from 'viem'
 import type { SimulatePayload } from '../request/payload.js'
-import { answersAfter, askedAfter, questionsAfter } from './afterwards.js'
 import type { Frame, SimulatedCall } from './answer.js'
 import type { Approval } from './assets.js'
+import { answersAfter, askedAfter, questionsAfter } from './token-questions.js'
 
 const TOKEN = '0x7e70000000000000000000000000000000000001'
 const OTHER = '0x7e70000000000000000000000000000000000002'

@@ -2,7 +2,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { SimulatePayload } from '../request/payload.js'
 import type { SimulatedCall } from './answer.js'
 import type { AssetChanges } from './assets.js'
-import { delegationsOf, delegationWarnings, warningsOf } from './beware.js'
+import { delegationsOf, delegationWarnings, warningsOf } from './warnings.js'
 
 const ME = '0x00000000000000000000000000000000000a11ce'
 const BOB = '0x0000000000000000000000000000000000000b0b'

@@ -17,7 +17,7 @@ export interface Front {
  * else arrives, valid or not, the connection and all bytes read so far are handed to Node for good.
  * Call it before the server listens.
  */
-export function standBefore(server: Server, options: FrontOptions): Front {
+export function attachFront(server: Server, options: FrontOptions): Front {
   return new ConnectionFront(server, options)
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { attachFront, type Front } from './attach-front.js'
 import type { FastRequest, FrontOptions } from './front-options.js'
-import { type Front, standBefore } from './stand-before.js'
 
 // Time-outs, memory and closing. test/differential.test.ts compares answers byte by byte.
 const MEMORY_BYTES = 150_000
@@ -45,7 +45,7 @@ beforeEach(async () => {
     },
     refuse: (error, { respond }) => respond(503, [], [String(error)]),
   }
-  front = standBefore(server, options)
+  front = attachFront(server, options)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   client = connect((server.address() as AddressInfo).port, '127.0.0.1')
   received = ''

@@ -1,4 +1,4 @@
-import { aged } from './aged.js'
+import { cacheFor } from './cache-for.js'
 
 const { jest } = import.meta
 
@@ -8,7 +8,7 @@ describe('aged', () => {
 
   it('shares one read among concurrent callers, and reads again once the value is too old', async () => {
     let asked = 0
-    const read = aged(1_000, async () => ++asked)
+    const read = cacheFor(1_000, async () => ++asked)
     expect(await Promise.all([read(), read()])).toEqual([1, 1])
     jest.setSystemTime(Date.now() + 1_000)
     expect(await read()).toBe(1)
@@ -18,7 +18,7 @@ describe('aged', () => {
 
   it('reads again after a failed read', async () => {
     let asked = 0
-    const read = aged(1_000, async () => {
+    const read = cacheFor(1_000, async () => {
       asked += 1
       if (asked === 1) throw new Error('no answer')
       return asked
