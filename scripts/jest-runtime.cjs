@@ -1,4 +1,3 @@
-const { createRequire } = require('node:module')
 const { pathToFileURL } = require('node:url')
 const { default: Runtime } = require('jest-runtime')
 
@@ -21,12 +20,12 @@ class WorkerRuntime extends Runtime {
     for (const [url, module] of bundles) registries.esModuleRegistry.set(url, module)
     registries.internalModuleRegistry = ofJest
     registries.clear = () => registries.clearForReset()
-    // A kept module was loaded by a runtime that has ended, so it imports with the latest and requires without jest.
+    // A kept module was loaded by a runtime that has ended: it imports and requires with the latest.
     this.import = esmLoader.dynamicImport
     esmLoader.dynamicImport = (...args) => latest.import(...args)
     const Module = coreModule.getMockedModuleClass()
-    const createOwn = Module.createRequire
-    Module.createRequire = (from) => (/\.ts$/.test(from) ? createOwn(from) : createRequire(from))
+    this.createRequire = Module.createRequire
+    Module.createRequire = (from) => Object.assign((name) => latest.createRequire(from)(name), this.createRequire(from))
   }
 
   teardown() {
