@@ -79,7 +79,7 @@ it('accepts signed waiting transactions', async () => {
 })
 
 it('rejects a malformed waiting transaction and names the field', async () => {
-  await expect(ask([ENDS], {})).rejects.toThrow('waiting: is tried with `outcome: true`')
+  await expect(ask([ENDS], {})).rejects.toThrow('waiting: requires `outcome: true`')
   await expect(ask('0x')).rejects.toThrow('waiting: expected an array of transactions')
   await expect(ask(['0x1234'])).rejects.toThrow('waiting[0]: expected a signed transaction')
   await expect(ask([{ ...ENDS, value: '1' }])).rejects.toThrow('waiting[0].value: expected a hex quantity')
