@@ -56,7 +56,7 @@ const SHOTS = [
   {
     name: 'allowance',
     path: '',
-    prepare: (page) => example(page, 'An unlimited allowance', /^An allowance without end/),
+    prepare: (page) => example(page, 'An unlimited allowance', /^An unlimited allowance: /),
   },
   { name: 'lying-token', path: '', prepare: (page) => example(page, 'A lying token', /^A token’s logs/) },
   {
