@@ -2,7 +2,7 @@ import { NOBODY, planOf } from '@upfront/engine-conformance'
 import { writePlan } from './border/records.js'
 import { isLongPlan, writePlanInPieces } from './write-plan.js'
 
-const MANY = 4_000
+const MANY = 10_000
 const MOST = 262_144
 
 const slot = (n: number) => `0x${n.toString(16).padStart(64, '0')}`
@@ -22,12 +22,12 @@ it.each([
   ['overrides', [{ stateOverrides: map(address, { balance: '0x1' }) }]],
   ['slots', [{ stateOverrides: { [NOBODY]: { stateDiff: map(slot, slot(1)) } } }]],
   ['all slots of accounts', [{ stateOverrides: map(address, { state: map(slot, slot(1), 100) }, 100) }]],
-  ['calls', [{ calls: Array(MANY).fill({ to: NOBODY }) }]],
+  ['calls', Array(2).fill({ calls: Array(MANY / 2).fill({ to: NOBODY }) })],
   ['keys', [{ calls: [{ accessList: [{ address: NOBODY, storageKeys: Array(MANY).fill(slot(1)) }] }] }]],
   ['access lists', [{ calls: [{ accessList: Array(MANY).fill({ address: NOBODY, storageKeys: [] }) }] }]],
   ['authorizations', [{ calls: [{ to: NOBODY, authorizationList: Array(MANY).fill(authorization) }] }]],
   ['withdrawals', [{ blockOverrides: { withdrawals } }]],
-  ['blocks with some of each', Array(20).fill({ stateOverrides: map(address, { code: '0x60' }, 200), calls: [{}] })],
+  ['blocks with some of each', Array(20).fill({ stateOverrides: map(address, { code: '0x60' }, 500), calls: [{}] })],
   ['bytes of code', [{ stateOverrides: { [NOBODY]: { code, nonce: '0x1' } }, calls: [{}] }]],
   ['bytes of input', [{ calls: [{ input: code }, {}] }]],
   ['inputs', [{ calls: Array(30).fill({ input: `0x${'60'.repeat(20_000)}` }) }]],

@@ -14,6 +14,9 @@ import { count, standInFor } from './border/text.js'
 /** Characters written, and passed to the engine, in one turn of the event loop. */
 const PIECE_LENGTH = 262_144
 
+/** Most characters of a plan that is written at once. In pieces, 5,000 transfers took 6 ms more of the CPU. */
+const MAX_AT_ONCE = 1_048_576
+
 /** Estimated characters of an override or call, and of a slot with its value, for a plan's length. */
 const ITEM_LENGTH = 128
 
@@ -33,7 +36,7 @@ export function isLongPlan({ blocks }: SimulationPlan): boolean {
       length += input.length + (sealed?.raw.length ?? 0)
     }
   }
-  return length + items * ITEM_LENGTH > PIECE_LENGTH
+  return length + items * ITEM_LENGTH > MAX_AT_ONCE
 }
 
 /**
@@ -52,7 +55,7 @@ const LISTS: Record<string, { write: (item: never) => string; from: number }> = 
   withdrawals: { write: writeWithdrawal, from: 64 },
   state: { write: ([slot, value]: [Hash, Hash]) => `${slot}\n${value}\n`, from: 64 },
   stateDiff: { write: ([slot, value]: [Hash, Hash]) => `${slot}\n${value}\n`, from: 64 },
-  accessList: { write: writeAccessListEntry, from: 64 },
+  accessList: { write: writeAccessListEntry, from: 1 },
   storageKeys: { write: (key: Hash) => `${key}\n`, from: 64 },
   blobVersionedHashes: { write: (hash: Hash) => `${hash}\n`, from: 64 },
   authorizationList: { write: writeAuthorization, from: 64 },
