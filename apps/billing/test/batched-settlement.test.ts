@@ -228,11 +228,21 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     expect((await billing.send('/reconciliation')).body).toMatchObject({ differences: [] })
   })
 
-  test('delegates a signer again that is delegated to an earlier version of the contract', async () => {
+  /** As before its deployment: an address with a nonce can't be deployed to. */
+  const removeContract = async () => {
+    await rpc(devnet.rpcUrl, 'anvil_setCode', [SETTLEMENT_BATCH, '0x'])
+    await rpc(devnet.rpcUrl, 'anvil_setNonce', [SETTLEMENT_BATCH, '0x0'])
+  }
+
+  test.each([
+    ['an earlier version of the contract', EARLIER_DELEGATED_CODES[0]],
+    ['a contract that is not deployed', DELEGATED_CODE],
+  ])('delegates a signer again that is delegated to %s', async (_, code) => {
+    await removeContract()
     const privateKey = generatePrivateKey()
     const { address } = privateKeyToAccount(privateKey)
     await anvil().setBalance({ address, value: parseEther('1') })
-    await rpc(devnet.rpcUrl, 'anvil_setCode', [address, EARLIER_DELEGATED_CODES[0]])
+    await rpc(devnet.rpcUrl, 'anvil_setCode', [address, code])
     const other = await runBilling(devnet.rpcUrl, {
       FACILITATOR_PRIVATE_KEYS: privateKey,
       SETTLEMENT: 'batch',
@@ -257,10 +267,10 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
   })
 
   // Must run last: it removes the CREATE2 deployer from the chain.
-  test('settles one by one if the signer cannot be delegated, and tells why in /health and once in the log', async () => {
-    for (const address of [CREATE2_DEPLOYER, SETTLEMENT_BATCH]) {
-      await rpc(devnet.rpcUrl, 'anvil_setCode', [address, '0x'])
-    }
+  test('settles one by one while the signer cannot be delegated, and tells why in /health and once in the log', async () => {
+    const deployer = await rpc(devnet.rpcUrl, 'eth_getCode', [CREATE2_DEPLOYER, 'latest'])
+    await rpc(devnet.rpcUrl, 'anvil_setCode', [CREATE2_DEPLOYER, '0x'])
+    await removeContract()
     const lines: string[] = []
     const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
     const other = await runBilling(
@@ -269,34 +279,34 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
         FACILITATOR_PRIVATE_KEYS: OTHER.privateKey,
         SETTLEMENT: 'batch',
         batchIntervalMs: '0',
-        recoveryMs: '200',
+        recoveryMs: '50',
         ...(await store.variables()),
       },
       logger,
     )
     try {
-      const ids: string[] = []
-      for (const amount of ['1', '2', '3']) {
-        const offer = makeRequirements({ maximum: '1000', facilitator: OTHER.address })
-        const { id } = await other.authorizeNew(offer)
-        await other.charge(id, amount, { waitMilliseconds: 0 })
-        ids.push(id)
+      const countTransactions = async () => {
+        const ids: string[] = []
+        for (const amount of ['1', '2', '3']) {
+          const offer = makeRequirements({ maximum: '1000', facilitator: OTHER.address })
+          const { id } = await other.authorizeNew(offer)
+          await other.charge(id, amount, { waitMilliseconds: 0 })
+          ids.push(id)
+        }
+        const read = () => Promise.all(ids.map((id) => other.payment(id)))
+        const settled = await until(read, (all) => all.every(({ state }) => state === 'settled'), mineOne)
+        return new Set(settled.map(({ transaction }) => transaction)).size
       }
-      const settled = await Promise.all(
-        ids.map((id) =>
-          until(
-            () => other.payment(id),
-            ({ state }) => state === 'settled',
-            mineOne,
-          ),
-        ),
-      )
-      expect(new Set(settled.map(({ transaction }) => transaction)).size).toBe(3)
+      expect(await countTransactions()).toBe(3)
       const obstacle = `the chain lacks the deployer ${CREATE2_DEPLOYER}`
       expect(lines.filter((line) => line.includes(obstacle))).toHaveLength(1)
       const batchObstacles = { [OTHER.address.toLowerCase()]: obstacle }
       expect((await other.send('/health')).body).toMatchObject({ chains: { 'eip155:31337': { batchObstacles } } })
       expect((await billing.send('/health')).body).toMatchObject({ chains: { 'eip155:31337': { batchObstacles: {} } } })
+      // The chain gets the deployer again: some rounds later, payments are settled in batches.
+      await rpc(devnet.rpcUrl, 'anvil_setCode', [CREATE2_DEPLOYER, deployer])
+      await until(async () => !JSON.stringify((await other.send('/health')).body).includes(obstacle))
+      expect(await countTransactions()).toBe(1)
     } finally {
       await other.close()
     }

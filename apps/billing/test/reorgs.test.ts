@@ -8,11 +8,11 @@ import {
   usdcAbi,
 } from '@upfront/devnet'
 import { billingPath } from '@upfront/protocol'
-import { createTestClient, createWalletClient, http, keccak256 } from 'viem'
+import { createTestClient, createWalletClient, http, keccak256, parseEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
-import { burnNonce, resend } from './support/on-chain.js'
+import { burnNonce, resend, rpc } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
@@ -38,6 +38,16 @@ describe.each(oneStore())('a reorg that drops the block of a settlement, on $nam
   const reorg = (depth: number) => anvil().request({ method: 'anvil_reorg', params: [depth, []] } as never)
   const describePayment = async (id: string) => (await billing.send(`/payments/${id}`)).body as Description
   const kinds = async (id: string) => (await describePayment(id)).events.map(({ kind }) => kind)
+
+  /** Wei of gas that the signer has spent, on chain and according to the ledger. */
+  const spentGas = async () => {
+    const signer = DEVNET_ROLES.facilitators[0].address
+    const balance = BigInt(String(await rpc(devnet.rpcUrl, 'eth_getBalance', [signer, 'latest'])))
+    const { accounts } = (await billing.send('/accounts')).body as { accounts: { account: string; amount: string }[] }
+    const inLedger = BigInt(accounts.find(({ account }) => account === 'gas')?.amount ?? 0)
+    return { onChain: parseEther('10000') - balance, inLedger }
+  }
+  const untilGasIsRight = () => until(spentGas, ({ onChain, inLedger }) => onChain === inLedger)
 
   beforeAll(async () => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
@@ -73,6 +83,25 @@ describe.each(oneStore())('a reorg that drops the block of a settlement, on $nam
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 800n)
   })
 
+  test('before its confirmations, into a block that the settler sees first: transfer and gas are recorded once', async () => {
+    // No recovery round runs.
+    await run({ confirmations: '2', recoveryMs: '600000' })
+    const { id } = await billing.authorizeNew()
+    expect((await billing.charge(id, '800')).payment.blockNumber).not.toBeNull()
+    await reorg(1)
+    await resend(devnet, node.sent[0] ?? '')
+    await until(async () => (await kinds(id)).filter((kind) => kind === 'mined').length === 2)
+    await mineOne()
+    const settled = await until(
+      () => billing.payment(id),
+      ({ state }) => state === 'settled',
+    )
+    expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'mined', 'mined', 'settled'])
+    const { onChain, inLedger } = await spentGas()
+    expect([inLedger, settled.feePaid]).toEqual([onChain, onChain])
+    expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 1, differences: [] })
+  })
+
   test('which brings back a displaced transaction: the cost of its revert is recorded', async () => {
     await run({ reconcileMs: '300' })
     const { id, nonce } = await billing.authorizeNew()
@@ -102,6 +131,14 @@ describe.each(oneStore())('a reorg that drops the block of a settlement, on $nam
     await until(async () => (await status()) === 'mined')
     const { totals } = (await billing.send('/payments/totals?state=failed')).body as { totals: { feePaid: string }[] }
     expect(Number(totals[0]?.feePaid)).toBeGreaterThan(0)
+    await untilGasIsRight()
+    // The next reorganisation drops the revert: it costs nothing then, but an empty transaction in its place does.
+    await reorg(1)
+    const count = () => rpc(devnet.rpcUrl, 'eth_getTransactionCount', [DEVNET_ROLES.facilitators[0].address, 'latest'])
+    expect(Number(await count())).toBe(0)
+    await mineOne()
+    await until(async () => Number(await count()) === 1, Boolean, mineOne)
+    await untilGasIsRight()
   })
 
   test('after its confirmations: the payments are reopened, resent and settled', async () => {

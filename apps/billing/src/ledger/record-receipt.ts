@@ -1,7 +1,8 @@
 import type { Address, Hash, Network } from '@upfront/protocol'
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, gte, inArray, type SQL, sql } from 'drizzle-orm'
+import { HOUR_MS } from './gas-sums.js'
 import type { Database } from './ledger.js'
-import { gas, type PaymentRow, payments, settlementItems, transfers } from './schema.js'
+import { gas, type PaymentRow, payments, settlementItems, signedTransactions, transfers } from './schema.js'
 
 /** The receipt fields that the ledger stores. Fees in wei. */
 export interface RecordedReceipt {
@@ -83,6 +84,8 @@ function insertGas(receipt: RecordedReceipt, from: SQL, network: SQL, signer: SQ
  * items at once, because nothing else looks at its failed payments.
  */
 export function reverseBlock(blockHash: Hash): SQL[] {
+  const isOfPayment = sql`(old.payment_id = changed.id
+    or old.transaction in (select hash from ${settlementItems} as own where own.payment_id = changed.id))`
   return [
     sql`insert into ${transfers} (network, transaction, log_index, block_number, block_hash, entry, asset, payer, pay_to, amount,
         payment_id, recorded_at)
@@ -90,12 +93,54 @@ export function reverseBlock(blockHash: Hash): SQL[] {
         -amount, payment_id, updated_at
       from changed join (select distinct on (transaction, log_index) * from ${transfers} where block_hash = ${blockHash}
         order by transaction, log_index, entry desc) as old on old.payment_id = changed.id and entry % 2 = 1`,
-    sql`insert into ${gas} (network, transaction, block_number, block_hash, item, entry, signer, gas_used, fee, succeeded, payment_id,
-        recorded_at)
-      select old.network, old.transaction, old.block_number, old.block_hash, item, entry + 1, signer, -old.gas_used, -fee, succeeded, payment_id,
-        updated_at
-      from changed join (select distinct on (transaction, item) * from ${gas} where block_hash = ${blockHash}
-        order by transaction, item, entry desc) as old on entry % 2 = 1 and (old.payment_id = changed.id
-        or old.transaction in (select hash from ${settlementItems} as own where own.payment_id = changed.id))`,
+    insertReversedGas(blockHash, sql`changed`, isOfPayment, sql`updated_at`),
   ]
+}
+
+/**
+ * Reverses all recorded costs in a block that the chain dropped, and reopens their transactions: their costs are recorded again where they
+ * are mined.
+ */
+export async function reverseGas(db: Database, network: Network, blockHash: Hash): Promise<void> {
+  const isOfNetwork = sql`old.network = ${network}`
+  await db.transaction(async (tx) => {
+    await tx.execute(insertReversedGas(blockHash, sql`(select 1) as one`, isOfNetwork, sql`now()`))
+    await tx.execute(sql`update ${signedTransactions} set status = 'open' where hash in (select hash from ${signedTransactions}
+      where status = 'mined' and network = ${network} and hash in (select transaction from ${gas} where block_hash = ${blockHash})
+      order by hash for no key update)`)
+  })
+}
+
+/** Another process may do the same. */
+function insertReversedGas(blockHash: Hash, from: SQL, isReversed: SQL, at: SQL): SQL {
+  return sql`insert into ${gas} (network, transaction, block_number, block_hash, item, entry, signer, gas_used, fee, succeeded, payment_id,
+      recorded_at)
+    select old.network, old.transaction, old.block_number, old.block_hash, item, entry + 1, signer, -old.gas_used, -fee, succeeded,
+      payment_id, ${at}
+    from ${from} join (select distinct on (transaction, item) * from ${gas} where block_hash = ${blockHash}
+      order by transaction, item, entry desc) as old on entry % 2 = 1 and ${isReversed}
+    on conflict do nothing`
+}
+
+/** The blocks from `from` on in which costs of these signers were recorded in the last hour and not reversed. */
+export function readBlocksWithGas(
+  db: Database,
+  network: Network,
+  signers: readonly Address[],
+  from: bigint,
+): Promise<{ blockNumber: bigint; blockHash: Hash }[]> {
+  const { blockNumber, blockHash } = gas
+  return db
+    .select({ blockNumber, blockHash })
+    .from(gas)
+    .where(
+      and(
+        eq(gas.network, network),
+        inArray(gas.signer, [...signers]),
+        gt(gas.recordedAt, new Date(Date.now() - HOUR_MS)),
+        gte(blockNumber, from),
+      ),
+    )
+    .groupBy(blockNumber, blockHash)
+    .having(sql`sum(${gas.gasUsed}) > 0`)
 }

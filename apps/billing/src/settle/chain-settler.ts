@@ -49,6 +49,7 @@ export class ChainSettler {
     while (!this.#stopped) {
       this.#isWoken = false
       await this.submissions.attempt('claiming work', {}, () => this.#claim())
+      await this.submissions.attempt('examining obstacles', {}, () => this.#batches.reexamineObstacles())
       await this.#pause()
     }
     await reading

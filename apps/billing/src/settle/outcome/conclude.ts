@@ -23,7 +23,7 @@ export async function concludeSettled(
 ): Promise<PaymentRow | null> {
   const confirmed = confirmationsOf(chain, receipt) >= BigInt(chain.confirmations)
   if (!confirmed && (payment.blockHash === receipt.blockHash || payment.state === 'failed')) return payment
-  const mined = describeMined(receipt, transfer)
+  const mined = describeMined(payment, receipt, transfer)
   if (!confirmed) {
     const isNew = sql`${payments.blockHash} is distinct from ${receipt.blockHash}`
     return changePayment(db, payment, { kind: 'mined', ...mined, where: and(isNew, mined.where) })
@@ -38,7 +38,9 @@ export function confirmationsOf(chain: Chain, { blockNumber }: Receipt): bigint 
   return above < 0n ? 1n : above + 1n
 }
 
+/** If the payment was mined in another block before, the chain has dropped that block. */
 function describeMined(
+  { blockHash }: PaymentRow,
   receipt: Receipt,
   transfer: Transfer,
 ): Pick<PaymentChange, 'set' | 'data' | 'where'> & { along: readonly SQL[] } {
@@ -62,7 +64,12 @@ function describeMined(
       transferred: transfer.amount.toString(),
       logIndex: transfer.logIndex,
     },
-    along: [markMined(receipt), ...ownGas(receipt), recordTransfer(receipt, transfer)],
+    along: [
+      ...(blockHash === null || blockHash === receipt.blockHash ? [] : reverseBlock(blockHash)),
+      markMined(receipt),
+      ...ownGas(receipt),
+      recordTransfer(receipt, transfer),
+    ],
   }
 }
 
@@ -72,14 +79,15 @@ function ownGas(receipt: Receipt): SQL[] {
 }
 
 /**
- * Marks the transaction as mined once all its costs in this block are recorded. Until then `mendNonces` handles it: another payment of the
- * batch may have failed before it was mined.
+ * Marks the transaction as mined once all its costs in this block are recorded. Until then it is open and `repairNonces` handles it: another
+ * payment of the batch may have failed before it was mined.
  */
 function markMined({ hash, blockHash }: Receipt): SQL {
   const recorded = sql`select from ${gas} where ${gas.transaction} = ${hash} and ${gas.blockHash} = ${blockHash} and ${gas.item} = other.item`
-  return sql`update ${signedTransactions} set status = 'mined' from changed where ${signedTransactions.hash} = ${hash}
-    and not exists (select from ${settlementItems} as other where other.hash = ${hash} and other.payment_id <> changed.id
-      and not exists (${recorded}))`
+  const lacking = sql`select from ${settlementItems} as other where other.hash = ${hash} and other.payment_id <> changed.id
+    and not exists (${recorded})`
+  return sql`update ${signedTransactions} set status = case when exists (${lacking}) then 'open' else 'mined' end from changed
+    where ${signedTransactions.hash} = ${hash}`
 }
 
 /**
@@ -153,8 +161,6 @@ export async function reopen(db: Database, chain: Chain, payment: PaymentRow): P
   if (!receipt || receipt.blockHash === payment.blockHash || transfer?.amount !== payment.charge) {
     return concludeReorged(db, payment)
   }
-  const mined = describeMined(receipt, transfer)
-  const along = [...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)), ...mined.along]
-  await changePayment(db, payment, { kind: 'mined', ...mined, along })
+  await changePayment(db, payment, { kind: 'mined', ...describeMined(payment, receipt, transfer) })
   return null
 }

@@ -110,18 +110,28 @@ export async function findDropped(
   chain: Chain,
   recorded: readonly Recorded[],
 ): Promise<Extract<Finding, { kind: 'dropped' }>[]> {
-  const blocks = [...new Set(recorded.map(({ blockNumber }) => blockNumber))]
-  const hashes = new Map(await Promise.all(blocks.map(async (block) => [block, await chain.blockHash(block)] as const)))
+  const replaced = await findReplacedBlocks(chain, recorded)
   const findings: Extract<Finding, { kind: 'dropped' }>[] = []
-  for (const { blockNumber, blockHash, paymentId } of recorded) {
-    const found = hashes.get(blockNumber)
-    // `null`: a lagging node does not have the block yet.
-    if (found === undefined || found === null || found === blockHash) continue
-    const payment = await findPaymentById(db, paymentId)
-    if (payment?.blockHash !== blockHash) continue
-    findings.push({ kind: 'dropped', payment })
+  for (const { blockHash, paymentId } of recorded) {
+    const payment = replaced.has(blockHash) ? await findPaymentById(db, paymentId) : null
+    if (payment?.blockHash === blockHash) findings.push({ kind: 'dropped', payment })
   }
   return findings
+}
+
+/** The hashes of the blocks at whose height the chain has another one. Throws `NodeFault`. */
+export async function findReplacedBlocks(
+  chain: Chain,
+  blocks: readonly { blockNumber: bigint; blockHash: Hash }[],
+): Promise<ReadonlySet<Hash>> {
+  const numbers = [...new Set(blocks.map(({ blockNumber }) => blockNumber))]
+  const current = new Map(await Promise.all(numbers.map(async (each) => [each, await chain.blockHash(each)] as const)))
+  const replaced = blocks.filter(({ blockNumber, blockHash }) => {
+    const found = current.get(blockNumber) ?? null
+    // `null`: a lagging node does not have the block yet.
+    return found !== null && found !== blockHash
+  })
+  return new Set(replaced.map(({ blockHash }) => blockHash))
 }
 
 /** Explains a transfer missing in the ledger: a settlement, a difference, or `null` if it is not ours. Throws `NodeFault`. */

@@ -3,9 +3,10 @@ import { and, eq, gte, min } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import { isInState } from '../../ledger/is-in-state.js'
 import type { Database } from '../../ledger/ledger.js'
+import { readBlocksWithGas, reverseGas } from '../../ledger/record-receipt.js'
 import { type PaymentRow, payments, reconciledBlocks } from '../../ledger/schema.js'
 import { concludeSettled, reopen } from '../outcome/conclude.js'
-import { compare, type Difference, explain, type Finding, findDropped } from './compare.js'
+import { compare, type Difference, explain, type Finding, findDropped, findReplacedBlocks } from './compare.js'
 import { readRecorded, readTransfers } from './read-facts.js'
 
 /** Block range that most public nodes accept for eth_getLogs. */
@@ -43,8 +44,8 @@ export async function followFinal(db: Database, chain: Chain): Promise<(Followed
 }
 
 /**
- * Checks what ended in the newest blocks: settlements whose block was dropped, and failed payments whose transfer shows up because the node
- * was wrong for long. Throws `NodeFault`.
+ * Checks what ended in the newest blocks: settlements and costs whose block was dropped, and failed payments whose transfer shows up
+ * because the node was wrong for long. Throws `NodeFault`.
  */
 export async function followNewest(db: Database, chain: Chain): Promise<Followed> {
   const { network, head } = chain
@@ -63,7 +64,11 @@ export async function followNewest(db: Database, chain: Chain): Promise<Followed
   const { logs } = await readTransfers(chain, places, range)
   const explained = await Promise.all(logs.map((log) => explain(db, chain, log)))
   const healing = explained.filter((finding) => finding?.kind === 'settled' && finding.payment.state === 'failed')
-  return apply(db, chain, [...dropped, ...healing.filter((finding) => finding !== null)])
+  const followed = await apply(db, chain, [...dropped, ...healing.filter((finding) => finding !== null)])
+  // After the settlements: what they reverse is not reversed again.
+  const withGas = await readBlocksWithGas(db, network, [...chain.signers.keys()], range.from)
+  for (const blockHash of await findReplacedBlocks(chain, withGas)) await reverseGas(db, network, blockHash)
+  return followed
 }
 
 async function apply(db: Database, chain: Chain, findings: readonly Finding[]): Promise<Followed> {

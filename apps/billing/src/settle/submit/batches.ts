@@ -57,6 +57,11 @@ export class Batches {
     return this.#delegation.obstacleOf(signer)
   }
 
+  /** Looks again at what kept signers from sending batches. Throws `NodeFault`. */
+  reexamineObstacles(): Promise<void> {
+    return this.#delegation.reexamine()
+  }
+
   /** Adds a payment that must be signed again to the signer's next batch. */
   putBack(payment: PaymentRow): void {
     const again = this.#again.get(payment.facilitator) ?? []
