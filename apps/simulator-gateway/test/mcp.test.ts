@@ -216,6 +216,14 @@ describe('MCP tools with a payment', () => {
     }
   })
 
+  it('refuse `paid` of another type than boolean', async () => {
+    const { result, answer } = await call('preview', { ...transfer(), paid: 'true' })
+    expect([result.isError, answer.error]).toEqual([
+      true,
+      { code: -32602, message: 'paid: expected true or false, got "true"' },
+    ])
+  })
+
   it('charge nothing if the simulation is rejected', async () => {
     const { result: offer } = await call('simulate', { blockStateCalls: [], paid: true })
     const { result, answer } = await call('simulate', { blockStateCalls: 'all' }, await sign(offer.structuredContent))
@@ -260,6 +268,7 @@ describe('MCP over HTTP', () => {
     ['a batch', JSON.stringify([ping, ping]), {}, 400],
     ['no JSON', '{', {}, 400],
     ['no message', '{}', {}, 400],
+    ['invalid params', JSON.stringify({ ...ping, method: 'tools/call', params: { name: 5 } }), {}, 200],
     ['a deep message', '['.repeat(100_000), {}, 400],
     ['a long message', ' '.repeat(5_000_000), {}, 413],
     ['another type', JSON.stringify(ping), { 'content-type': 'text/plain' }, 415],

@@ -37,6 +37,40 @@ describe('OneMessage', () => {
     },
   )
 
+  it.each<[unknown, string]>([
+    [{ ...PING, jsonrpc: '1.0' }, 'jsonrpc: '],
+    [{ ...PING, id: 1.5 }, 'id: '],
+    [{ ...PING, method: 7 }, 'method: '],
+    [{ ...PING, params: [] }, 'params: '],
+    [{ jsonrpc: '2.0', method: 'notifications/initialized', params: 'all' }, 'params: '],
+  ])('names the invalid field of %j', async (message, field) => {
+    await expect(transport.take(message)).rejects.toThrow(`not a JSON-RPC message: ${field}`)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['tools/call', undefined, 'params: '],
+    ['tools/call', { name: 5 }, 'params.name: '],
+    ['tools/call', { name: 'preview', arguments: [] }, 'params.arguments: '],
+    ['tools/list', { cursor: 5 }, 'params.cursor: '],
+    ['initialize', { protocolVersion: 5 }, 'params.protocolVersion: '],
+  ])('answers -32602 to %s with %j and names the field', async (method, params, field) => {
+    const answer = await transport.take({ jsonrpc: '2.0', id: 'a', method, params })
+    expect(answer).toMatchObject({ id: 'a', error: { code: -32602, message: expect.stringMatching(`^${field}`) } })
+    expect(heard).toEqual([])
+  })
+
+  it('passes a call on without the task that is asked for', () => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'preview' } }
+    void transport.take({ ...call, params: { ...call.params, task: { ttl: 60_000 } } })
+    expect(heard).toEqual([call])
+  })
+
+  it('rejects if the server failed, and keeps the reason from the client', async () => {
+    const answer = transport.take(PING)
+    await transport.send({ jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'a is undefined' } })
+    await expect(answer).rejects.toEqual(new Error('a is undefined'))
+  })
+
   it('rejects with ClientGone once it is closed', async () => {
     let isClosed = false
     transport.onclose = () => {

@@ -1,7 +1,7 @@
 import { type CallToolResult, McpError, ErrorCode as McpErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import { Injectable } from '@nestjs/common'
 import { priceListHash } from '@upfront/nestjs-x402'
-import { ErrorCode, joinJson, quote, RpcError, type RpcFailure } from '@upfront/protocol'
+import { ErrorCode, joinJson, mismatch, Place, quote, RpcError, type RpcFailure } from '@upfront/protocol'
 import { atto, meter, previewOf, previewParams } from '@upfront/receipt'
 import type { InspectedBlock } from '@upfront/simulation'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
@@ -47,7 +47,9 @@ export class Tools {
       if (name === 'price') return success(await this.price(given, caller))
       const work = name === 'preview' ? preview(given) : name === 'simulate' ? simulation(given) : undefined
       if (work === undefined) throw new McpError(McpErrorCode.InvalidParams, `no such tool: ${quote(name)}`)
-      const wantsPaid = given.paid === true || payment !== undefined
+      const { paid = false } = given
+      if (typeof paid !== 'boolean') throw mismatch(new Place(undefined, 'paid'), 'true or false', paid)
+      const wantsPaid = paid || payment !== undefined
       return await (wantsPaid ? this.buy(work, payment, caller) : this.serveFree(work, caller))
     } catch (thrown) {
       if (!(thrown instanceof RpcError)) throw thrown
