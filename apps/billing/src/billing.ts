@@ -25,6 +25,9 @@ export interface Billing {
 export async function startBilling(environment: Environment, logger: Logger, tracing?: Tracing): Promise<Billing> {
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT_BYTES,
+    // Payers choose the names in their extensions: a refused body would look like a fault of the seller or of billing.
+    onProtoPoisoning: 'remove',
+    onConstructorPoisoning: 'remove',
     genReqId: requestId,
     logger: false,
     frameworkErrors: refuseUrl,

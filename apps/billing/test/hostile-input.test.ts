@@ -184,7 +184,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
     ['no JSON', '{'],
     ['nothing', ''],
     ['a prototype', '{"__proto__": {"paymentRequirements": {}}}'],
-    ['a constructor', '{"constructor": {"prototype": {"x": 1}}, "paymentRequirements": {}}'],
+    ['a constructor', '{"constructor": {"prototype": {"x": 1}}}'],
     ['arrays in arrays', '['.repeat(60_000) + ']'.repeat(60_000)],
     ['objects in objects', `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
     ['a deep offer', `{"paymentRequirements": ${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`],
@@ -198,6 +198,21 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
         ok: answer.status < 500 && (answer.status >= 400 || path === '/verify' || path === '/settle'),
       }).toEqual({ path, ok: true })
       expect(await answer.text()).not.toMatch(/node_modules|at .*\.js|RangeError/)
+    }
+  })
+
+  test('drops names in an extension that would change prototypes, and takes the payment', async () => {
+    const extensions = '{"a": {"__proto__": {"b": 1}, "constructor": {"prototype": {"b": 1}}}}'
+    for (const path of ['/verify', '/internal/payments', '/settle']) {
+      const payload = await sign()
+      const { accepted } = payload
+      const wire = `${JSON.stringify(payload).slice(0, -1)}, "extensions": ${extensions}}`
+      const answer = await post(path, `{"paymentPayload": ${wire}, "paymentRequirements": ${JSON.stringify(accepted)}}`)
+      const { isValid, outcome, success } = (await answer.json()) as Record<string, unknown>
+      expect({ path, taken: isValid ?? outcome ?? success }).toEqual({
+        path,
+        taken: path === '/internal/payments' ? 'authorized' : true,
+      })
     }
   })
 

@@ -79,6 +79,14 @@ describe.each(ADAPTERS)('a PAYMENT-SIGNATURE header on %s', (adapter) => {
       'PAYMENT-SIGNATURE',
       () => changed((payload) => Object.assign(payload, { extensions: { x: 'y'.repeat(10_000) } })),
     ],
+    [
+      'deep extensions',
+      'payment.extensions',
+      () =>
+        changed((payload) =>
+          Object.assign(payload, { extensions: { x: JSON.parse(`${'['.repeat(3_000)}${']'.repeat(3_000)}`) } }),
+        ),
+    ],
   ])('with %s is refused, naming the field', async (_what, field, header) => {
     const response = await send(header())
     expect(response.status).toBe(402)

@@ -102,6 +102,17 @@ export function refuseUnknownFields(object: object, field: string, known: readon
   if (unknown !== undefined) throw invalidField(field === '' ? unknown : `${field}.${unknown}`, 'unknown field')
 }
 
+/** Rejects members nested so deeply that reading them could exhaust the stack. @param most levels of the object, itself included */
+export function refuseDeep(object: JsonObject, field: string, most: number): void {
+  const deep = Object.keys(object).find((key) => isDeeper(object[key], most - 1))
+  if (deep !== undefined) throw invalidField(`${field}.${deep}`, `is nested deeper than ${most} levels`)
+}
+
+function isDeeper(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return most === 0 || Object.values(value).some((each) => isDeeper(each, most - 1))
+}
+
 /** The error for a field of the right type with an invalid value. */
 export function invalidField(field: string, reason: string): DecodeError {
   return new DecodeError(new Place(undefined, field), reason)
