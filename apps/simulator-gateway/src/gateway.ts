@@ -5,7 +5,7 @@ import { AppModule } from './app.module.js'
 import { ENGINE, type EngineChoice } from './environment/engine-choice.js'
 import { Environment } from './environment/environment.js'
 import { FIXED } from './environment/fixed.js'
-import { answerBrokenRequest } from './http/refusals.js'
+import { answerBrokenRequest, answerBrokenUrl } from './http/refusals.js'
 import { STATE_HEADER } from './pending/answer-state.js'
 
 /** Connections are closed after this long without traffic in either direction, or after twice `timeoutMs` if that is longer. */
@@ -39,6 +39,7 @@ export function createAdapter(environment: Environment): FastifyAdapter {
     trustProxy: TRUSTED_PROXIES ?? false,
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: answerBrokenUrl,
   })
 }
 

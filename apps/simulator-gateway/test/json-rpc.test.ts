@@ -138,6 +138,12 @@ describe('HTTP', () => {
     expect(await response.json()).toEqual(refusal(-32600))
   })
 
+  it.each(['/%', '/console/%zz', '/v1/payments/%ff'])('answers 400 to the malformed URL %s', async (path) => {
+    const response = await fetch(`${gateway.url}${path}`)
+    expect([response.status, await response.json()]).toEqual([400, refusal(-32600)])
+    expect(response.headers.get('x-request-id')).toMatch(/^[\w.:-]+$/)
+  })
+
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
     'rejects the content type %s with 415',
     async (type) => {

@@ -77,6 +77,14 @@ export class RefusalFilter implements ExceptionFilter {
   }
 }
 
+/** Answers a URL that cannot be decoded, which no route sees. */
+export function answerBrokenUrl(_error: Error, { id }: FastifyRequest, reply: FastifyReply): void {
+  reply
+    .code(400)
+    .headers({ 'content-type': 'application/json; charset=utf-8', 'x-request-id': id })
+    .send(failureBody(null, failureOf(refused(400, 'the path is not a valid URL'))))
+}
+
 /** Answers input that is not valid HTTP or did not arrive in time: no handler sees it. Then closes the connection. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
