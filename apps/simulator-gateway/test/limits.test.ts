@@ -153,6 +153,18 @@ describe('limits', () => {
     expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
   })
 
+  it('timeoutMs: leaves time to ask the node, however short it is', async () => {
+    const gateway = await start({ LIMITS: { timeoutMs: 200 } })
+    const isAnswered = async (method: string, params: unknown) => {
+      // A busy machine may need longer than that.
+      for (let attempt = 1; attempt <= 20; attempt += 1)
+        if ((await gateway.call(method, params)).result !== undefined) return true
+      return false
+    }
+    expect(await isAnswered('eth_getBalance', [`0x${'7a'.repeat(20)}`, 'latest'])).toBe(true)
+    expect(await isAnswered('eth_simulateV1', callOf(assemble('5 SLOAD STOP'), {}, {}))).toBe(true)
+  })
+
   it('timeoutMs: -32005 for a call of 2^59 gas that reads one slot after another', async () => {
     const upstream = await startFaultProxy(anvil.rpcUrl)
     try {

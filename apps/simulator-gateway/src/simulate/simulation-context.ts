@@ -64,12 +64,12 @@ export interface SimulationContext extends RequestCosts {
   spendInVain?(cost: Cost): void
 }
 
-/** Reads from the node end this long before the deadline, so that the error names the node. */
+/** Reads from the node end this long, or a quarter of the time left, before the deadline, so that the error names the node. */
 const READ_MARGIN_MS = 250
 
 /** When a request's reads end, on the clock of `performance.now()`. @param deadline of the request */
 export function readUntil(deadline: number): number {
-  return deadline - READ_MARGIN_MS
+  return deadline - Math.min(READ_MARGIN_MS, (deadline - performance.now()) / 4)
 }
 
 /** The part of a request's time in which the node may be asked. */
