@@ -15,8 +15,8 @@ import { answerStateOf } from '../pending/answer-state.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { decoding, headersTo, Overriding, type Reading, timeOf } from './reading.js'
 
-/** Blocks whose logs are read at a time: each may be long. */
-const BLOCKS_AT_A_TIME = 8
+/** Gas of the blocks whose logs are read in one batch: on real chains they then take about 16 MB. */
+const GAS_AT_A_TIME = 1_000_000_000n
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 
@@ -124,8 +124,7 @@ async function matching(
   const asked = headers.filter(({ logsBloom }) => mayHoldLogs(logsBloom, filter))
   const found: string[] = []
   let length = 2
-  for (let at = 0; at < asked.length; at += BLOCKS_AT_A_TIME) {
-    const some = asked.slice(at, at + BLOCKS_AT_A_TIME)
+  for (const some of batched(asked)) {
     const read = await Promise.all(some.map((header) => chain.logs.of(header, timeOf(context))))
     for (const log of read.flat()) {
       if (!logMatches(log, filter)) continue
@@ -139,6 +138,22 @@ async function matching(
     }
   }
   return `[${found.join(',')}]`
+}
+
+/** Cut into batches of at most `GAS_AT_A_TIME`, or of one block. */
+function* batched(headers: readonly BlockHeader[]): Generator<BlockHeader[]> {
+  let batch: BlockHeader[] = []
+  let gas = 0n
+  for (const header of headers) {
+    gas += header.gasUsed
+    if (gas > GAS_AT_A_TIME && batch.length > 0) {
+      yield batch
+      batch = []
+      gas = header.gasUsed
+    }
+    batch.push(header)
+  }
+  if (batch.length > 0) yield batch
 }
 
 function joinedLists(first: string, second: string): string {
