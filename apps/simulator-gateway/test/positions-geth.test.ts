@@ -343,6 +343,32 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     expect(swept.result).toEqual((await sweep(sealed.number)).result)
   })
 
+  it("debug_traceBlockByNumber is equal at the node's pending block", async () => {
+    await traffic.send()
+    const timeOfPending = async () =>
+      (await geth.rpc<{ timestamp: Hex }>('eth_getBlockByNumber', ['pending', false])).timestamp
+    const traces = async (answer: typeof ofOurs, tracer: object) =>
+      (await answer('debug_traceBlockByNumber', ['pending', tracer])).result as { result: unknown }[]
+    for (const tracer of TRACERS)
+      for (;;) {
+        const time = await timeOfPending()
+        const [ours, theirs] = await Promise.all([traces(ofOurs, tracer), traces(ofGeth, tracer)])
+        // geth makes its pending block again every two seconds.
+        if ((await timeOfPending()) !== time) continue
+        expect(ours.length).toBeGreaterThan(2)
+        // geth shows the hash of a block that nobody else can make.
+        const withoutHash = (frame: object) => ('blockHash' in frame ? { ...frame, blockHash: null } : frame)
+        const shown = theirs.map((each) => ({
+          ...each,
+          result: Array.isArray(each.result) ? each.result.map(withoutHash) : each.result,
+        }))
+        const both = [sorted(ours), sorted(shown)] as const
+        const isSame = JSON.stringify(both[0]) === JSON.stringify(both[1])
+        expect(isSame ? undefined : [tracer, firstDifference(...both)]).toBeUndefined()
+        break
+      }
+  })
+
   it.each([
     [{ positions: [0, 1_000] }, 'positions[1]: the block has '],
     [{ positions: [] }, 'positions: expected "all" or a list of positions'],

@@ -202,6 +202,11 @@ describeIf('pending on a streamed block, compared with the real geth that seals 
     )
   })
 
+  it('agrees on the traces of its transactions', async () => {
+    for (const tracer of [{ tracer: 'callTracer', tracerConfig: { withLog: true } }, { tracer: 'prestateTracer' }])
+      await agree('debug_traceBlockByNumber', (block) => [block, tracer])
+  })
+
   it('agrees on receipts and transactions, also once the node has the block', async () => {
     const { result: block } = await gateway.call<{ transactions: Hex[] }>('eth_getBlockByNumber', ['pending', false])
     const known = block?.transactions ?? []

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { Chain, newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
+import { Chain, headerOf, newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/chain'
 import { type BlockHeader, type BlockPosition, ErrorCode, RpcError } from '@upfront/protocol'
 import {
   BlockPositions,
@@ -12,8 +12,10 @@ import {
   parentOf,
   pinnedState,
   placedByFork,
+  presentPendingBlock,
   ReadBudget,
   type SealedBlock,
+  sealedTransactionFromRpc,
 } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import type { SimulationBase, TimeLimits } from './simulation-base.js'
@@ -84,6 +86,18 @@ export class Positions {
     return { key, prefix: this.positions.unsealed(key, block, below, await this.chain.rules(limits)) }
   }
 
+  /** The block under construction as a whole, to trace its transactions so far. */
+  async openSnapshot(snapshot: PreconfirmedSnapshot, limits: TimeLimits): Promise<OpenedBlock> {
+    const block = newestBlock(snapshot)
+    return {
+      ...(await this.openUnsealed(snapshot, limits)),
+      header: headerOf(block, block.hash, snapshot.head),
+      parent: parentOfNewest(snapshot),
+      rules: await this.chain.rules(limits),
+      transactions: presentPendingBlock(block, true).transactions.map(sealedTransactionFromRpc),
+    }
+  }
+
   /** A sealed block, or the node's own pending block. @throws like `inSealed` */
   openPinned(pinned: PinnedBlock, limits: TimeLimits): Promise<OpenedBlock> {
     return pinned.opening ? this.openPending(pinned, limits) : this.open(pinned.header, limits)
@@ -110,7 +124,8 @@ export class Positions {
   private async openPending(pinned: PinnedBlock, limits: TimeLimits): Promise<OpenedBlock> {
     const rules = await this.chain.rules(limits)
     const known = this.positions.known(pinned.key, rules)
-    return known ?? this.opened(await this.chain.pending(pinned, limits), pinned.header, rules, limits)
+    const opened = known ?? (await this.opened(await this.chain.pending(pinned, limits), pinned.header, rules, limits))
+    return { ...opened, isPending: true }
   }
 
   private async opened(

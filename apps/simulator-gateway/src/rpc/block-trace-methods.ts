@@ -9,7 +9,6 @@ import {
   ErrorCode,
   type Hash,
   type JsonText,
-  mismatch,
   Place,
   RpcError,
   type Tracer,
@@ -18,12 +17,14 @@ import {
   AnswerTooLong,
   type Driver,
   type OpenedBlock,
+  type PinnedBlock,
   planTransaction,
   presentRejection,
   ReadBudget,
   recordingFor,
   SimulationRejected,
 } from '@upfront/simulation'
+import { answerStateOf } from '../pending/answer-state.js'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-bases.js'
 import { lengthOf } from '../requests/answer-sender.js'
@@ -49,19 +50,31 @@ const MAX_BLOCK_BYTES = 16 * 1024 * 1024
 const COPIES = 3
 const TRANSACTION_BYTES = 8 * 1024 * 1024
 
-/** `debug_traceTransaction` and `debug_traceBlockBy…`: trace transactions of sealed blocks at their positions. */
+/** `debug_traceTransaction` and `debug_traceBlockBy…`: trace transactions of blocks at their positions. */
 export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] {
-  const { positions, bases } = tracing
+  const { positions, bases, chain } = tracing
   const open = async (header: BlockHeader, context: RpcContext) => {
     if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'genesis is not traceable')
     bases.noteBase({ header, key: header.hash }, context.view)
     return positions.open(header, timeOf(context))
   }
+  const openNamed = async (block: BlockParameter, context: RpcContext): Promise<OpenedBlock> => {
+    const { view } = context
+    const snapshot = bases.snapshotFor(block, view)
+    if (snapshot !== undefined) {
+      view.answerState = answerStateOf(snapshot)
+      return positions.openSnapshot(snapshot, timeOf(context))
+    }
+    if (bases.isHead(block) || block.kind !== 'tag' || block.tag !== 'pending')
+      return open(await headerOf(block, tracing, context), context)
+    const openPending = (pinned: PinnedBlock) =>
+      pinned.opening ? positions.openPinned(pinned, timeOf(context)) : open(pinned.header, context)
+    return chain.resolver.onBlock(block, timeOf(context), openPending, (pinned) => bases.noteBase(pinned, view))
+  }
   const byBlock = (decode: (value: unknown) => BlockParameter) =>
     decoding(async (params, context) => {
       const { traced, tracer } = decodeTracerParams(params)
-      const opened = await open(await headerOf(decode(traced), tracing, context), context)
-      return traceAll(opened, tracer, tracing, context)
+      return traceAll(await openNamed(decode(traced), context), tracer, tracing, context)
     })
   return [
     [
@@ -73,7 +86,7 @@ export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] 
         return countSpending(context.limits, context, (taken) => trace(opened, index, tracer, tracing, context, taken))
       }),
     ],
-    ['debug_traceBlockByNumber', byBlock(numberOf)],
+    ['debug_traceBlockByNumber', byBlock((value) => decodeBlockNumber(value, new Place(undefined, 'params[0]')))],
     ['debug_traceBlockByHash', byBlock(hashOf)],
   ]
 }
@@ -115,7 +128,7 @@ async function trace(
           `transaction ${sealed.hash} used ${receipt.gasUsed} gas, and ${answer.gasUsed} when it was traced`,
         )
       const at = {
-        blockHash: header.hash,
+        blockHash: opened.isPending ? null : header.hash,
         blockNumber: header.number,
         transactionHash: sealed.hash,
         transactionPosition: index,
@@ -204,11 +217,4 @@ function placeFromRpc(transaction: unknown): { blockHash: Hash; index: number } 
 
 function hashOf(value: unknown): BlockParameter {
   return { kind: 'hash', hash: decodeBytes32(value, undefined, 'params[0]'), requireCanonical: false }
-}
-
-function numberOf(value: unknown): BlockParameter {
-  const place = new Place(undefined, 'params[0]')
-  const block = decodeBlockNumber(value, place)
-  if (block.kind === 'tag' && block.tag === 'pending') throw mismatch(place, 'a sealed block', value)
-  return block
 }

@@ -172,7 +172,7 @@ export const TRACING: OpenRpcMethod[] = [
   ...(['Number', 'Hash'] as const).map((by) =>
     method(
       `debug_traceBlockBy${by}`,
-      'Geth traces of the transactions of a sealed block.',
+      'Geth traces of the transactions of a block.',
       [required('block', ref(by === 'Hash' ? 'Hash' : 'BlockParameter')), OPTIONS],
       ['traces', { type: 'array', items: object({ txHash: ref('Hash'), result: {} }) }],
       GETH_TRACERS,

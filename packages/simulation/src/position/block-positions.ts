@@ -24,9 +24,11 @@ export interface OpenedPrefix {
   prefix: BlockPrefix
 }
 
-/** A sealed block with its executed part. */
+/** A block with its executed part. */
 export interface OpenedBlock extends OpenedPrefix {
   header: BlockHeader
+  /** It is the node's own pending block: its header's hash is only known here. */
+  isPending?: boolean
   parent: BlockHeader
   rules: ChainRules
   transactions: readonly SealedTransaction[]

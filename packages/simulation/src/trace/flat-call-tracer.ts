@@ -5,7 +5,8 @@ import { type CallFrame, callTrace } from './call-tracer.js'
 
 /** The transaction whose frames are shown. */
 export interface TracedAt {
-  blockHash: Hash
+  /** Null in a block without a hash. */
+  blockHash: Hash | null
   blockNumber: bigint
   transactionHash: Hash
   transactionPosition: number
