@@ -5,6 +5,7 @@ import { decodeObject, rejectMistyped } from '../decode/structure.js'
 import { decodeBlockOverrides } from '../simulate/decode-block-overrides.js'
 import { decodeCall } from '../simulate/decode-call.js'
 import { decodeStateOverrides } from '../simulate/decode-state-overrides.js'
+import { checkDuration } from './check-duration.js'
 import { decodeTracer, STRUCT_LOGGER_OPTIONS, type Tracer } from './tracer.js'
 
 /** The decoded `params` of `debug_traceCall`. */
@@ -17,9 +18,9 @@ const FIELDS = [...TRACER_FIELDS, 'stateOverrides', 'blockOverrides', 'txIndex']
 
 /**
  * Decodes the `params` of `debug_traceCall`: `[call, block, { tracer, tracerConfig, stateOverrides, blockOverrides, txIndex }]`. `block`
- * defaults to `latest`; with `txIndex` the call runs before that transaction of the block. `timeout` and `reexec` are ignored in favour of
- * the server's limits. Without a tracer it is the struct logger, whose options are siblings of `tracer`, as in geth.
- * @throws RpcError -32602 with the place of the error
+ * defaults to `latest`; with `txIndex` the call runs before that transaction of the block. `timeout` is checked, but, like `reexec`, has no
+ * effect: the server's limits apply. Without a tracer it is the struct logger, whose options are siblings of `tracer`, as in geth.
+ * @throws RpcError -32602 with the place of the error; -32000 with geth's message for an invalid `timeout`
  */
 export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
   if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [call, block, config]', params)
@@ -40,7 +41,7 @@ export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
 
 /**
  * Decodes the `params` of `debug_traceTransaction` and `debug_traceBlockBy…`: what to trace, and the tracer options of `debug_traceCall`.
- * @throws DecodeError
+ * @throws like `decodeTraceCallRequest`
  */
 export function decodeTracerParams(params: unknown[]): { traced: unknown; tracer: Tracer } {
   if (params.length > 2) throw new DecodeError(undefined, `expected at most two params, got ${params.length}`)
@@ -66,6 +67,13 @@ function decodeBlock(value: unknown, txIndex: unknown, at: Place): StateParamete
 }
 
 function decodeNamed(config: Record<string, unknown>, place: Place): Tracer {
+  const tracer = decodeTracerOf(config, place)
+  if (config.timeout !== undefined && config.timeout !== null)
+    checkDuration(config.timeout, new Place(place, 'timeout'))
+  return tracer
+}
+
+function decodeTracerOf(config: Record<string, unknown>, place: Place): Tracer {
   const { tracer } = config
   if (tracer !== undefined && tracer !== null) return decodeTracer(tracer, config.tracerConfig, place)
   const given = STRUCT_LOGGER_OPTIONS.filter((option) => config[option] !== undefined)
