@@ -404,6 +404,9 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     const block = numberToHex(BigInt(recent.at(-2)!.block))
     const account = uniswap.token0
     const call = { from: developer.address, to: account, data: '0x18160ddd' }
+    const numbers = recent.map((each) => numberToHex(BigInt(each.block)))
+    const counts = numbers.map((number) => geth.rpc<Hex>('eth_getBlockTransactionCountByNumber', [number]))
+    const filled = numbers[(await Promise.all(counts)).findLastIndex((count) => count !== '0x0')]
     const unknown = `0x${'ab'.repeat(32)}`
     const unknowns = [unknown, { blockHash: unknown, requireCanonical: true }, '0xffffff', 'safe', 'finalized']
     const twice = { [account]: { state: {}, stateDiff: {} } }
@@ -425,6 +428,19 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       ['eth_estimateGas', call, block, null, { withdrawals: [] }],
       ['debug_traceCall', call, block, { tracer, blockOverrides: beaconRoot }],
       ['debug_traceCall', call, block, both],
+      ...['', '-', '5', '5x', '1s5', '.s', '1h2', '9999999h', ' 1s', '1.5.5s'].flatMap(
+        (timeout): [string, ...unknown[]][] => [
+          ['debug_traceCall', call, block, { tracer, timeout }],
+          ['debug_traceCall', call, block, { timeout }],
+          ['debug_traceBlockByNumber', filled, { tracer, timeout }],
+        ],
+      ),
+      ...['5s', '+1m30.5s', '2562047h', '1h1m1s500ms', '300000us', '5µs'].map((timeout): [string, ...unknown[]] => [
+        'debug_traceCall',
+        { ...call, to: developer.address, data: '0x' },
+        block,
+        { tracer: 'noopTracer', timeout },
+      ]),
       ['eth_createAccessList', { ...call, maxFeePerBlobGas: '0x0' }, block],
       ['eth_getLogs', { fromBlock: block, toBlock: block, address: Array(1_001).fill(account) }],
     ]
@@ -432,6 +448,36 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       const [ours, theirs] = await Promise.all([ofOurs({ method, params }), ofGeth({ method, params })])
       expect({ method, params, ...ours }).toEqual({ method, params, ...theirs })
     }
+  })
+
+  it('in access lists with a part of the fees, where geth fills in the rest', async () => {
+    await knowsTheChain()
+    let recent = await held()
+    while (recent === undefined) recent = await held()
+    const block = numberToHex(BigInt(recent.at(-2)!.block))
+    const call = { from: developer.address, to: uniswap.token0, data: '0x18160ddd' }
+    const poor = { ...call, from: `0x${'5e'.repeat(20)}` }
+    const prices = [
+      { maxFeePerGas: '0x0' },
+      { maxFeePerGas: '0x1' },
+      { maxFeePerGas: '0x174876e800' },
+      { maxPriorityFeePerGas: '0x1' },
+      { maxFeePerBlobGas: '0x1' },
+      { maxFeePerBlobGas: '0x1', maxFeePerGas: '0x1' },
+      { maxFeePerBlobGas: '0x1', gasPrice: '0x174876e800' },
+      { maxFeePerBlobGas: '0x1', maxFeePerGas: '0x174876e800', maxPriorityFeePerGas: '0x1' },
+      { maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x0' },
+      { gasPrice: '0x1' },
+      { blobVersionedHashes: [`0x01${'0'.repeat(62)}`], gasPrice: '0x174876e800' },
+      { blobVersionedHashes: [`0x01${'0'.repeat(62)}`] },
+      { blobVersionedHashes: [`0x01${'0'.repeat(62)}`], maxFeePerGas: '0x174876e800', maxPriorityFeePerGas: '0x1' },
+    ]
+    for (const price of prices)
+      for (const asked of [call, poor]) {
+        const drawn = { method: 'eth_createAccessList', params: [{ ...asked, ...price }, block] }
+        const [ours, theirs] = await Promise.all([ofOurs(drawn), ofGeth(drawn)])
+        expect([drawn, sorted(ours)]).toEqual([drawn, sorted(theirs)])
+      }
   })
 
   it("in access lists at the node's pending block, with its base fee", async () => {

@@ -60,7 +60,9 @@ export function createdAccessListOf(engine: Engine, params: unknown, baseState: 
   return answering(async () => {
     const request = decodeCallRequest(JSON.parse(JSON.stringify(params)))
     const recording = { frames: false, state: true }
-    const made = await createAccessList(request, (changed) => run(engine, changed, recording, baseState))
+    const made = await createAccessList(request, (changed) => run(engine, changed, recording, baseState), {
+      suggestTip: async () => undefined,
+    })
     return { ...made, gasUsed: toQuantity(made.gasUsed) }
   })
 }

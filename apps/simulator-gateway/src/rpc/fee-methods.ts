@@ -1,5 +1,5 @@
 import type { FollowedBlock } from '@upfront/chain'
-import { type Awaitable, passThrough, raceAbort } from '@upfront/node'
+import { type Awaitable, decodeQuantity, passThrough, raceAbort } from '@upfront/node'
 import { type BlockHeader, type BlockParameter, DecodeError, type Hash, toQuantity } from '@upfront/protocol'
 import { blobFeeIn, type PaidTip, presentFeeHistory } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
@@ -11,6 +11,7 @@ const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
 /** For `eth_feeHistory` with rewards, which needs every receipt. */
 const MAX_REWARDED_BLOCKS = 24
 const MAX_PERCENTILES = 100
+const PRICE_BYTES = 4 * 1024
 /** Heads for which the node's prices are kept. */
 const MAX_ASKED = 8
 
@@ -59,6 +60,23 @@ export function feeMethods(reading: Reading, passed: ReadonlyMap<string, RpcMeth
     }),
   )
   return overriding.methods
+}
+
+/**
+ * The answer of `eth_maxPriorityFeePerGas`, in wei per gas; undefined if neither the held blocks nor the node tell it.
+ * @throws or rejects with the signal's reason
+ */
+export async function suggestedTip(
+  { bases, chain, client }: Reading,
+  context: RpcContext,
+): Promise<bigint | undefined> {
+  const time = timeOf(context)
+  const head = await bases.held(LATEST, context.view, time)
+  const tip = head && suggestTip(chain.head.kept.newestFirst(head.header))
+  if (tip !== undefined) return tip
+  const asked = { method: 'eth_maxPriorityFeePerGas', params: [], maxBytes: PRICE_BYTES, attempts: 2 }
+  const [outcome] = await client.batch([{ ...asked, decode: (price: unknown) => decodeQuantity(price) }], time)
+  return 'value' in outcome! ? outcome.value : undefined
 }
 
 /** Undefined if the node must answer. */

@@ -63,7 +63,7 @@ export function rpcMethods(sources: MethodSources): ReadonlyMap<string, RpcMetho
   methods.set('upfront_simulate', sweepMethod({ simulator, positions, bases, chain }))
   for (const [name, method] of [
     ...presenterMethods(simulator),
-    ...traceMethods(simulator),
+    ...traceMethods(reading),
     ...blockTraceMethods({ positions, bases, chain, client, driver }),
   ])
     methods.set(name, method)

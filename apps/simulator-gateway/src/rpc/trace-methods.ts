@@ -8,6 +8,8 @@ import {
 } from '@upfront/protocol'
 import {
   type Answer,
+  blobFeeIn,
+  type ChainRules,
   createAccessList,
   planTracedCall,
   presentRejection,
@@ -21,7 +23,8 @@ import { tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { runInRecordTurn, runWithGrowingLimit } from '../simulate/growing-answer.js'
 import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
-import type { Simulator } from '../simulate/simulator.js'
+import { suggestedTip } from './fee-methods.js'
+import type { Reading } from './reading.js'
 import { inTracersWords, TRACING, traceJson, traceLimits } from './trace-answer.js'
 
 /** Limit of the records for an access list, in bytes: enough for some 50,000 slots. */
@@ -30,16 +33,18 @@ const MAX_LIST_BYTES = 16 * 1024 * 1024
 /** geth's wording. */
 const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 
+type TracedOn = TracedBlock & { rules: ChainRules }
 type Run = (request: CallRequest) => Promise<Answer>
 
 /** Methods that run one call in the context of the named block, on the state after it, and report its execution. */
-export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
+export function traceMethods(reading: Reading): [string, RpcMethod][] {
+  const { simulator } = reading
   /** Lets `work` run the call as often as it needs. */
   const running = async <T>(
     { block }: CallRequest,
     context: RpcContext,
     { recording, limits, wording }: { recording: Recording; limits: RequestLimits; wording: Wording },
-    work: (run: Run, earlierLogs: number | undefined, block: TracedBlock) => Promise<T>,
+    work: (run: Run, earlierLogs: number | undefined, on: TracedOn) => Promise<T>,
   ): Promise<T> => {
     try {
       return await simulator.execute(block, limits, context, ({ rules, state, taken, ...on }) =>
@@ -52,7 +57,7 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
           // The next run starts with the length that the last one reached.
           const run = async (request: CallRequest) =>
             runWithGrowingLimit(limits, context, (answerBytes) => simulated(request, answerBytes), turn.answerBytes)
-          return work(run, on.earlierLogs, tracedBlock(on))
+          return work(run, on.earlierLogs, { ...tracedBlock(on), rules })
         }),
       )
     } catch (error) {
@@ -82,8 +87,16 @@ export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
         const request = decodeCallRequest(params)
         const recording: Recording = { frames: false, state: true }
         const how = { recording, limits: narrowed(context.limits, MAX_LIST_BYTES), wording: LISTING }
-        const { accessList, gasUsed, error } = await running(request, context, how, (run, _, { base }) =>
-          createAccessList(request, run, base.baseFeePerGas),
+        const { accessList, gasUsed, error } = await running(
+          request,
+          context,
+          how,
+          (run, _, { base, opening, rules }) =>
+            createAccessList(request, run, {
+              baseFee: opening?.baseFeePerGas ?? base.baseFeePerGas,
+              blobBaseFee: blobFeeIn(base, rules),
+              suggestTip: () => suggestedTip(reading, context),
+            }),
         )
         return JSON.stringify({ accessList, ...(error !== undefined && { error }), gasUsed: toQuantity(gasUsed) })
       },

@@ -25,21 +25,28 @@ export interface CreatedAccessList {
 const MAX_RUNS = 16
 const NO_LIST = `no access list found: in each of ${MAX_RUNS} runs the call ran out of gas at another place and accessed other state`
 
+/** What geth fills missing fees in from, in wei per gas. */
+export interface FeeDefaults {
+  /** Of the block. */
+  baseFee?: bigint | undefined
+  /** Of the block, in wei per blob gas. */
+  blobBaseFee?: bigint | undefined
+  /** The tip that `eth_maxPriorityFeePerGas` suggests; undefined if it is unknown. */
+  suggestTip: () => Promise<bigint | undefined>
+}
+
 /**
  * Repeats the call with the access list of its last run until the list no longer changes, as geth does.
  * @param run runs the call, with its state recorded
- * @param baseFee of the block, in wei per gas
  * @throws RpcError -32000 for fees, or a legacy transaction with authorizations, that geth refuses in this method only, and if the list
- * never settles
+ * never settles; rejects with what `suggestTip` does
  */
 export async function createAccessList(
   given: CallRequest,
   run: (request: CallRequest) => Promise<Answer>,
-  baseFee = 0n,
+  defaults: FeeDefaults,
 ): Promise<CreatedAccessList> {
-  const request = { ...given, call: withMaxFee(given.call, baseFee) }
-  const refused = refusalOf(request.call)
-  if (refused !== undefined) throw new RpcError(ErrorCode.serverError, refused)
+  const request = { ...given, call: await withFees(given.call, defaults) }
   let accessList = await givenList(request, run)
   for (let runs = 1; ; runs += 1) {
     const { records, failures, gasUsed } = await run({ ...request, call: { ...request.call, accessList } })
@@ -54,23 +61,32 @@ export async function createAccessList(
   }
 }
 
-/** geth's default of `maxFeePerGas` for a tip. */
-function withMaxFee(call: Call, baseFee: bigint): Call {
-  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas: tip } = call
-  const lacks = gasPrice === undefined && maxFeePerGas === undefined && tip !== undefined
-  return lacks ? { ...call, maxFeePerGas: tip + 2n * baseFee } : call
+/**
+ * The call with the fees that it lacks, if it has any: geth's defaults of a transaction to be sent (`setFeeDefaults`).
+ * @throws RpcError -32000 with geth's message
+ */
+async function withFees(given: Call, { baseFee = 0n, blobBaseFee, suggestTip }: FeeDefaults): Promise<Call> {
+  const refused = refusalOf(given)
+  if (refused !== undefined) throw new RpcError(ErrorCode.serverError, refused)
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, blobVersionedHashes } = given
+  if ((gasPrice ?? maxFeePerGas ?? maxPriorityFeePerGas ?? maxFeePerBlobGas) === undefined) return given
+  const lacksBlobFee = blobVersionedHashes !== undefined && maxFeePerBlobGas === undefined && blobBaseFee !== undefined
+  const call = lacksBlobFee ? { ...given, maxFeePerBlobGas: 2n * blobBaseFee } : given
+  if (gasPrice !== undefined) return call
+  const tip = maxPriorityFeePerGas ?? (await suggestTip())
+  if (tip === undefined) return call
+  const most = maxFeePerGas ?? tip + 2n * baseFee
+  if (most >= tip) return { ...call, maxFeePerGas: most, maxPriorityFeePerGas: tip }
+  const message = `maxFeePerGas (${toQuantity(most)}) < maxPriorityFeePerGas (${toQuantity(tip)})`
+  throw new RpcError(ErrorCode.serverError, message)
 }
 
-/** geth's checks for a transaction to be sent (`setFeeDefaults`). */
 function refusalOf(call: Call): string | undefined {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, authorizationList } = call
   if (maxFeePerBlobGas === 0n) return 'maxFeePerBlobGas, if specified, must be non-zero'
   if (gasPrice !== undefined && authorizationList !== undefined) return 'both gasPrice and authorizationList specified'
   if (gasPrice === 0n) return 'gasPrice must be non-zero after london fork'
-  if (maxFeePerGas === undefined || maxPriorityFeePerGas === undefined) return undefined
-  if (maxFeePerGas === 0n) return 'maxFeePerGas must be non-zero'
-  const quantities = `maxFeePerGas (${toQuantity(maxFeePerGas)}) < maxPriorityFeePerGas (${toQuantity(maxPriorityFeePerGas)})`
-  return maxFeePerGas < maxPriorityFeePerGas ? quantities : undefined
+  return maxFeePerGas === 0n && maxPriorityFeePerGas !== undefined ? 'maxFeePerGas must be non-zero' : undefined
 }
 
 /** Both lists are sorted. */
