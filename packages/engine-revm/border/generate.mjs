@@ -32,16 +32,11 @@ const structured = records.filter(({ kind }) => kind !== 'names')
 function typescript() {
   const reading = structured.filter(({ to }) => to !== 'rust')
   const writing = structured.filter(({ to }) => to !== 'typescript')
-  const given = structured.flatMap(({ ts }) => ts ?? [])
-  const imports = [...new Set(given.map(({ module }) => module))].map((module) => {
-    const types = new Set(given.filter((ts) => ts.module === module).map(({ type }) => type))
-    return `import type { ${[...types].join(', ')} } from '${module}'`
-  })
   const out = [
     NOTE,
     '// biome-ignore-all lint/style/useTemplate: a line a field reads better.',
-    "import type { Address, Hash, Hex } from '@upfront/protocol'",
-    ...imports,
+    "import type * as protocol from '@upfront/protocol'",
+    "import type * as simulation from '@upfront/simulation'",
     "import { count, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'",
     ...structured.filter(({ ts }) => ts === undefined).map(declareInterface),
     ...writing.map(writeInTypescript),
@@ -50,7 +45,7 @@ function typescript() {
   return `${out.join('\n\n')}\n`
 }
 
-const tsName = ({ name, ts }) => ts?.type ?? name
+const tsName = ({ name, ts }) => ts ?? name
 
 function tsType(type) {
   switch (type.kind) {
@@ -63,7 +58,7 @@ function tsType(type) {
     case 'text':
       return 'string'
     case 'hex':
-      return { 20: 'Address', 32: 'Hash' }[type.bytes] ?? 'Hex'
+      return `protocol.${{ 20: 'Address', 32: 'Hash' }[type.bytes] ?? 'Hex'}`
     case 'nullable':
       return `${tsType(type.item)} | null`
     case 'list':
@@ -91,9 +86,9 @@ function writeInTypescript(record) {
 }
 
 function writeUnion({ variants, ...union }) {
-  const cases = variants.map(({ tag, fields }) => {
+  const cases = casesOf(variants, (fields) => {
     const parts = fields.map(({ ts, type }) => writeValue(type, `record.${ts}`))
-    return `case '${tag}': return ${[`'${tag}\\n'`, ...parts].join(' + ')}`
+    return `return ${[writeValue({ kind: 'text' }, 'record.kind'), ...parts].join(' + ')}`
   })
   return `export function write${union.name}(record: ${tsName(union)}): string { switch (record.kind) { ${cases.join('\n')} } }`
 }
@@ -127,11 +122,22 @@ function writeValue(type, value) {
 function readInTypescript(type) {
   const head = `export function read${type.name}(reader: TextReader): ${tsName(type)} {`
   if (type.kind === 'record') return `${head} ${readFields(type.fields, tsName(type))} }`
-  const cases = type.variants.map(({ tag, fields }) => {
-    return `case '${tag}': { ${readFields(fields, `Extract<${tsName(type)}, { kind: '${tag}' }>`, [`kind: '${tag}'`])} }`
+  const cases = casesOf(type.variants, (fields, tag) => {
+    const text = readFields(fields, `Extract<${tsName(type)}, { kind: '${tag}' }>`, ['kind'])
+    return text.startsWith('return') ? text : `{ ${text} }`
   })
   const unknown = `default: throw new Error('the addon sent an unknown ${type.name}')`
-  return `${head} switch (reader.word()) { ${[...cases, unknown].join('\n')} } }`
+  return `${head} const kind = reader.word()\n switch (kind) { ${[...cases, unknown].join('\n')} } }`
+}
+
+/** The cases of a switch over the variants. Variants with the same text share one. */
+function casesOf(variants, textOf) {
+  const tags = new Map()
+  for (const { tag, fields } of variants) {
+    const text = textOf(fields, tag)
+    tags.set(text, [...(tags.get(text) ?? []), tag])
+  }
+  return [...tags].map(([text, same]) => `${same.map((tag) => `case '${tag}':`).join('\n')} ${text}`)
 }
 
 /** Absent fields are no properties. They are set conditionally, because spreading takes V8 several times as long. */

@@ -63,9 +63,9 @@ function fieldOf([ts, spec]) {
   return { ts, plain, type, rust: rust ?? plain.replace(/^.*\./, '').replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`) }
 }
 
-/** A TypeScript type, with the module that declares it. */
-const protocol = (type) => ({ type, module: '@upfront/protocol' })
-const simulation = (type) => ({ type, module: '@upfront/simulation' })
+/** A TypeScript type of a module. */
+const protocol = (type) => `protocol.${type}`
+const simulation = (type) => `simulation.${type}`
 
 // Plans and their state: to Rust.
 

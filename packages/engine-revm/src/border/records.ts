@@ -2,100 +2,61 @@
 
 // biome-ignore-all lint/style/useTemplate: a line a field reads better.
 
-import type { AccessListEntry, Address, Authorization, Hash, Hex, StateOverride, Withdrawal } from '@upfront/protocol'
-import type {
-  AccountChange,
-  AccountFacts,
-  BaseFeeParameters,
-  BlobParameters,
-  BlockEnvironment,
-  BlockRules,
-  CallRecord,
-  Carried,
-  ChainRules,
-  DecidingFact,
-  Dependencies,
-  Deposit,
-  ExecutedLog,
-  ExecutedReceipt,
-  Frame,
-  FrameLog,
-  FrameUses,
-  Halt,
-  ListedBlock,
-  NamedContract,
-  PlannedBlock,
-  PlannedCall,
-  Probe,
-  Probed,
-  RecordedAccount,
-  RecordedSlot,
-  Recording,
-  Rejection,
-  RollupReceipt,
-  Sampled,
-  SealedCall,
-  SealedTransaction,
-  SimulationPlan,
-  StateLayer,
-  StateRead,
-  StepOptions,
-  TouchedList,
-  TouchedSlot,
-  TransactionFault,
-} from '@upfront/simulation'
+import type * as protocol from '@upfront/protocol'
+
+import type * as simulation from '@upfront/simulation'
 
 import { count, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'
 
 export interface BlockExecution {
-  rules: ChainRules
-  block: BlockEnvironment
+  rules: simulation.ChainRules
+  block: simulation.BlockEnvironment
   opening: boolean
   isSplit: boolean
-  transactions: Hex[]
-  earlierReceipts: Hex[]
+  transactions: protocol.Hex[]
+  earlierReceipts: protocol.Hex[]
   earlierGasUsed: bigint
   earlierBlobGasUsed: bigint
 }
 
 export interface WrittenFailure {
   at: number
-  halt?: Halt
+  halt?: simulation.Halt
   isGasCapped: boolean
-  returnData: Hex
+  returnData: protocol.Hex
 }
 
 export interface Written {
   accounts: number
   slots: number
-  touchedList?: TouchedList
-  readList?: TouchedList
+  touchedList?: simulation.TouchedList
+  readList?: simulation.TouchedList
   gasUsed: bigint
   failures: WrittenFailure[]
   ends: number[]
-  records: CallRecord[]
+  records: simulation.CallRecord[]
   steps: number[]
 }
 
 export interface ExecutionTransaction {
-  hash: Hash
-  from: Address
-  to: Address | null
+  hash: protocol.Hash
+  from: protocol.Address
+  to: protocol.Address | null
   nonce: bigint
 }
 
 export interface Executed {
-  layers: Map<Address, AccountChange>[]
+  layers: Map<protocol.Address, simulation.AccountChange>[]
   transactions: ExecutionTransaction[]
-  receipts: ExecutedReceipt[]
+  receipts: simulation.ExecutedReceipt[]
   gasUsed: bigint
   blobGasUsed: bigint
-  receiptsRoot: Hash
-  logsBloom: Hex
+  receiptsRoot: protocol.Hash
+  logsBloom: protocol.Hex
 }
 
 export interface Rejected {
-  rejection?: Rejection
+  rejection?: simulation.Rejection
   block: number
   call?: number
 }
@@ -103,48 +64,48 @@ export interface Rejected {
 export interface ExecutionRejected {
   transaction: number
   message: string
-  nativePrecompile?: Address
+  nativePrecompile?: protocol.Address
 }
 
 export interface Encoded {
-  transactions: Hex[]
+  transactions: protocol.Hex[]
 }
 
 export interface SealedBlock {
-  rules: ChainRules
-  hash: Hash
-  block: BlockEnvironment
-  transactions: SealedTransaction[]
-  earlierReceipts: Hex[]
+  rules: simulation.ChainRules
+  hash: protocol.Hash
+  block: simulation.BlockEnvironment
+  transactions: simulation.SealedTransaction[]
+  earlierReceipts: protocol.Hex[]
   earlierGasUsed: bigint
   earlierBlobGasUsed: bigint
-  withdrawals: Withdrawal[]
+  withdrawals: protocol.Withdrawal[]
   gasUsed: bigint
-  transactionsRoot: Hash
-  receiptsRoot: Hash
-  logsBloom: Hex
-  withdrawalsRoot?: Hash
-  requestsHash?: Hash
-  blockAccessListHash?: Hash
+  transactionsRoot: protocol.Hash
+  receiptsRoot: protocol.Hash
+  logsBloom: protocol.Hex
+  withdrawalsRoot?: protocol.Hash
+  requestsHash?: protocol.Hash
+  blockAccessListHash?: protocol.Hash
   blobGasUsed?: bigint
 }
 
-export function writeChainRules(record: ChainRules): string {
+export function writeChainRules(record: simulation.ChainRules): string {
   return quantity(record.chainId) + `${record.depositContract ?? '-'}\n`
 }
 
-export function writeBlobParameters(record: BlobParameters): string {
+export function writeBlobParameters(record: simulation.BlobParameters): string {
   return count(record.target) + count(record.max) + quantity(record.baseFeeUpdateFraction)
 }
 
 export const writeBlockRules = remembering(
-  (record: BlockRules) =>
+  (record: simulation.BlockRules) =>
     `${record.fork}\n` +
     `${record.opFork ?? '-'}\n` +
     (record.blob === undefined ? '-\n' : writeBlobParameters(record.blob)),
 )
 
-export function writeParentHeader(record: SimulationPlan): string {
+export function writeParentHeader(record: simulation.SimulationPlan): string {
   return (
     `${record.base.hash}\n` +
     quantity(record.base.number) +
@@ -161,14 +122,15 @@ export function writeParentHeader(record: SimulationPlan): string {
 }
 
 export const writeBaseFeeParameters = remembering(
-  (record: BaseFeeParameters) => quantity(record.elasticity) + quantity(record.denominator) + quantity(record.minimum),
+  (record: simulation.BaseFeeParameters) =>
+    quantity(record.elasticity) + quantity(record.denominator) + quantity(record.minimum),
 )
 
-export function writeWithdrawal(record: Withdrawal): string {
+export function writeWithdrawal(record: protocol.Withdrawal): string {
   return quantity(record.index) + quantity(record.validatorIndex) + `${record.address}\n` + quantity(record.amount)
 }
 
-export function writeStateOverride(record: StateOverride): string {
+export function writeStateOverride(record: protocol.StateOverride): string {
   return (
     `${record.address}\n` +
     optionalQuantity(record.balance) +
@@ -180,11 +142,11 @@ export function writeStateOverride(record: StateOverride): string {
   )
 }
 
-export function writeAccessListEntry(record: AccessListEntry): string {
+export function writeAccessListEntry(record: protocol.AccessListEntry): string {
   return `${record.address}\n` + list(record.storageKeys, (item) => `${item}\n`)
 }
 
-export function writeAuthorization(record: Authorization): string {
+export function writeAuthorization(record: protocol.Authorization): string {
   return (
     quantity(record.chainId) +
     `${record.address}\n` +
@@ -196,11 +158,11 @@ export function writeAuthorization(record: Authorization): string {
   )
 }
 
-export function writeSealedCall(record: SealedCall): string {
+export function writeSealedCall(record: simulation.SealedCall): string {
   return `${record.raw}\n` + optionalQuantity(record.mint)
 }
 
-export function writePlannedCall(record: PlannedCall): string {
+export function writePlannedCall(record: simulation.PlannedCall): string {
   return (
     count(record.type) +
     `${record.from}\n` +
@@ -221,7 +183,7 @@ export function writePlannedCall(record: PlannedCall): string {
   )
 }
 
-export function writePlannedBlock(record: PlannedBlock): string {
+export function writePlannedBlock(record: simulation.PlannedBlock): string {
   return (
     quantity(record.number) +
     quantity(record.timestamp) +
@@ -241,12 +203,12 @@ export function writePlannedBlock(record: PlannedBlock): string {
   )
 }
 
-export function writeStepOptions(record: StepOptions): string {
+export function writeStepOptions(record: simulation.StepOptions): string {
   return flag(record.stack) + flag(record.memory) + flag(record.storage) + flag(record.returnData) + count(record.limit)
 }
 
 export const writeRecording = remembering(
-  (record: Recording) =>
+  (record: simulation.Recording) =>
     flag(record.frames) +
     flag(record.state) +
     flag(record.withoutCode ?? false) +
@@ -259,13 +221,13 @@ export const writeRecording = remembering(
     count(record.later ?? 0),
 )
 
-export function writeProbe(record: Probe): string {
+export function writeProbe(record: simulation.Probe): string {
   return (
     count(record.block) + count(record.call) + `${record.to}\n` + `${record.input}\n` + flag(record.isAfter ?? false)
   )
 }
 
-export function writePlan(record: SimulationPlan): string {
+export function writePlan(record: simulation.SimulationPlan): string {
   return (
     writeChainRules(record.rules) +
     writeParentHeader(record) +
@@ -283,7 +245,7 @@ export function writePlan(record: SimulationPlan): string {
   )
 }
 
-export function writeBlockEnvironment(record: BlockEnvironment): string {
+export function writeBlockEnvironment(record: simulation.BlockEnvironment): string {
   return (
     quantity(record.number) +
     quantity(record.timestamp) +
@@ -312,7 +274,7 @@ export function writeBlockExecution(record: BlockExecution): string {
   )
 }
 
-export function writeAccountChange(record: AccountChange): string {
+export function writeAccountChange(record: simulation.AccountChange): string {
   return (
     optionalQuantity(record.balance) +
     optionalQuantity(record.nonce) +
@@ -322,30 +284,28 @@ export function writeAccountChange(record: AccountChange): string {
   )
 }
 
-export function writeLayer(record: StateLayer): string {
+export function writeLayer(record: simulation.StateLayer): string {
   return list([...record.accounts], (item) => `${item[0]}\n` + writeAccountChange(item[1]))
 }
 
-export function writeRead(record: StateRead): string {
+export function writeRead(record: simulation.StateRead): string {
   switch (record.kind) {
     case 'balance':
-      return 'balance\n' + `${record.address}\n`
     case 'nonce':
-      return 'nonce\n' + `${record.address}\n`
     case 'code':
-      return 'code\n' + `${record.address}\n`
+      return `${record.kind}\n` + `${record.address}\n`
     case 'storage':
-      return 'storage\n' + `${record.address}\n` + `${record.slot}\n`
+      return `${record.kind}\n` + `${record.address}\n` + `${record.slot}\n`
     case 'blockHash':
-      return 'blockHash\n' + quantity(record.number)
+      return `${record.kind}\n` + quantity(record.number)
   }
 }
 
-export function writeDeposit(record: Deposit): string {
+export function writeDeposit(record: simulation.Deposit): string {
   return `${record.sourceHash}\n` + `${record.from}\n` + quantity(record.mint) + flag(record.isSystemTransaction)
 }
 
-export function writeSealedTransaction(record: SealedTransaction): string {
+export function writeSealedTransaction(record: simulation.SealedTransaction): string {
   return (
     count(record.type) +
     `${record.hash}\n` +
@@ -390,12 +350,12 @@ export function writeSealedBlock(record: SealedBlock): string {
   )
 }
 
-export function writeListedBlock(record: ListedBlock): string {
+export function writeListedBlock(record: simulation.ListedBlock): string {
   return `${record.hash}\n` + quantity(record.number) + `${record.blockAccessListHash}\n`
 }
 
-export function readAccountChange(reader: TextReader): AccountChange {
-  const record = {} as AccountChange
+export function readAccountChange(reader: TextReader): simulation.AccountChange {
+  const record = {} as simulation.AccountChange
   if (reader.isGiven()) record.balance = reader.bigint()
   if (reader.isGiven()) record.nonce = reader.bigint()
   if (reader.isGiven()) record.code = reader.hex()
@@ -404,84 +364,50 @@ export function readAccountChange(reader: TextReader): AccountChange {
   return record
 }
 
-export function readRead(reader: TextReader): StateRead {
-  switch (reader.word()) {
-    case 'balance': {
-      return { kind: 'balance', address: reader.hex() }
-    }
-    case 'nonce': {
-      return { kind: 'nonce', address: reader.hex() }
-    }
-    case 'code': {
-      return { kind: 'code', address: reader.hex() }
-    }
-    case 'storage': {
-      return { kind: 'storage', address: reader.hex(), slot: reader.hex() }
-    }
-    case 'blockHash': {
-      return { kind: 'blockHash', number: reader.bigint() }
-    }
+export function readRead(reader: TextReader): simulation.StateRead {
+  const kind = reader.word()
+  switch (kind) {
+    case 'balance':
+    case 'nonce':
+    case 'code':
+      return { kind, address: reader.hex() }
+    case 'storage':
+      return { kind, address: reader.hex(), slot: reader.hex() }
+    case 'blockHash':
+      return { kind, number: reader.bigint() }
     default:
       throw new Error('the addon sent an unknown Read')
   }
 }
 
-export function readHalt(reader: TextReader): Halt {
-  switch (reader.word()) {
-    case 'outOfGas': {
-      return { kind: 'outOfGas' }
-    }
-    case 'invalidJump': {
-      return { kind: 'invalidJump' }
-    }
-    case 'reentrancySentry': {
-      return { kind: 'reentrancySentry' }
-    }
-    case 'returnDataOutOfBounds': {
-      return { kind: 'returnDataOutOfBounds' }
-    }
-    case 'stackUnderflow': {
-      return { kind: 'stackUnderflow', height: reader.number(), inputs: reader.number() }
-    }
-    case 'stackOverflow': {
-      return { kind: 'stackOverflow' }
-    }
-    case 'writeProtection': {
-      return { kind: 'writeProtection', isPriced: reader.flag() }
-    }
-    case 'addressCollision': {
-      return { kind: 'addressCollision' }
-    }
-    case 'codeStorageOutOfGas': {
-      return { kind: 'codeStorageOutOfGas' }
-    }
-    case 'codeStartsWithEf': {
-      return { kind: 'codeStartsWithEf' }
-    }
-    case 'nonceOverflow': {
-      return { kind: 'nonceOverflow' }
-    }
-    case 'callTooDeep': {
-      return { kind: 'callTooDeep' }
-    }
-    case 'insufficientBalance': {
-      return { kind: 'insufficientBalance' }
-    }
-    case 'balanceOverflow': {
-      return { kind: 'balanceOverflow' }
-    }
-    case 'precompileFailed': {
-      return { kind: 'precompileFailed' }
-    }
-    case 'codeTooLarge': {
-      return { kind: 'codeTooLarge', size: reader.number(), limit: reader.number() }
-    }
-    case 'invalidOpcode': {
-      return { kind: 'invalidOpcode', opcode: reader.word() }
-    }
-    case 'precompile': {
+export function readHalt(reader: TextReader): simulation.Halt {
+  const kind = reader.word()
+  switch (kind) {
+    case 'outOfGas':
+    case 'invalidJump':
+    case 'reentrancySentry':
+    case 'returnDataOutOfBounds':
+    case 'stackOverflow':
+    case 'addressCollision':
+    case 'codeStorageOutOfGas':
+    case 'codeStartsWithEf':
+    case 'nonceOverflow':
+    case 'callTooDeep':
+    case 'insufficientBalance':
+    case 'balanceOverflow':
+    case 'precompileFailed':
+      return { kind }
+    case 'stackUnderflow':
+      return { kind, height: reader.number(), inputs: reader.number() }
+    case 'writeProtection':
+      return { kind, isPriced: reader.flag() }
+    case 'codeTooLarge':
+      return { kind, size: reader.number(), limit: reader.number() }
+    case 'invalidOpcode':
+      return { kind, opcode: reader.word() }
+    case 'precompile':
       return {
-        kind: 'precompile',
+        kind,
         fault: reader.name<
           | 'outOfGas'
           | 'inputLength'
@@ -499,10 +425,8 @@ export function readHalt(reader: TextReader): Halt {
           | 'g2Subgroup'
         >(),
       }
-    }
-    case 'other': {
-      return { kind: 'other', name: reader.word() }
-    }
+    case 'other':
+      return { kind, name: reader.word() }
     default:
       throw new Error('the addon sent an unknown Halt')
   }
@@ -516,15 +440,15 @@ export function readWrittenFailure(reader: TextReader): WrittenFailure {
   return record
 }
 
-export function readTouchedSlot(reader: TextReader): TouchedSlot {
+export function readTouchedSlot(reader: TextReader): simulation.TouchedSlot {
   return { address: reader.hex(), slot: reader.hex() }
 }
 
-export function readTouchedList(reader: TextReader): TouchedList {
+export function readTouchedList(reader: TextReader): simulation.TouchedList {
   return { accounts: reader.list(() => reader.hex()), slots: reader.list(() => readTouchedSlot(reader)) }
 }
 
-export function readFrameLog(reader: TextReader): FrameLog {
+export function readFrameLog(reader: TextReader): simulation.FrameLog {
   return {
     position: reader.number(),
     address: reader.hex(),
@@ -533,11 +457,11 @@ export function readFrameLog(reader: TextReader): FrameLog {
   }
 }
 
-export function readNamedContract(reader: TextReader): NamedContract {
+export function readNamedContract(reader: TextReader): simulation.NamedContract {
   return { address: reader.hex(), codeSize: reader.number(), opcode: reader.number() }
 }
 
-export function readFrameUses(reader: TextReader): FrameUses {
+export function readFrameUses(reader: TextReader): simulation.FrameUses {
   return {
     opcodes: reader.list(() => [reader.number(), reader.number()] as const),
     reads: reader.list(() => [reader.hex(), reader.hex()] as const),
@@ -549,12 +473,12 @@ export function readFrameUses(reader: TextReader): FrameUses {
   }
 }
 
-export function readFrame(reader: TextReader): Frame {
+export function readFrame(reader: TextReader): simulation.Frame {
   const record = {
     kind: reader.name<'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'>(),
     depth: reader.number(),
     from: reader.hex(),
-  } as Frame
+  } as simulation.Frame
   if (reader.isGiven()) record.to = reader.hex()
   record.input = reader.hex()
   record.output = reader.hex()
@@ -569,18 +493,18 @@ export function readFrame(reader: TextReader): Frame {
   return record
 }
 
-export function readAccountFacts(reader: TextReader): AccountFacts {
+export function readAccountFacts(reader: TextReader): simulation.AccountFacts {
   const record = {
     exists: reader.flag(),
     balance: reader.bigint(),
     nonce: reader.bigint(),
     codeHash: reader.hex(),
-  } as AccountFacts
+  } as simulation.AccountFacts
   if (reader.isGiven()) record.code = reader.hex()
   return record
 }
 
-export function readRecordedSlot(reader: TextReader): RecordedSlot {
+export function readRecordedSlot(reader: TextReader): simulation.RecordedSlot {
   return {
     slot: reader.hex(),
     isRead: reader.flag(),
@@ -590,7 +514,7 @@ export function readRecordedSlot(reader: TextReader): RecordedSlot {
   }
 }
 
-export function readRecordedAccount(reader: TextReader): RecordedAccount {
+export function readRecordedAccount(reader: TextReader): simulation.RecordedAccount {
   return {
     address: reader.hex(),
     isRead: reader.flag(),
@@ -602,14 +526,14 @@ export function readRecordedAccount(reader: TextReader): RecordedAccount {
   }
 }
 
-export function readProbed(reader: TextReader): Probed {
-  const record = {} as Probed
+export function readProbed(reader: TextReader): simulation.Probed {
+  const record = {} as simulation.Probed
   if (reader.isGiven()) record.before = reader.hex()
   if (reader.isGiven()) record.after = reader.hex()
   return record
 }
 
-export function readDecidingFact(reader: TextReader): DecidingFact {
+export function readDecidingFact(reader: TextReader): simulation.DecidingFact {
   const record = {
     kind: reader.name<
       | 'slot'
@@ -627,7 +551,7 @@ export function readDecidingFact(reader: TextReader): DecidingFact {
       | 'origin'
       | 'gasLeft'
     >(),
-  } as DecidingFact
+  } as simulation.DecidingFact
   if (reader.isGiven()) record.address = reader.hex()
   if (reader.isGiven()) record.slot = reader.hex()
   if (reader.isGiven()) record.number = reader.bigint()
@@ -638,11 +562,11 @@ export function readDecidingFact(reader: TextReader): DecidingFact {
   return record
 }
 
-export function readDependencies(reader: TextReader): Dependencies {
+export function readDependencies(reader: TextReader): simulation.Dependencies {
   return { facts: reader.list(() => readDecidingFact(reader)), isPartial: reader.flag(), isSameLater: reader.flag() }
 }
 
-export function readCallRecord(reader: TextReader): CallRecord {
+export function readCallRecord(reader: TextReader): simulation.CallRecord {
   const record = {
     gas: reader.bigint(),
     gasUsed: reader.bigint(),
@@ -651,7 +575,7 @@ export function readCallRecord(reader: TextReader): CallRecord {
     probed: reader.list(() => readProbed(reader)),
     probeGas: reader.bigint(),
     preimages: reader.list(() => reader.hex()),
-  } as CallRecord
+  } as simulation.CallRecord
   if (reader.isGiven()) record.dependencies = readDependencies(reader)
   if (reader.isGiven()) record.effects = reader.hex()
   return record
@@ -669,12 +593,16 @@ export function readWritten(reader: TextReader): Written {
   return record
 }
 
-export function readLog(reader: TextReader): ExecutedLog {
+export function readLog(reader: TextReader): simulation.ExecutedLog {
   return { address: reader.hex(), topics: reader.list(() => reader.hex()), data: reader.hex() }
 }
 
-export function readRollupReceipt(reader: TextReader): RollupReceipt {
-  const record = { l1GasPrice: reader.bigint(), l1GasUsed: reader.bigint(), l1Fee: reader.bigint() } as RollupReceipt
+export function readRollupReceipt(reader: TextReader): simulation.RollupReceipt {
+  const record = {
+    l1GasPrice: reader.bigint(),
+    l1GasUsed: reader.bigint(),
+    l1Fee: reader.bigint(),
+  } as simulation.RollupReceipt
   if (reader.isGiven()) record.l1BaseFeeScalar = reader.bigint()
   if (reader.isGiven()) record.l1BlobBaseFee = reader.bigint()
   if (reader.isGiven()) record.l1BlobBaseFeeScalar = reader.bigint()
@@ -684,7 +612,7 @@ export function readRollupReceipt(reader: TextReader): RollupReceipt {
   return record
 }
 
-export function readReceipt(reader: TextReader): ExecutedReceipt {
+export function readReceipt(reader: TextReader): simulation.ExecutedReceipt {
   const record = {
     type: reader.number(),
     succeeded: reader.flag(),
@@ -693,7 +621,7 @@ export function readReceipt(reader: TextReader): ExecutedReceipt {
     effectiveGasPrice: reader.bigint(),
     logs: reader.list(() => readLog(reader)),
     contractAddress: reader.optional(() => reader.hex()) ?? null,
-  } as ExecutedReceipt
+  } as simulation.ExecutedReceipt
   if (reader.isGiven()) record.blobGasUsed = reader.bigint()
   if (reader.isGiven()) record.rollup = readRollupReceipt(reader)
   record.encoded = reader.hex()
@@ -721,101 +649,63 @@ export function readExecuted(reader: TextReader): Executed {
   }
 }
 
-export function readTransactionFault(reader: TextReader): TransactionFault {
-  switch (reader.word()) {
-    case 'nonceTooHigh': {
-      return { kind: 'nonceTooHigh', nonce: reader.bigint(), expected: reader.bigint() }
-    }
-    case 'nonceTooLow': {
-      return { kind: 'nonceTooLow', nonce: reader.bigint(), expected: reader.bigint() }
-    }
-    case 'nonceHasMaxValue': {
-      return { kind: 'nonceHasMaxValue', nonce: reader.bigint() }
-    }
-    case 'tipAboveFeeCap': {
-      return { kind: 'tipAboveFeeCap', tip: reader.bigint(), cap: reader.bigint() }
-    }
-    case 'feeCapBelowBaseFee': {
-      return { kind: 'feeCapBelowBaseFee', cap: reader.bigint(), baseFee: reader.bigint() }
-    }
-    case 'blobsUnsupported': {
-      return { kind: 'blobsUnsupported' }
-    }
-    case 'blobsOfCreation': {
-      return { kind: 'blobsOfCreation' }
-    }
-    case 'noBlobHashes': {
-      return { kind: 'noBlobHashes' }
-    }
-    case 'tooManyBlobs': {
-      return { kind: 'tooManyBlobs' }
-    }
-    case 'blobHashVersion': {
-      return { kind: 'blobHashVersion', index: reader.number() }
-    }
-    case 'blobFeeCapTooLow': {
-      return { kind: 'blobFeeCapTooLow', cap: reader.bigint(), blobBaseFee: reader.bigint() }
-    }
-    case 'setCodeUnsupported': {
-      return { kind: 'setCodeUnsupported' }
-    }
-    case 'setCodeOfCreation': {
-      return { kind: 'setCodeOfCreation' }
-    }
-    case 'noAuthorizations': {
-      return { kind: 'noAuthorizations' }
-    }
-    case 'initCodeTooLarge': {
-      return { kind: 'initCodeTooLarge', size: reader.number(), limit: reader.number() }
-    }
-    case 'priceOverflow': {
-      return { kind: 'priceOverflow' }
-    }
-    case 'insufficientFunds': {
-      return { kind: 'insufficientFunds', have: reader.bigint(), want: reader.bigint() }
-    }
-    case 'insufficientFundsForTransfer': {
-      return { kind: 'insufficientFundsForTransfer' }
-    }
-    case 'intrinsicGas': {
-      return { kind: 'intrinsicGas', want: reader.bigint() }
-    }
-    case 'floorGas': {
-      return { kind: 'floorGas', want: reader.bigint() }
-    }
+export function readTransactionFault(reader: TextReader): simulation.TransactionFault {
+  const kind = reader.word()
+  switch (kind) {
+    case 'nonceTooHigh':
+    case 'nonceTooLow':
+      return { kind, nonce: reader.bigint(), expected: reader.bigint() }
+    case 'nonceHasMaxValue':
+      return { kind, nonce: reader.bigint() }
+    case 'tipAboveFeeCap':
+      return { kind, tip: reader.bigint(), cap: reader.bigint() }
+    case 'feeCapBelowBaseFee':
+      return { kind, cap: reader.bigint(), baseFee: reader.bigint() }
+    case 'blobsUnsupported':
+    case 'blobsOfCreation':
+    case 'noBlobHashes':
+    case 'tooManyBlobs':
+    case 'setCodeUnsupported':
+    case 'setCodeOfCreation':
+    case 'noAuthorizations':
+    case 'priceOverflow':
+    case 'insufficientFundsForTransfer':
+      return { kind }
+    case 'blobHashVersion':
+      return { kind, index: reader.number() }
+    case 'blobFeeCapTooLow':
+      return { kind, cap: reader.bigint(), blobBaseFee: reader.bigint() }
+    case 'initCodeTooLarge':
+      return { kind, size: reader.number(), limit: reader.number() }
+    case 'insufficientFunds':
+      return { kind, have: reader.bigint(), want: reader.bigint() }
+    case 'intrinsicGas':
+    case 'floorGas':
+      return { kind, want: reader.bigint() }
     default:
       throw new Error('the addon sent an unknown TransactionFault')
   }
 }
 
-export function readRejection(reader: TextReader): Rejection {
-  switch (reader.word()) {
-    case 'transaction': {
-      return { kind: 'transaction', from: reader.hex(), gas: reader.bigint(), fault: readTransactionFault(reader) }
-    }
-    case 'blockGasLimit': {
-      return { kind: 'blockGasLimit', left: reader.bigint(), asked: reader.bigint() }
-    }
-    case 'takenByPrecompile': {
-      return { kind: 'takenByPrecompile', address: reader.hex() }
-    }
-    case 'notPrecompile': {
-      return { kind: 'notPrecompile', address: reader.hex() }
-    }
-    case 'alreadyOverridden': {
-      return { kind: 'alreadyOverridden', address: reader.hex() }
-    }
-    case 'nativePrecompile': {
-      return { kind: 'nativePrecompile', address: reader.hex() }
-    }
-    case 'depositLength': {
-      return { kind: 'depositLength', length: reader.number() }
-    }
+export function readRejection(reader: TextReader): simulation.Rejection {
+  const kind = reader.word()
+  switch (kind) {
+    case 'transaction':
+      return { kind, from: reader.hex(), gas: reader.bigint(), fault: readTransactionFault(reader) }
+    case 'blockGasLimit':
+      return { kind, left: reader.bigint(), asked: reader.bigint() }
+    case 'takenByPrecompile':
+    case 'notPrecompile':
+    case 'alreadyOverridden':
+    case 'nativePrecompile':
+      return { kind, address: reader.hex() }
+    case 'depositLength':
+      return { kind, length: reader.number() }
     case 'requestQueue': {
       const record = {
-        kind: 'requestQueue',
+        kind,
         queue: reader.name<'withdrawal' | 'consolidation' | 'builderDeposit' | 'builderExit'>(),
-      } as Extract<Rejection, { kind: 'requestQueue' }>
+      } as Extract<simulation.Rejection, { kind: 'requestQueue' }>
       if (reader.isGiven()) record.halt = readHalt(reader)
       return record
     }
@@ -842,18 +732,18 @@ export function readEncoded(reader: TextReader): Encoded {
   return { transactions: reader.list(() => reader.hex()) }
 }
 
-export function readSampled(reader: TextReader): Sampled {
+export function readSampled(reader: TextReader): simulation.Sampled {
   return { read: readRead(reader), value: reader.bigint() }
 }
 
-export function readCarried(reader: TextReader): Carried {
-  switch (reader.word()) {
-    case 'carried': {
-      return { kind: 'carried', written: reader.number(), sample: reader.list(() => readSampled(reader)) }
-    }
-    case 'differs': {
+export function readCarried(reader: TextReader): simulation.Carried {
+  const kind = reader.word()
+  switch (kind) {
+    case 'carried':
+      return { kind, written: reader.number(), sample: reader.list(() => readSampled(reader)) }
+    case 'differs':
       return {
-        kind: 'differs',
+        kind,
         difference: reader.name<
           | 'transactionHash'
           | 'transactionsRoot'
@@ -871,7 +761,6 @@ export function readCarried(reader: TextReader): Carried {
         >(),
         detail: reader.word(),
       }
-    }
     default:
       throw new Error('the addon sent an unknown Carried')
   }
