@@ -28,8 +28,8 @@ export interface FlatCall {
   type: 'call' | 'create' | 'suicide'
 }
 
-/** Most numbers in all trace addresses together: deep frames have long ones. */
-const MAX_LEVELS = 1_000_000
+/** Most numbers in all trace addresses of an answer: deep frames have long ones. */
+export const MAX_TRACE_LEVELS = 1_000_000
 
 const REVERTED = 'execution reverted'
 const PARITY_ERRORS: Readonly<Record<string, string>> = {
@@ -69,7 +69,7 @@ export function flatCallTrace(
     const isPlain = frame.type === 'CALL' || frame.type === 'STATICCALL'
     if (isPrecompile && isPlain && !includePrecompiles && traceAddress.length > 0) return false
     levels += traceAddress.length
-    if (levels > MAX_LEVELS) throw new AnswerTooLong(MAX_LEVELS)
+    if (levels > MAX_TRACE_LEVELS) throw new AnswerTooLong(MAX_TRACE_LEVELS)
     const shown = flatCall(frame, traceAddress, at)
     if (convertParityErrors && shown.error !== undefined) shown.error = parityError(shown.error)
     flat.push(shown)

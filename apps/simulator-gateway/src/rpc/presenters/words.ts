@@ -1,4 +1,11 @@
-import type { Decoded, DecodedFrame, Frame, InspectedCall } from '@upfront/simulation'
+import {
+  AnswerTooLong,
+  type Decoded,
+  type DecodedFrame,
+  type Frame,
+  type InspectedCall,
+  MAX_TRACE_LEVELS,
+} from '@upfront/simulation'
 
 /** A decoded argument in the format of other services. */
 export interface Argument {
@@ -43,13 +50,19 @@ export function failureOf({ error, decoded }: InspectedCall): string | undefined
   return decoded?.error?.from === undefined ? said : `execution reverted: ${decoded.error.meaning}`
 }
 
-/** Path of each frame from the top call: the index among its caller's frames, at each level. */
+/**
+ * Path of each frame from the top call: the index among its caller's frames, at each level.
+ * @throws AnswerTooLong if too many frames are too deep
+ */
 export function traceAddresses(
   frames: readonly Frame[],
 ): { frame: Frame; traceAddress: number[]; subtraces: number }[] {
   const made: { frame: Frame; traceAddress: number[]; subtraces: number }[] = []
   const path: (typeof made)[number][] = []
+  let levels = 0
   for (const frame of frames) {
+    levels += frame.depth
+    if (levels > MAX_TRACE_LEVELS) throw new AnswerTooLong(MAX_TRACE_LEVELS)
     const parent = path[frame.depth - 1]
     const traceAddress = parent === undefined ? [] : [...parent.traceAddress, parent.subtraces++]
     const entry = { frame, traceAddress, subtraces: 0 }
