@@ -26,7 +26,7 @@ import {
 } from './environment-rules.js'
 import { FIXED } from './fixed.js'
 import { DEFAULT_LIMITS, decodeLimits, type Limits } from './limits.js'
-import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
+import { DEFAULT_PASSTHROUGH_METHODS } from './read-methods.js'
 import { type ReceiptKeys, readReceiptKeysFile } from './receipt-keys.js'
 
 /** The gateway's settings, each an environment variable of the same name. README.md has the table. */

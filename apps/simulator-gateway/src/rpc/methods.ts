@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { Chain, Preconfirmed } from '@upfront/chain'
 import { CallQueue, passThrough, UpstreamClient } from '@upfront/node'
-import { openRpcDocument, toQuantity } from '@upfront/protocol'
+import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import { Driver } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import { Environment } from '../environment/environment.js'
+import { READ_METHODS, SHORT_READS } from '../environment/read-methods.js'
 import { Positions } from '../pending/positions.js'
 import { SimulationBases } from '../pending/simulation-bases.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
@@ -15,11 +16,9 @@ import { clientVersion, version } from './client-version.js'
 import { feeMethods } from './fee-methods.js'
 import { filterMethods } from './filter-methods.js'
 import { logMethods } from './log-methods.js'
-import { refuseMoreParams } from './max-params.js'
 import { presenterMethods } from './presenters/index.js'
 import { listOf, timeOf } from './reading.js'
 import { sendingMethods } from './sending-methods.js'
-import { SHORT_READS } from './short-reads.js'
 import { proofMethods, stateMethods } from './state-methods.js'
 import { subscriptionMethods } from './subscription-methods.js'
 import { sweepMethod } from './sweep-method.js'
@@ -93,4 +92,16 @@ function senderOf(client: UpstreamClient, name: string, context: RpcContext): Pi
   if (!view.holdsSeveral || !SHORT_READS.has(name)) return client
   view.together ??= new CallQueue(client, context)
   return view.together
+}
+
+/** Adds geth's error for too many parameters. */
+function refuseMoreParams(methods: Map<string, RpcMethod>): void {
+  for (const [name, { maxParams }] of Object.entries(READ_METHODS)) {
+    const method = methods.get(name)
+    if (method === undefined || maxParams === undefined) continue
+    methods.set(name, (params, context) => {
+      if (!Array.isArray(params) || params.length <= maxParams) return method(params, context)
+      throw new RpcError(ErrorCode.invalidParams, `too many arguments, want at most ${maxParams}`)
+    })
+  }
 }

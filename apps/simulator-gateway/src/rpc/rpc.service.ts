@@ -14,6 +14,7 @@ import {
 } from '@upfront/protocol'
 import { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
+import { SHORT_READS } from '../environment/read-methods.js'
 import { SMALL_BYTES } from '../limits/memory.js'
 import {
   extraFieldsJson,
@@ -27,7 +28,6 @@ import {
 import { Telemetry } from '../telemetry/telemetry.js'
 import { failureBody, failureOf, outcomeOf } from './failure.js'
 import { SENDING_METHODS } from './sending-methods.js'
-import { SHORT_READS } from './short-reads.js'
 
 /** Characters of a method's name shown in errors. */
 const SHOWN_NAME = 64
