@@ -16,7 +16,6 @@ import { Turns } from '../limits/turns.js'
 import { STATE_HEADER } from '../pending/answer-state.js'
 import { MIN_STATE_HEADER } from '../pending/min-state.js'
 import type { RequestView } from '../pending/request-view.js'
-import { Admission } from '../requests/admission.js'
 import { AnswerSender, lengthOf } from '../requests/answer-sender.js'
 import type { Request } from '../requests/request.js'
 import type { RpcAnswer } from '../requests/rpc-method.js'
@@ -35,7 +34,6 @@ export class PlainFront implements OnApplicationBootstrap {
   constructor(
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly endpoint: RpcEndpoint,
-    private readonly admission: Admission,
     private readonly turns: Turns,
     private readonly free: FreeBudget,
     private readonly memory: Memory,
@@ -101,7 +99,7 @@ export class PlainFront implements OnApplicationBootstrap {
       dialect: this.environment.DIALECT,
       connection: socket,
       length: body.length,
-      budget: this.admission.free,
+      budget: this.endpoint.free,
     }
     return this.endpoint.serve(asked, body, (answer, view) => this.send(request, id, answer, view))
   }

@@ -2,7 +2,6 @@ import { Controller, Post, Req, Res } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
-import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
 import { dialectOf, ETHEREUM_PATH, requestOf } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
@@ -12,7 +11,6 @@ import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 export class RpcController {
   constructor(
     private readonly endpoint: RpcEndpoint,
-    private readonly admission: Admission,
     private readonly sender: AnswerSender,
     private readonly environment: Environment,
   ) {}
@@ -22,7 +20,7 @@ export class RpcController {
     const dialect = dialectOf(request, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body : ''
     return this.endpoint.serve(
-      requestOf(request, reply, { dialect, length: body.length, budget: this.admission.free }),
+      requestOf(request, reply, { dialect, length: body.length, budget: this.endpoint.free }),
       body,
       (answer, view) => this.sender.send(reply, answer, view),
     )

@@ -8,11 +8,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { RateLimited, refused } from '../limits/refused.js'
-import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
 import { type Request, requestOf } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
 import { version } from '../rpc/client-version.js'
+import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
 import { checkAccept, checkVersion, OneMessage } from './one-message.js'
 import type { ToolCaller } from './own-routes.js'
@@ -39,7 +39,7 @@ const jsonSchemaValidator = new AjvJsonSchemaValidator()
 export class McpController {
   constructor(
     private readonly tools: Tools,
-    private readonly admission: Admission,
+    private readonly endpoint: RpcEndpoint,
     private readonly sender: AnswerSender,
     private readonly free: FreeBudget,
     private readonly environment: Environment,
@@ -51,10 +51,10 @@ export class McpController {
     this.checkOrigin(origin)
     checkAccept(accept)
     const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const budget = { ...this.admission.free, limits: { ...this.admission.free.limits, answerBytes: MAX_ANSWER_BYTES } }
+    const budget = { ...this.endpoint.free, limits: { ...this.endpoint.free.limits, answerBytes: MAX_ANSWER_BYTES } }
     const own = requestOf(request, reply, { dialect: this.environment.DIALECT, length: bytes.length, budget })
     const refusal = await this.refusalOf(own.caller)
-    const message = await this.admission.admit(own, (context) => this.decode(bytes, context))
+    const message = await this.endpoint.admit(own, (context) => this.decode(bytes, context))
     if (refusal !== undefined && methodOf(message) !== 'tools/call') throw refusal
     if (methodOf(message) !== 'initialize') checkVersion(protocolVersion)
     const server = await this.serverFor({ request, own, refusal }, message)

@@ -6,10 +6,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { Overloaded } from '../limits/refused.js'
 import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
-import { Admission } from '../requests/admission.js'
 import { requestOf } from '../requests/request.js'
 import { extraFieldsJson } from '../requests/rpc-method.js'
 import { failureOf } from '../rpc/failure.js'
+import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator, wantsWitness } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
@@ -19,7 +19,7 @@ import { ReceiptIssuer } from './receipt-issuer.js'
 export class PreviewController {
   constructor(
     private readonly simulator: PaidSimulator,
-    private readonly admission: Admission,
+    private readonly endpoint: RpcEndpoint,
     private readonly issuer: ReceiptIssuer,
     private readonly environment: Environment,
   ) {}
@@ -45,8 +45,8 @@ export class PreviewController {
       const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
       const params = previewParams(query)
       const withWitness = wantsWitness({ witness })
-      const asked = { dialect: 'upfront', length: 0, budget: this.admission.paid, payer: payment.payer } as const
-      const { paid, context } = await this.admission.admit(requestOf(request, reply, asked), async (context) => ({
+      const asked = { dialect: 'upfront', length: 0, budget: this.endpoint.paid, payer: payment.payer } as const
+      const { paid, context } = await this.endpoint.admit(requestOf(request, reply, asked), async (context) => ({
         paid: await this.simulator.simulate('upfront_simulate', params, context, { withWitness }),
         context,
       }))

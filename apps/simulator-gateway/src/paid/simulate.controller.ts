@@ -6,7 +6,6 @@ import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { ClientGone } from '../limits/refused.js'
-import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
 import { dialectOf, ETHEREUM_PATH, requestOf } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
@@ -32,7 +31,6 @@ export class SimulateController {
     private readonly settlement: Settlement,
     private readonly endpoint: RpcEndpoint,
     private readonly free: FreeBudget,
-    private readonly admission: Admission,
   ) {}
 
   @Post('plain')
@@ -50,7 +48,7 @@ export class SimulateController {
     const body = Buffer.isBuffer(request.body) ? request.body : ''
     const { payment } = this.settlement
     if (payment === undefined) await this.free.take(callerOf(request))
-    const { free, paid } = this.admission
+    const { free, paid } = this.endpoint
     const budget = payment === undefined ? free : paid
     await this.endpoint.serve(
       requestOf(request, reply, { dialect, length: body.length, budget, payer: payment?.payer }),

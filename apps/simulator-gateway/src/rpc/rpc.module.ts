@@ -7,7 +7,6 @@ import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { Turns } from '../limits/turns.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
-import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
 import { RPC_METHODS } from '../requests/rpc-method.js'
 import { Telemetry } from '../telemetry/telemetry.js'
@@ -46,10 +45,9 @@ import { RpcService } from './rpc.service.js'
     { provide: RPC_METHODS, inject: [MethodSources], useFactory: rpcMethods },
     Callers,
     RpcService,
-    Admission,
     RpcEndpoint,
     AnswerSender,
   ],
-  exports: [Admission, Callers, Turns, Memory, FreeBudget, RpcEndpoint, AnswerSender, RPC_METHODS],
+  exports: [Callers, Turns, Memory, FreeBudget, RpcEndpoint, AnswerSender, RPC_METHODS],
 })
 export class RpcModule {}

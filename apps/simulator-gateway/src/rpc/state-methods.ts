@@ -27,7 +27,7 @@ import {
 } from '@upfront/simulation'
 import { type SimulationBase, tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { runWithGrowingLimit } from '../simulate/growing-answer.js'
+import { runWithGrowingLimit } from '../simulate/run-limits.js'
 import { readUntil } from '../simulate/simulation-context.js'
 import { decoding, defaultToLatest, Overriding, onHeadOf, type Reading, stateParameter, timeOf } from './reading.js'
 

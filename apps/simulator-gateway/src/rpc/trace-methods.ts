@@ -21,7 +21,7 @@ import {
 } from '@upfront/simulation'
 import { tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { runInRecordTurn, runWithGrowingLimit } from '../simulate/growing-answer.js'
+import { runInRecordTurn, runWithGrowingLimit } from '../simulate/run-limits.js'
 import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 import { suggestedTip } from './fee-methods.js'
 import type { Reading } from './reading.js'

@@ -1,6 +1,7 @@
 import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { Chain, Preconfirmed } from '@upfront/chain'
-import { CallQueue, UpstreamClient } from '@upfront/node'
+import { CallQueue, catchError, UpstreamClient } from '@upfront/node'
+import { errorText, LOGGER, type Logger } from '@upfront/service'
 import { Driver } from '@upfront/simulation'
 import { chooseEngine, ENGINE, type EngineChoice } from '../environment/engine-choice.js'
 import { Environment } from '../environment/environment.js'
@@ -13,7 +14,6 @@ import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Telemetry } from '../telemetry/telemetry.js'
 import { Simulator } from './simulator.js'
-import { WarmUp } from './warm-up.js'
 
 const EXECUTION_TIMEOUT_MS = 10_000
 
@@ -64,7 +64,6 @@ const EXECUTION_TIMEOUT_MS = 10_000
     WaitingTransactions,
     SimulationBases,
     Simulator,
-    WarmUp,
   ],
   exports: [
     SharedRedis,
@@ -88,10 +87,17 @@ export class SimulateModule implements OnApplicationBootstrap, OnApplicationShut
     private readonly chain: Chain,
     private readonly preconfirmed: Preconfirmed,
     private readonly shared: SharedRedis,
+    private readonly simulator: Simulator,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   onApplicationBootstrap(): void {
     void this.preconfirmed.start()
+    // The first request finds compiled code.
+    void catchError<unknown>(
+      () => this.simulator.warmUp(),
+      (error) => this.logger.warn({ reason: errorText(error) }, 'the simulation at start-up failed'),
+    )
   }
 
   /** Called by Nest once no request is in flight. */

@@ -33,7 +33,15 @@ import type { SimulationBase, TimeLimits } from '../pending/simulation-base.js'
 import { SimulationBases } from '../pending/simulation-bases.js'
 import { WaitingTransactions } from '../pending/waiting-transactions.js'
 import { Telemetry } from '../telemetry/telemetry.js'
-import { type LongTurn, runInRecordTurn, simulateGrowing } from './growing-answer.js'
+import {
+  countRefusedRun,
+  countSpending,
+  type LongTurn,
+  MaximumSpent,
+  runInRecordTurn,
+  simulateGrowing,
+  type WorkCost,
+} from './run-limits.js'
 import {
   bounded,
   freeLimits,
@@ -42,7 +50,6 @@ import {
   type RequestLimits,
   type SimulationContext,
 } from './simulation-context.js'
-import { countRefusedRun, countSpending, MaximumSpent, type WorkCost } from './spending.js'
 
 /** Our two simulation methods; all others use one of them. */
 export type SimulationMethod = 'eth_simulateV1' | 'upfront_simulate'
@@ -151,7 +158,9 @@ export class Simulator {
           simulation.findRecentBase = (place) => this.bases.findRecentBase(simulation, place, time)
           simulation.seenWaiting = (facts) => this.waiting.changing(facts)
         }
-        return andThen(inspect(simulation, inspection, run, layouts, probes), (answer) => {
+        const answer =
+          inspection === undefined ? run(simulation) : inspect(simulation, inspection, run, layouts, probes)
+        return andThen(answer, (answer) => {
           if (isRecording) bounded(answer.json, limits)
           const { blocks, gasUsed, reads } = answer
           this.telemetry.tell('simulation.done', { blocks: blocks.length, gasUsed, isHeld: reads === 0 })

@@ -11,7 +11,6 @@ import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { Tally } from '../limits/tally.js'
 import { MIN_STATE_HEADER, MinState } from '../pending/min-state.js'
-import { Admission } from '../requests/admission.js'
 import { dialectOf, ETHEREUM_PATH } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { Telemetry } from '../telemetry/telemetry.js'
@@ -36,7 +35,6 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
   constructor(
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly endpoint: RpcEndpoint,
-    private readonly admission: Admission,
     private readonly free: FreeBudget,
     private readonly memory: Memory,
     private readonly callers: Callers,
@@ -112,7 +110,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
       { webSocket: socket, socket: request.raw.socket, caller, dialect },
       {
         endpoint,
-        budget: this.admission.free,
+        budget: endpoint.free,
         free,
         memory,
         logger,
