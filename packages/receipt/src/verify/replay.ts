@@ -10,6 +10,7 @@ import {
   type Simulation,
   type StateRead,
   type StateValue,
+  simulate,
   type TouchedList,
 } from '@upfront/simulation'
 import { jsonHash } from '../json-hash.js'
@@ -90,7 +91,11 @@ async function executeOn(
     dialect,
     listTouched: true,
   }
-  const { json, furtherGas = 0n, touchedList } = await inspect(simulation, inspection)
+  const {
+    json,
+    furtherGas = 0n,
+    touchedList,
+  } = await (inspection === undefined ? simulate(simulation) : inspect(simulation, inspection))
   return { blocks: JSON.parse(json.toString()), furtherGas: furtherGas.toString(), touched: touchedList! }
 }
 

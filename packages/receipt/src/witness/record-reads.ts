@@ -8,6 +8,7 @@ import {
   type SimulationAnswer,
   type StateRead,
   type StateValue,
+  simulate,
   type TouchedList,
 } from '@upfront/simulation'
 import { neededReads } from './needed-reads.js'
@@ -44,8 +45,10 @@ export async function recordReads(
     for (const [index, asked] of reads.entries()) values.set(readKey(asked), [asked, got[index]!])
     return got
   }
-  const execute = (readAll: typeof keep) =>
-    inspect({ ...simulation, listTouched: true, driver: new ReadingDriver(engine, readAll) }, inspection)
+  const execute = (readAll: typeof keep) => {
+    const asked = { ...simulation, listTouched: true, driver: new ReadingDriver(engine, readAll) }
+    return inspection === undefined ? simulate(asked) : inspect(asked, inspection)
+  }
   const answer = await execute(keep)
   const touched = answer.touchedList!
   const used = new Set<string>()

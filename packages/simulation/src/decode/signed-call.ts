@@ -1,4 +1,5 @@
 import type { Call, Hash, Hex } from '@upfront/protocol'
+import type { SignedFields } from '../present/present-pending-block.js'
 
 /** A signed transaction as a call, with all signed fields. */
 export interface SignedCall {
@@ -22,13 +23,7 @@ export async function readSignedCall(raw: Hex, chainId: bigint): Promise<SignedC
   } catch {
     throw new Error('expected a signed transaction: the bytes are not one')
   }
-  const {
-    r,
-    s,
-    v,
-    yParity,
-    chainId: signedFor,
-  } = transaction as { r?: Hex; s?: Hex; v?: bigint; yParity?: number; chainId?: number }
+  const { r, s, v, yParity, chainId: signedFor }: SignedFields = transaction
   if (r === undefined || s === undefined || (v === undefined && yParity === undefined))
     throw new Error('expected a signed transaction: it has no signature')
   if (signedFor !== undefined && BigInt(signedFor) !== chainId)
@@ -41,34 +36,10 @@ export async function readSignedCall(raw: Hex, chainId: bigint): Promise<SignedC
   const from = await recoverTransactionAddress({ serializedTransaction: sealed as never }).catch(() => undefined)
   if (from === undefined || BigInt(s) > MAX_S)
     throw new Error('expected a signed transaction: its signature is not valid')
-  return { call: callOf(transaction as unknown as Fields, from.toLowerCase() as Hex, chainId), hash: keccak256(sealed) }
+  return { call: callOf(transaction, from.toLowerCase() as Hex, chainId), hash: keccak256(sealed) }
 }
 
-interface Fields {
-  type: string
-  chainId?: number
-  to?: Hex | null
-  gas?: bigint
-  value?: bigint
-  nonce?: number
-  data?: Hex
-  gasPrice?: bigint
-  maxFeePerGas?: bigint
-  maxPriorityFeePerGas?: bigint
-  maxFeePerBlobGas?: bigint
-  accessList?: readonly { address: Hex; storageKeys: readonly Hash[] }[]
-  blobVersionedHashes?: readonly Hash[]
-  authorizationList?: readonly {
-    chainId: number
-    address: Hex
-    nonce: number
-    yParity?: number
-    r: Hex
-    s: Hex
-  }[]
-}
-
-function callOf(fields: Fields, from: Hex, chainId: bigint): Call {
+function callOf(fields: SignedFields, from: Hex, chainId: bigint): Call {
   const { to, gas = 0n, value = 0n, nonce = 0, data = '0x', accessList, authorizationList } = fields
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, blobVersionedHashes } = fields
   const isDynamic = fields.type !== 'legacy' && fields.type !== 'eip2930'
@@ -99,8 +70,8 @@ function callOf(fields: Fields, from: Hex, chainId: bigint): Call {
         address: signed.address.toLowerCase() as Hex,
         nonce: BigInt(signed.nonce),
         yParity: BigInt(signed.yParity ?? 0),
-        r: BigInt(signed.r),
-        s: BigInt(signed.s),
+        r: BigInt(signed.r ?? 0),
+        s: BigInt(signed.s ?? 0),
       })),
     }),
   }

@@ -1,4 +1,4 @@
-import { type Awaitable, runInSlices } from '@upfront/node'
+import { runInSlices } from '@upfront/node'
 import {
   type Call,
   type Hex,
@@ -34,9 +34,8 @@ import {
 } from '../trace/inspected.js'
 import { stateDiff } from '../trace/state-diff.js'
 import { structLogJson } from '../trace/struct-logger.js'
-import { type AfterWaiting, simulateAfterWaiting } from './after-waiting.js'
+import { simulateAfterWaiting } from './after-waiting.js'
 import { createComparison } from './comparison.js'
-import type { Simulated } from './conditions.js'
 import { createGuards } from './guards.js'
 import { minGas } from './least-gas.js'
 import { findOperationGas } from './operation-gas.js'
@@ -57,28 +56,18 @@ interface Recorded {
 
 /**
  * Simulates with everything that an inspection asks for. Traces, diffs and access lists take one run, questions to contracts a second one,
- * token amounts, account calls, outcomes, guards, fees and gas limits more. Without an inspection it is one run, synchronous if possible.
+ * token amounts, account calls, outcomes, guards, fees and gas limits more.
  * @param layouts token layouts found earlier; pass none where the answer must not depend on earlier requests
  * @param guessed the expected questions to token contracts; if right, no second run is needed
  * @returns as `json` the `result` of `upfront_simulate`; `readList` of the run that it shows, everything else of the first run
  * @throws or rejects with what `run` does
  */
-export function inspect(
+export async function inspect(
   asked: Simulation,
-  inspection: Inspection | undefined,
+  inspection: Inspection,
   run: Run = simulate,
   layouts?: TokenLayouts,
   guessed: Probe[] = [],
-): Awaitable<SimulationAnswer> {
-  return inspection === undefined ? run(asked) : runInspection(asked, inspection, run, layouts, guessed)
-}
-
-async function runInspection(
-  asked: Simulation,
-  inspection: Inspection,
-  run: Run,
-  layouts: TokenLayouts | undefined,
-  guessed: Probe[],
 ): Promise<SimulationAnswer> {
   const { signed, tokens, accounts } = inspection
   const read = signed === undefined ? asked : await withSignedCalls(asked, signed)
@@ -125,23 +114,29 @@ async function runInspection(
       )
     : { tried: [], leftOut: [], gas: 0n }
   furtherGas += after.gas
-  if (inspection.depends) addDependencies(shown, records, isForAll ? undefined : simulation, after.tried)
-  if (inspection.outcome) {
-    const { tried, leftOut } = after
-    const simulated = {
-      simulation,
-      blocks: answer.blocks,
-      parsed,
-      records,
-      compare,
-      isForAll,
-      afterWaiting: tried,
-      leftOut,
-    }
-    furtherGas += await addOutcomes(shown, simulated)
+  if (inspection.depends) {
+    const layers = isForAll ? undefined : simulation.state.layers
+    for (const [index, { dependencies }] of records.entries())
+      if (dependencies !== undefined) shown[index]!.depends = shownDependencies(dependencies, layers, after.tried)
   }
-  if (inspection.guard) furtherGas += await addGuards(shown, records, simulation, run)
-  if (inspection.fees) furtherGas += await addFees(shown, simulation, run)
+  if (inspection.outcome) {
+    const { tried: afterWaiting, leftOut } = after
+    const { blocks } = answer
+    const simulated = { simulation, blocks, parsed, records, compare, isForAll, afterWaiting, leftOut }
+    const { outcomes, gas } = await determineOutcomes(simulated)
+    for (const [index, outcome] of outcomes.entries()) shown[index]!.outcome = outcome
+    furtherGas += gas
+  }
+  if (inspection.guard) {
+    const { guards, gas } = await createGuards(simulation, records, run)
+    for (const [index, guard] of guards.entries()) if (guard !== undefined) shown[index]!.guard = guard
+    furtherGas += gas
+  }
+  if (inspection.fees) {
+    const found = await rollupFees(simulation, run)
+    for (const [index, fees] of (found?.fees ?? []).entries()) shown[index]!.rollupFees = fees
+    furtherGas += found === undefined ? 0n : gasOf(found.answer)
+  }
   if (inspection.gasLimits) furtherGas += await addGasLimits(shown, parsed(), records, simulation, run, isForAll)
   const json = addBlockFields(
     appendShown(answer.parts, shown, isTextTrace(inspection) ? records : []),
@@ -255,49 +250,6 @@ function waitingTransactions(
 ): { given: WaitingCalls; seen: Call[] } {
   if (isForAll || seenWaiting === undefined) return { given: waiting, seen: [] }
   return { given: waiting, seen: seenWaiting(records.flatMap(({ dependencies }) => dependencies?.facts ?? [])) }
-}
-
-/** @param simulation whose block under construction is checked for changes */
-function addDependencies(
-  shown: readonly ShownCall[],
-  records: readonly CallRecord[],
-  simulation: Simulation | undefined,
-  after: readonly AfterWaiting[],
-): void {
-  for (const [index, call] of shown.entries()) {
-    const { dependencies } = records[index]!
-    if (dependencies !== undefined) call.depends = shownDependencies(dependencies, simulation?.state.layers, after)
-  }
-}
-
-/** @returns the gas used */
-async function addOutcomes(shown: readonly ShownCall[], simulated: Simulated): Promise<bigint> {
-  const { outcomes, gas } = await determineOutcomes(simulated)
-  for (const [index, call] of shown.entries()) call.outcome = outcomes[index]!
-  return gas
-}
-
-/** @returns the gas used */
-async function addGuards(
-  shown: readonly ShownCall[],
-  records: readonly CallRecord[],
-  simulation: Simulation,
-  run: Run,
-): Promise<bigint> {
-  const { guards, gas } = await createGuards(simulation, records, run)
-  for (const [index, call] of shown.entries()) if (guards[index] !== undefined) call.guard = guards[index]
-  return gas
-}
-
-/** @returns the gas used */
-async function addFees(shown: readonly ShownCall[], simulation: Simulation, run: Run): Promise<bigint> {
-  const found = await rollupFees(simulation, run)
-  if (found === undefined) return 0n
-  for (const [index, call] of shown.entries()) {
-    const fees = found.fees[index]
-    if (fees !== undefined) call.rollupFees = fees
-  }
-  return gasOf(found.answer)
 }
 
 /** @returns the gas used */

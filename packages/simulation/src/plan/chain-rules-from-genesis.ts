@@ -6,34 +6,11 @@ import {
   DEFAULT_BLOB_PARAMETERS,
   DEFAULT_BLOCK_TIME,
   DEFAULT_OP_BASE_FEE,
-  type EthereumFork,
+  ETHEREUM_FORKS,
   type ForkActivation,
-  type OpFork,
+  OP_FORKS,
 } from './chain-rules.js'
 
-/** Fields of a geth or op-geth chain configuration, with the fork they activate. */
-const ETHEREUM_TIMES: [field: string, fork: EthereumFork][] = [
-  ['shanghaiTime', 'shanghai'],
-  ['cancunTime', 'cancun'],
-  ['pragueTime', 'prague'],
-  ['osakaTime', 'osaka'],
-  ['amsterdamTime', 'amsterdam'],
-]
-const OP_TIMES: [field: string, fork: OpFork][] = [
-  ['regolithTime', 'regolith'],
-  ['canyonTime', 'canyon'],
-  ['ecotoneTime', 'ecotone'],
-  ['fjordTime', 'fjord'],
-  ['graniteTime', 'granite'],
-  ['holoceneTime', 'holocene'],
-  ['isthmusTime', 'isthmus'],
-  ['jovianTime', 'jovian'],
-  ['karstTime', 'karst'],
-  ['azulTime', 'azul'],
-  ['berylTime', 'beryl'],
-  ['cobaltTime', 'cobalt'],
-  ['denimTime', 'denim'],
-]
 const BLOB_TIMES = ['cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5', 'amsterdam'] as const
 
 /** Activation times known to geth and op-reth of forks whose execution is not implemented here. */
@@ -93,7 +70,7 @@ function configOf(json: unknown): Config {
 }
 
 function ethereumForks(config: Config): ForkActivation[] {
-  const forks = timedForks(config, ETHEREUM_TIMES)
+  const forks = timedForks(config, ETHEREUM_FORKS.slice(1))
   const merged = mergeBlock(config)
   if (merged !== undefined) return [{ fork: 'paris', block: merged }, ...forks]
   if (forks.length === 0) {
@@ -113,7 +90,7 @@ function mergeBlock(config: Config): bigint | undefined {
 
 function opForks(config: Config): ForkActivation[] {
   const bedrock = numberAt(config, 'bedrockBlock') ?? 0n
-  return [{ fork: 'bedrock', block: bedrock }, ...timedForks(config, OP_TIMES)]
+  return [{ fork: 'bedrock', block: bedrock }, ...timedForks(config, OP_FORKS.slice(1))]
 }
 
 /** `genesisTime` is our own extension, for configurations without a genesis block. */
@@ -130,9 +107,10 @@ function opSchedule(config: Config, json: unknown): BlockSchedule {
   return denimSchedule(genesisTime, since, blockTime)
 }
 
-function timedForks(config: Config, times: [field: string, fork: EthereumFork | OpFork][]): ForkActivation[] {
-  return times.flatMap(([field, fork]) => {
-    const timestamp = numberAt(config, field)
+/** geth and op-geth name a fork's field after it, such as `cancunTime`. */
+function timedForks(config: Config, forks: readonly ForkActivation['fork'][]): ForkActivation[] {
+  return forks.flatMap((fork) => {
+    const timestamp = numberAt(config, `${fork}Time`)
     return timestamp === undefined ? [] : [{ fork, timestamp }]
   })
 }

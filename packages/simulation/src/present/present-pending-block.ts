@@ -1,4 +1,4 @@
-import { type Address, type Hash, type Hex, type LogFilter, logMatches, toQuantity, ZERO_HASH } from '@upfront/protocol'
+import { type Hash, type Hex, type LogFilter, logMatches, toQuantity, ZERO_HASH } from '@upfront/protocol'
 import { fromRlp, hexToBytes, parseTransaction } from 'viem'
 import { parseTransaction as parseOpTransaction } from 'viem/op-stack'
 import type { BlockEnvironment, ExecutedReceipt, PreconfirmedTransaction } from '../engine/preconfirmation-executor.js'
@@ -218,33 +218,29 @@ function transactionToRpc(block: PendingBlock, transaction: PreconfirmedTransact
 
 const TYPES = { legacy: '0x0', eip2930: '0x1', eip1559: '0x2', eip4844: '0x3', eip7702: '0x4' } as const
 
-/** The fields of all transaction types, in viem's names. */
-interface SignedFields {
-  type?: keyof typeof TYPES | undefined
+/** The signed fields of all types of transaction, as viem decodes them. */
+export interface SignedFields {
+  type?: 'legacy' | 'eip2930' | 'eip1559' | 'eip4844' | 'eip7702' | undefined
   chainId?: number | undefined
+  to?: Hex | null | undefined
   gas?: bigint | undefined
   value?: bigint | undefined
+  nonce?: number | undefined
   data?: Hex | undefined
+  gasPrice?: bigint | undefined
   maxFeePerGas?: bigint | undefined
   maxPriorityFeePerGas?: bigint | undefined
   maxFeePerBlobGas?: bigint | undefined
-  accessList?: readonly unknown[] | undefined
+  accessList?: readonly { address: Hex; storageKeys: readonly Hash[] }[] | undefined
   blobVersionedHashes?: readonly Hash[] | undefined
-  authorizationList?:
-    | readonly {
-        chainId: number
-        address: Address
-        nonce: number
-        yParity?: number | undefined
-        r?: Hex | undefined
-        s?: Hex | undefined
-      }[]
-    | undefined
+  authorizationList?: readonly ({ chainId: number; address: Hex; nonce: number } & Signature)[] | undefined
   v?: bigint | undefined
   yParity?: number | undefined
   r?: Hex | undefined
   s?: Hex | undefined
 }
+
+type Signature = Pick<SignedFields, 'r' | 's' | 'yParity'>
 
 function signedFields(raw: Hex) {
   if (raw.startsWith(DEPOSIT_TYPE)) {
