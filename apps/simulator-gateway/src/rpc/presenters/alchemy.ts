@@ -1,7 +1,7 @@
 import { decodeList, ErrorCode, formatUnits, RpcError } from '@upfront/protocol'
 import type { DecodedFrame, InspectedCall, ShownApproval, ShownAsset } from '@upfront/simulation'
 import { knownChainRules } from '@upfront/simulation'
-import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
+import type { RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorded, type Recorder } from './recorder.js'
 import { argumentsOf, failureOf, flat } from './words.js'
 
@@ -10,35 +10,23 @@ import { argumentsOf, failureOf, flat } from './words.js'
 const FORMATS = ['NESTED', 'FLAT']
 
 export function alchemyMethods(recorder: Recorder): [string, RpcMethod][] {
-  const record = (calls: unknown[], block: unknown, place: (call: number) => string, context: RpcContext) =>
-    recorder.record(
-      {
-        payload: { blockStateCalls: [{ calls }], trace: true, assetChanges: true, decode: true },
-        block,
-        places: calls.map((_, index) => [`blockStateCalls[0].calls[${index}]`, place(index)]),
-      },
-      context,
-    )
-  const single = (present: (recorded: Recorded, format: string) => unknown[]): RpcMethod => {
+  const method = (isBundle: boolean, present: (recorded: Recorded, format: string) => unknown[]): RpcMethod => {
     return async (params, context) => {
       const { format, rest, at } = formatOf(listOf(params, 3))
-      const recorded = await record([rest[0]], rest[1], () => `params[${at}]`, context)
-      return JSON.stringify(present(recorded, format)[0])
-    }
-  }
-  const bundle = (present: (recorded: Recorded, format: string) => unknown[]): RpcMethod => {
-    return async (params, context) => {
-      const { format, rest, at } = formatOf(listOf(params, 3))
-      const calls = decodeList(rest[0], `params[${at}]`)
-      const recorded = await record(calls, rest[1], (index) => `params[${at}][${index}]`, context)
-      return JSON.stringify(present(recorded, format))
+      const [given, block] = rest
+      const calls = isBundle ? decodeList(given, `params[${at}]`) : [given]
+      const place = (index: number) => (isBundle ? `params[${at}][${index}]` : `params[${at}]`)
+      const payload = { blockStateCalls: [{ calls }], trace: true, assetChanges: true, decode: true }
+      const places = calls.map((_, index) => [`blockStateCalls[0].calls[${index}]`, place(index)] as const)
+      const results = present(await recorder.record({ payload, block, places }, context), format)
+      return JSON.stringify(isBundle ? results : results[0])
     }
   }
   return [
-    ['alchemy_simulateAssetChanges', single(assetChanges)],
-    ['alchemy_simulateAssetChangesBundle', bundle(assetChanges)],
-    ['alchemy_simulateExecution', single(executions)],
-    ['alchemy_simulateExecutionBundle', bundle(executions)],
+    ['alchemy_simulateAssetChanges', method(false, assetChanges)],
+    ['alchemy_simulateAssetChangesBundle', method(true, assetChanges)],
+    ['alchemy_simulateExecution', method(false, executions)],
+    ['alchemy_simulateExecutionBundle', method(true, executions)],
   ]
 }
 
