@@ -1,5 +1,5 @@
-import { AnswerTooLong, type Frame } from '@upfront/simulation'
-import { traceAddresses } from './words.js'
+import { AnswerTooLong, type DecodedFrame, type Frame } from '@upfront/simulation'
+import { flat, traceAddresses } from './words.js'
 
 const framesOfDepth = (depths: readonly number[]) => depths.map((depth) => ({ depth }) as Frame)
 
@@ -13,5 +13,21 @@ describe('traceAddresses', () => {
   it('are limited in their total length, which grows with the square of the depth', () => {
     const deep = Array.from({ length: 20 }, () => Array.from({ length: 1_000 }, (_, index) => index + 1)).flat()
     expect(() => traceAddresses(framesOfDepth([0, ...deep]))).toThrow(AnswerTooLong)
+  })
+})
+
+describe('flat', () => {
+  const frame = (from: string, calls?: DecodedFrame[]) => ({ from, ...(calls && { calls }) }) as DecodedFrame
+
+  it('lists each frame before those that it calls', () => {
+    const top = frame('0x1', [frame('0x2', [frame('0x3')]), frame('0x4')])
+    expect(flat(top).map(({ from }) => from)).toEqual(['0x1', '0x2', '0x3', '0x4'])
+  })
+
+  it('takes time in proportion to the number of frames, however deep they are', () => {
+    const chain = () => Array.from({ length: 1_000 }).reduce<DecodedFrame>((inner) => frame('0x', [inner]), frame('0x'))
+    const began = performance.now()
+    expect(flat(frame('0x', Array.from({ length: 20 }, chain)))).toHaveLength(20_021)
+    expect(performance.now() - began).toBeLessThan(1_500)
   })
 })

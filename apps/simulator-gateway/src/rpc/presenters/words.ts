@@ -74,7 +74,13 @@ export function traceAddresses(
 
 /** A frame and all frames below it, in the order of execution. */
 export function flat(top: DecodedFrame): DecodedFrame[] {
-  return [top, ...(top.calls ?? []).flatMap(flat)]
+  const frames: DecodedFrame[] = []
+  const add = (frame: DecodedFrame) => {
+    frames.push(frame)
+    frame.calls?.forEach(add)
+  }
+  add(top)
+  return frames
 }
 
 /** The fields that are neither null nor absent: other services treat null as absent. */
