@@ -41,69 +41,34 @@ const FLASHBOTS = {
 
 /** Methods of other services and nodes: see docs/other-services.md. */
 export const OTHER_SERVICES: OpenRpcMethod[] = [
-  shown(
-    'tenderly_simulateTransaction',
+  ...bundled(
+    ['tenderly_simulateTransaction', 'tenderly_simulateBundle'],
     'Decoded logs, calls, asset, balance and state changes of a transaction',
-    [['transaction', CALL, TRANSACTION], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
-    OBJECT,
+    [BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
     { status: true, gasUsed: '0xb415' },
     TENDERLY,
   ),
-  shown(
-    'tenderly_simulateBundle',
-    'The same for several, one after the other',
-    [['transactions', CALLS, [TRANSACTION]], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
-    OBJECTS,
-    [{ status: true, gasUsed: '0xb415' }],
-    TENDERLY,
-  ),
-  shown(
-    'tenderly_estimateGas',
+  ...bundled(
+    ['tenderly_estimateGas', 'tenderly_estimateGasBundle'],
     'The smallest gas limit with which a transaction has the same effects',
-    [['transaction', CALL, TRANSACTION], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
-    OBJECT,
+    [BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
     { gas: '0xcb1d', gasUsed: '0xb415' },
     TENDERLY,
   ),
-  shown(
-    'tenderly_estimateGasBundle',
-    'The same for several, one after the other',
-    [['transactions', CALLS, [TRANSACTION]], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
-    OBJECTS,
-    [{ gas: '0xcb1d', gasUsed: '0xb415' }],
-    TENDERLY,
-  ),
-  shown(
-    'alchemy_simulateAssetChanges',
+  ...bundled(
+    ['alchemy_simulateAssetChanges', 'alchemy_simulateAssetChangesBundle'],
     'Transfers and approvals of a transaction',
-    [['transaction', CALL, TRANSACTION], BLOCK],
-    OBJECT,
+    [BLOCK],
     { changes: [{ assetType: 'ERC20', changeType: 'TRANSFER' }], gasUsed: '0xb415', error: null },
     ALCHEMY,
   ),
-  shown(
-    'alchemy_simulateAssetChangesBundle',
-    'The same for several, one after the other',
-    [['transactions', CALLS, [TRANSACTION]], BLOCK],
-    OBJECTS,
-    [{ changes: [], gasUsed: '0xb415', error: null }],
-    ALCHEMY,
-  ),
-  shown(
-    'alchemy_simulateExecution',
+  ...bundled(
+    ['alchemy_simulateExecution', 'alchemy_simulateExecutionBundle'],
     'Calls and logs of a transaction, decoded',
-    [['format', { type: 'string', enum: ['FLAT', 'NESTED'] }, 'FLAT'], ['transaction', CALL, TRANSACTION], BLOCK],
-    OBJECT,
+    [BLOCK],
     { calls: [{ type: 'CALL' }], logs: [] },
     ALCHEMY,
-  ),
-  shown(
-    'alchemy_simulateExecutionBundle',
-    'The same for several, one after the other',
-    [['transactions', CALLS, [TRANSACTION]], BLOCK],
-    OBJECTS,
-    [{ calls: [{ type: 'CALL' }], logs: [] }],
-    ALCHEMY,
+    [['format', { type: 'string', enum: ['FLAT', 'NESTED'] }, 'FLAT']],
   ),
   shown(
     'eth_callMany',
@@ -161,6 +126,23 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
     FLASHBOTS,
   ),
 ]
+
+/** A method of one transaction, and its twin of several. @param before further parameters of the first, before the transaction */
+function bundled(
+  [one, several]: readonly [one: string, several: string],
+  summary: string,
+  params: readonly Parameter[],
+  example: unknown,
+  externalDocs: NonNullable<OpenRpcMethod['externalDocs']>,
+  before: readonly Parameter[] = [],
+): OpenRpcMethod[] {
+  const all = [...before, ['transaction', CALL, TRANSACTION] as const, ...params]
+  const same = 'The same for several, one after the other'
+  return [
+    shown(one, summary, all, OBJECT, example, externalDocs),
+    shown(several, same, [['transactions', CALLS, [TRANSACTION]], ...params], OBJECTS, [example], externalDocs),
+  ]
+}
 
 function shown(
   name: string,

@@ -32,11 +32,10 @@ export const object = (properties: Record<string, JsonSchema>, required?: readon
   properties,
   ...(required && { required }),
 })
+/** An object with all of these fields. */
+const whole = (properties: Record<string, JsonSchema>): JsonSchema => object(properties, Object.keys(properties))
 /** Rejects other fields. */
-const closed = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
-  ...object(properties, required),
-  additionalProperties: false,
-})
+const closed = (schema: JsonSchema): JsonSchema => ({ ...schema, additionalProperties: false })
 
 const INDEX: JsonSchema = {
   description: "The number of the block's transactions before this position",
@@ -102,37 +101,42 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     },
     calls: list('Call'),
   }),
-  BlockOverrides: closed({
-    number: described('Quantity', 'Above the number of the previous block; default: one more'),
-    time: described('Quantity', 'Seconds since 1970, later than the previous block; default: one block time later'),
-    timestamp: described('Quantity', 'Another name for `time`'),
-    gasLimit: described('Quantity', 'Default: as in the previous block'),
-    feeRecipient: described('Address', 'Default: as in the previous block'),
-    prevRandao: described('Hash', 'Default: zero'),
-    baseFeePerGas: described('Quantity', 'Default: 0; with `validation`, computed from the previous block (EIP-1559)'),
-    blobBaseFee: described('Quantity', 'The result of BLOBBASEFEE; default: computed from the excess blob gas'),
-    beaconRoot: described('Hash', 'EIP-4788; default: zero'),
-    withdrawals: list('Withdrawal'),
-    difficulty: described('Quantity', 'Without effect after the Merge'),
-  }),
+  BlockOverrides: closed(
+    object({
+      number: described('Quantity', 'Above the number of the previous block; default: one more'),
+      time: described('Quantity', 'Seconds since 1970, later than the previous block; default: one block time later'),
+      timestamp: described('Quantity', 'Another name for `time`'),
+      gasLimit: described('Quantity', 'Default: as in the previous block'),
+      feeRecipient: described('Address', 'Default: as in the previous block'),
+      prevRandao: described('Hash', 'Default: zero'),
+      baseFeePerGas: described(
+        'Quantity',
+        'Default: 0; with `validation`, computed from the previous block (EIP-1559)',
+      ),
+      blobBaseFee: described('Quantity', 'The result of BLOBBASEFEE; default: computed from the excess blob gas'),
+      beaconRoot: described('Hash', 'EIP-4788; default: zero'),
+      withdrawals: list('Withdrawal'),
+      difficulty: described('Quantity', 'Without effect after the Merge'),
+    }),
+  ),
   Withdrawal: closed(
-    {
-      index: ref('Quantity'),
-      validatorIndex: ref('Quantity'),
+    whole({
+      ...each('Quantity', 'index', 'validatorIndex'),
       address: ref('Address'),
       amount: described('Quantity', 'Gwei'),
-    },
-    ['index', 'validatorIndex', 'address', 'amount'],
+    }),
   ),
-  AccountOverride: closed({
-    balance: described('Quantity', 'Wei'),
-    nonce: ref('Quantity'),
-    code: ref('Bytes'),
-    state: { ...slots, description: 'Replaces the whole storage; never together with `stateDiff` or `storage`' },
-    stateDiff: { ...slots, description: 'Replaces single slots' },
-    storage: { ...slots, description: 'Another name for `stateDiff`' },
-    movePrecompileToAddress: described('Address', 'The address to move the precompile at this address to'),
-  }),
+  AccountOverride: closed(
+    object({
+      balance: described('Quantity', 'Wei'),
+      nonce: ref('Quantity'),
+      code: ref('Bytes'),
+      state: { ...slots, description: 'Replaces the whole storage; never together with `stateDiff` or `storage`' },
+      stateDiff: { ...slots, description: 'Replaces single slots' },
+      storage: { ...slots, description: 'Another name for `stateDiff`' },
+      movePrecompileToAddress: described('Address', 'The address to move the precompile at this address to'),
+    }),
+  ),
   Call: object({
     type: { description: 'Ignored: the type follows from the other fields' },
     from: described('Address', 'Default: the zero address'),
@@ -151,18 +155,8 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     authorizationList: list('Authorization'),
     chainId: described('Quantity', 'Must be the id of the chain'),
   }),
-  AccessListEntry: object({ address: ref('Address'), storageKeys: list('Hash') }, ['address', 'storageKeys']),
-  Authorization: object(
-    {
-      chainId: ref('Quantity'),
-      address: ref('Address'),
-      nonce: ref('Quantity'),
-      yParity: ref('Quantity'),
-      r: ref('Quantity'),
-      s: ref('Quantity'),
-    },
-    ['chainId', 'address', 'nonce', 'yParity', 'r', 's'],
-  ),
+  AccessListEntry: whole({ address: ref('Address'), storageKeys: list('Hash') }),
+  Authorization: whole({ address: ref('Address'), ...each('Quantity', 'chainId', 'nonce', 'yParity', 'r', 's') }),
   SimulatedBlock: {
     type: 'object',
     description:
