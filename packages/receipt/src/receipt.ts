@@ -10,7 +10,7 @@ import {
   type Hex,
   refuseUnknownFields,
 } from '@upfront/protocol'
-import { hashTypedData, type LocalAccount, recoverTypedDataAddress, zeroHash } from 'viem'
+import { type LocalAccount, recoverTypedDataAddress, zeroHash } from 'viem'
 
 /** The methods that receipts cover: `eth_simulateV1` or `upfront_simulate` as JSON-RPC, or `GET /v1/preview`. */
 export const RECEIPT_METHODS = ['eth_simulateV1', 'upfront_simulate', 'preview'] as const
@@ -167,11 +167,6 @@ export async function signReceipt(receipt: Receipt, account: LocalAccount): Prom
 /** The address that made the signature. @throws Error if it is not a valid signature */
 export async function signerOf({ signature, ...receipt }: SignedReceipt): Promise<Address> {
   return (await recoverTypedDataAddress({ ...typedData(receipt), signature })).toLowerCase() as Address
-}
-
-/** The EIP-712 hash that the seller signed. */
-export function receiptHash(receipt: Receipt): Hash {
-  return hashTypedData(typedData(receipt))
 }
 
 /** @throws Error that names the field */
