@@ -19,9 +19,8 @@ export function blockHeaderFromRpc(value: unknown): BlockHeader {
   const hash = (key: string) => decodeBytes32(block[key], place, key)
   const bytes = (key: string, length?: number) => {
     const decoded = decodeBytes(block[key], place, key)
-    if (length !== undefined && decoded.length !== length) {
+    if (length !== undefined && decoded.length !== length)
       throw mismatch(new Place(place, key), `${length / 2 - 1} bytes in hex`, block[key])
-    }
     return decoded
   }
   const has = (key: string) => block[key] !== undefined && block[key] !== null

@@ -62,9 +62,8 @@ export function decodeBlockParameter(value: unknown, place: Place): BlockParamet
   if (isTag(value)) return { kind: 'tag', tag: value }
   if (value.length === 66)
     return { kind: 'hash', hash: decodeBytes32(value, place.parent, place.key), requireCanonical: false }
-  if (!/^0x/i.test(value)) {
+  if (!/^0x/i.test(value))
     throw mismatch(place, `a block number in hex, a hash, or one of ${BLOCK_TAGS.join(', ')}`, value)
-  }
   return { kind: 'number', number: decodeNumber(value, place.parent, place.key) }
 }
 

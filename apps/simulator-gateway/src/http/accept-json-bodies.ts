@@ -36,9 +36,8 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
   server.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw
     const encoding = headers['content-encoding']
-    if (encoding !== undefined && encoding !== 'identity') {
+    if (encoding !== undefined && encoding !== 'identity')
       return done(refused(415, 'content-encoding: send the body uncompressed'))
-    }
     if (Number(headers['content-length']) > maxBytes) return done(tooLong(maxBytes))
     const share = memory.bodiesOf(clientOf(callerOf(request)))
     request.bodyMemory = share

@@ -36,19 +36,17 @@ export class FastifyHooks implements OnModuleInit {
     })
     server.decorateRequest('caller', undefined)
     server.decorateRequest('callerUntil', undefined)
-    if (this.callers.areKnown) {
+    if (this.callers.areKnown)
       server.addHook('onRequest', async (request) => {
         // Upgrades are checked in web-sockets.ts: a refusal here would leave their connections open.
         const isUpgrade = request.headers.upgrade !== undefined
         if (request.method === 'POST' && !isUpgrade) request.caller = await this.callers.of(request)
       })
-    }
-    if (!this.free.isOff || this.callers.areKnown) {
+    if (!this.free.isOff || this.callers.areKnown)
       server.addHook('onRequest', async (request) => {
         const { url = '' } = request.routeOptions
         if (request.method === 'POST' && COUNTED.includes(url)) await this.free.take(request.caller ?? request.ip)
       })
-    }
     server.addHook('onRequest', async (request) => {
       const header = request.headers[MIN_STATE_HEADER]
       if (header !== undefined && request.headers.upgrade === undefined)

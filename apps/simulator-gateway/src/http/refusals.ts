@@ -40,12 +40,11 @@ function refusalOf(thrown: unknown, url: string): RpcError {
   const status = statusOf(thrown)
   if (status === 404) {
     const [path] = url.split('?')
-    if (path === '/' || path === `/${ETHEREUM_PATH}`) {
+    if (path === '/' || path === `/${ETHEREUM_PATH}`)
       return refused(
         405,
         'send JSON-RPC 2.0 by POST with content-type application/json, e.g. {"jsonrpc":"2.0","id":1,"method":"rpc.discover"}; viem, ethers, alloy, go-ethereum and web3.py take the URL with /ethereum',
       )
-    }
     return refused(
       404,
       'not found: send JSON-RPC by POST to / (to /ethereum with viem, ethers, alloy, go-ethereum and web3.py), or use /health/live, /health/ready or /metrics',

@@ -30,13 +30,12 @@ export type MakeCounter = (options: CounterOptions) => Counter
 
 /** Counts in Redis if configured, shared by all replicas (locally while Redis is down); otherwise among the workers of this machine. */
 export function counters({ redis, health }: Pick<SharedRedis, 'redis' | 'health'>): MakeCounter {
-  if (redis !== undefined) {
+  if (redis !== undefined)
     return ({ name, ...options }) => {
       const inRedis = { storeClient: redis, keyPrefix: `upfront:${name}`, rejectIfRedisNotReady: true }
       const shared = new RateLimiterRedis({ ...options, ...inRedis })
       return new SharedCounter(shared, inMemory({ name, ...options }), health)
     }
-  }
   return cluster.isWorker ? amongWorkers : inMemory
 }
 

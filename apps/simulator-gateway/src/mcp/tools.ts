@@ -73,9 +73,8 @@ export class Tools {
     const answer = await this.routes.ask({ ...sold, payment }, caller)
     if (isOffer(answer)) return paymentRequired(tool, answer)
     const receipt = receiptOf(answer)
-    if (answer.status === 402 && receipt !== undefined) {
+    if (answer.status === 402 && receipt !== undefined)
       return failedSettlement(tool, answer, receipt, await this.routes.ask(sold, caller))
-    }
     return paidResult(answer, receipt)
   }
 
@@ -157,9 +156,8 @@ function shownState(answer: AnswerState): Parameters<typeof previewOf>[1] {
 /** A count among the arguments; 0 if absent. @throws RpcError -32602 */
 function amount(given: Arguments, name: string): bigint {
   const value = given[name] ?? 0
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
     throw new RpcError(ErrorCode.invalidParams, `${name}: expected a whole number, got ${quote(value)}`)
-  }
   return BigInt(value)
 }
 

@@ -82,9 +82,8 @@ export class GatewayReadiness extends Readiness {
 
   async report(): Promise<ReadinessReport> {
     const now = performance.now()
-    if (this.probe === undefined || now - this.probe.startedAt > PROBE_LASTS_MS) {
+    if (this.probe === undefined || now - this.probe.startedAt > PROBE_LASTS_MS)
       this.probe = { startedAt: now, findings: this.findings() }
-    }
     const found = await this.probe.findings
     const upstreams = this.chain.agreement
       .status()
@@ -121,9 +120,8 @@ export class GatewayReadiness extends Readiness {
       }
       const maxAge =
         this.environment.HEAD_MAX_AGE_SECONDS ?? (rules.source === 'known-chain' ? KNOWN_CHAIN_MAX_AGE_SECONDS : 0)
-      if (maxAge > 0 && headAgeSeconds > maxAge) {
+      if (maxAge > 0 && headAgeSeconds > maxAge)
         return { ready: false, reason: `the node's head is ${headAgeSeconds} s old`, engine, chain }
-      }
       return { ready: true, engine, chain }
     } catch (error) {
       const unreadable = error instanceof RpcError || error instanceof ChainMismatch

@@ -15,9 +15,8 @@ export function failureOf(thrown: unknown): Failure {
     return { error: data === undefined ? { code, message } : { code, message, data }, httpStatus }
   }
   if (thrown instanceof UpstreamRefusal) return { error: thrown.error, httpStatus: 200 }
-  if (thrown instanceof ChainMismatch) {
+  if (thrown instanceof ChainMismatch)
     return { error: { code: ErrorCode.internalError, message: thrown.message }, httpStatus: 502 }
-  }
   return { error: { code: ErrorCode.internalError, message: 'internal error' }, httpStatus: 500 }
 }
 

@@ -62,12 +62,11 @@ export class RpcService {
    * all other calls are served one after another.
    */
   answer(body: string | Buffer, context: RpcContext): Awaitable<RpcAnswer> {
-    if (context.isLarge) {
+    if (context.isLarge)
       return runInSlices(decodeEnvelopeInParts(body, this.limits), context).then(
         (envelope) => this.answerEnvelope(envelope, context),
         (error) => this.refuse(null, error, context),
       )
-    }
     let envelope: Envelope
     try {
       envelope = decodeEnvelope(body.toString(), this.limits)

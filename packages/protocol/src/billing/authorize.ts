@@ -65,9 +65,8 @@ export function encodeAuthorizeResult(result: AuthorizeResult): JsonObject {
 /** @throws DecodeError */
 export function decodeAuthorizeResult(value: unknown): AuthorizeResult {
   const object = decodeObject(value, 'body')
-  if (decodeOneOf(object.outcome, 'outcome', ['authorized', 'refused']) === 'authorized') {
+  if (decodeOneOf(object.outcome, 'outcome', ['authorized', 'refused']) === 'authorized')
     return { outcome: 'authorized', payment: decodePayment(object.payment) }
-  }
   return {
     outcome: 'refused',
     reason: decodeString(object.reason, 'reason'),

@@ -13,17 +13,15 @@ const LONG_BYTES = 16_384
 
 /** 20 bytes of hex in any case. Checksums are not verified, as in geth. */
 export function decodeAddress(value: unknown, parent: Place | undefined, key: string | number): Address {
-  if (typeof value !== 'string' || value.length !== 42 || !ADDRESS.test(value)) {
+  if (typeof value !== 'string' || value.length !== 42 || !ADDRESS.test(value))
     throw mismatch(new Place(parent, key), 'an address of 20 bytes in hex', value)
-  }
   return value.toLowerCase() as Address
 }
 
 /** Exactly 32 bytes of hex. Storage keys and values are not padded, as in geth. */
 export function decodeBytes32(value: unknown, parent: Place | undefined, key: string | number): Hash {
-  if (typeof value !== 'string' || value.length !== 66 || !HASH.test(value)) {
+  if (typeof value !== 'string' || value.length !== 66 || !HASH.test(value))
     throw mismatch(new Place(parent, key), '32 bytes in hex', value)
-  }
   return value.toLowerCase() as Hash
 }
 

@@ -46,9 +46,8 @@ export function decodeString(value: unknown, field: string, maximumLength = 2_04
 
 /** A uint256 as in x402 v2: a plain decimal string. Rejects hex, signs, blanks, exponents and leading zeros. */
 export function decodeDecimal(value: unknown, field: string): bigint {
-  if (typeof value !== 'string' || !/^(0|[1-9][0-9]{0,77})$/.test(value)) {
+  if (typeof value !== 'string' || !/^(0|[1-9][0-9]{0,77})$/.test(value))
     throw mismatch(new Place(undefined, field), 'a plain decimal integer string', value)
-  }
   const decoded = BigInt(value)
   if (decoded >= UINT256_LIMIT) throw invalidField(field, 'must be below 2^256')
   return decoded
@@ -72,16 +71,14 @@ function refuseLargeX(value: unknown, field: string): unknown {
 export type Network = `eip155:${number}`
 
 export function decodeNetwork(value: unknown, field: string): Network {
-  if (typeof value !== 'string' || !/^eip155:[1-9][0-9]{0,15}$/.test(value)) {
+  if (typeof value !== 'string' || !/^eip155:[1-9][0-9]{0,15}$/.test(value))
     throw mismatch(new Place(undefined, field), 'a CAIP-2 network such as eip155:8453', value)
-  }
   return value as Network
 }
 
 export function decodeInteger(value: unknown, field: string, minimum = 0, maximum = Number.MAX_SAFE_INTEGER): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < minimum || value > maximum) {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < minimum || value > maximum)
     throw mismatch(new Place(undefined, field), `an integer from ${minimum} to ${maximum}`, value)
-  }
   return value
 }
 

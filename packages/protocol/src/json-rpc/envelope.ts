@@ -64,12 +64,11 @@ function* jsonInParts(whole: string | Buffer, bounds: JsonBounds, lists: boolean
 function envelopeOf(body: unknown, limits: EnvelopeLimits): Envelope {
   if (!Array.isArray(body)) return { batch: false, entries: [decodeEntry(body)] }
   if (body.length === 0) throw invalidRequest('the batch is empty')
-  if (body.length > limits.batchLength) {
+  if (body.length > limits.batchLength)
     throw new RpcError(
       ErrorCode.limitExceeded,
       `the batch has ${body.length} requests, expected at most ${limits.batchLength}`,
     )
-  }
   return { batch: true, entries: body.map(decodeEntry) }
 }
 
@@ -92,9 +91,8 @@ function notJson(): RpcError {
 }
 
 function decodeEntry(value: unknown): EnvelopeEntry {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { kind: 'invalid', id: null, error: invalidRequest(`expected a request object, got ${quote(value)}`) }
-  }
   const { jsonrpc, id, method, params } = value as Record<string, unknown>
   const idFault = id === undefined ? undefined : faultOfId(id)
   if (idFault !== undefined) return { kind: 'invalid', id: null, error: invalidRequest(`id: ${idFault}`) }
@@ -108,17 +106,15 @@ function decodeEntry(value: unknown): EnvelopeEntry {
 function faultOfId(id: unknown): string | undefined {
   if (id === null || typeof id === 'string') return undefined
   if (typeof id !== 'number') return `expected a string, a number or null, got ${quote(id)}`
-  if (!Number.isFinite(id) || (Number.isInteger(id) && !Number.isSafeInteger(id))) {
+  if (!Number.isFinite(id) || (Number.isInteger(id) && !Number.isSafeInteger(id)))
     return 'a number beyond 2^53 cannot be echoed exactly: send it as a string'
-  }
   return undefined
 }
 
 function faultOfRequest(jsonrpc: unknown, method: unknown, params: unknown): string | undefined {
   if (jsonrpc !== '2.0') return `jsonrpc: expected "2.0", got ${quote(jsonrpc)}`
   if (typeof method !== 'string') return `method: expected a string, got ${quote(method)}`
-  if (params !== undefined && params !== null && typeof params !== 'object') {
+  if (params !== undefined && params !== null && typeof params !== 'object')
     return `params: expected an array or an object, got ${quote(params)}`
-  }
   return undefined
 }

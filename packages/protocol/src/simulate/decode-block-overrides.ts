@@ -48,9 +48,8 @@ export function decodeBlockOverrides(value: unknown, place: Place): BlockOverrid
       case 'time':
       case 'timestamp': {
         const time = decodeQuantity(field, 64, place, key)
-        if (overrides.timestamp !== undefined && overrides.timestamp !== time) {
+        if (overrides.timestamp !== undefined && overrides.timestamp !== time)
           throw new DecodeError(place, '`time` and `timestamp` are both given and not equal')
-        }
         overrides.timestamp = time
         break
       }

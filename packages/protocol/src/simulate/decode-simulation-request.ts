@@ -87,9 +87,7 @@ function decodeBlocks(value: unknown, later: Later | undefined): BlockStateCall[
 function checkCounts(blocks: readonly BlockStateCall[], limits: SimulationLimits): void {
   const place = new Place(undefined, 'blockStateCalls')
   if (blocks.length === 0) throw new DecodeError(place, 'expected at least one block (empty input)')
-  if (blocks.length > limits.blocks) {
-    throw overLimit(place, `too many blocks: ${blocks.length} > ${limits.blocks}`)
-  }
+  if (blocks.length > limits.blocks) throw overLimit(place, `too many blocks: ${blocks.length} > ${limits.blocks}`)
   let totalCalls = 0
   for (const [index, { calls }] of blocks.entries()) {
     const block = new Place(place, index)

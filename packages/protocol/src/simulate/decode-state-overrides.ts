@@ -145,9 +145,8 @@ function decodeAccount(address: Address, value: unknown, place: Place, later: La
     }
   }
   if (storage !== undefined) {
-    if (override.state !== undefined || override.stateDiff !== undefined) {
+    if (override.state !== undefined || override.stateDiff !== undefined)
       throw new DecodeError(place, '`storage` means `stateDiff` and cannot be combined with `state` or `stateDiff`')
-    }
     override.stateDiff = storage
   }
   return override

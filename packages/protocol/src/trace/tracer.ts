@@ -87,9 +87,8 @@ export function decodeTracer(
   at = new Place(place, 'tracerConfig'),
 ): Tracer {
   const known = TRACERS.find((tracer) => tracer === name)
-  if (known === undefined) {
+  if (known === undefined)
     throw new DecodeError(new Place(place, 'tracer'), `expected one of ${TRACERS.join(', ')}, got ${quote(name)}`)
-  }
   const fields = config === undefined || config === null ? {} : decodeObject(config, 'an object of options', at)
   if (known === 'muxTracer')
     return { name: known, tracers: Object.keys(fields).map((each) => inside(each, fields, at)) }

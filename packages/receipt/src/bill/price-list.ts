@@ -52,14 +52,12 @@ export function decodePriceList(text: string): PriceList {
   const unknown = Object.keys(given).find((name) => name !== 'version' && !PRICES.some((price) => price === name))
   if (unknown !== undefined) throw new Error(`${unknown}: not known`)
   const { version } = given
-  if (typeof version !== 'string' || !/^[\w.-]{1,40}$/.test(version)) {
+  if (typeof version !== 'string' || !/^[\w.-]{1,40}$/.test(version))
     throw new Error('version: expected a word of at most 40 characters')
-  }
   const price = (name: (typeof PRICES)[number]): Dollars => {
     const found = given[name] ?? (name === 'perMillionWitnessBytes' ? DEFAULT_PRICE_LIST[name] : undefined)
-    if (typeof found !== 'string' || !DOLLARS.test(found)) {
+    if (typeof found !== 'string' || !DOLLARS.test(found))
       throw new Error(`${name}: expected a plain dollar amount such as "$0.001"`)
-    }
     return found as Dollars
   }
   const list = {

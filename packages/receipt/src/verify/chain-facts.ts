@@ -29,11 +29,10 @@ export function rulesOf(
   known: ChainRules | undefined,
   { seller }: Pick<PaidExchange, 'seller'>,
 ): string {
-  if (known === undefined) {
+  if (known === undefined)
     throw new Unchecked(
       `chain ${rules.chainId} is unknown, and the file has no "chain" (its genesis file, or a node's eth_config): forks and gas costs are taken from the seller`,
     )
-  }
   const published = seller === undefined ? {} : decodeObject(seller, 'seller')
   const { blockTime } = rules.schedule
   const isChains = jsonHash(bigintsToJson(rules.schedule)) === jsonHash(bigintsToJson(known.schedule))

@@ -24,9 +24,8 @@ export function nextExcessBlobGas(
   if (total < targetGas) return 0n
   if (FORK_RULES[rules.fork].reservesBlobPrice) {
     const reserve = BLOB_BASE_COST * (parent.baseFeePerGas ?? 0n)
-    if (reserve > GAS_PER_BLOB * blobBaseFee(parent.excessBlobGas, baseFeeUpdateFraction)) {
+    if (reserve > GAS_PER_BLOB * blobBaseFee(parent.excessBlobGas, baseFeeUpdateFraction))
       return parent.excessBlobGas + (used * BigInt(max - target)) / BigInt(max)
-    }
   }
   return total - targetGas
 }

@@ -93,9 +93,8 @@ function addFork(rules: ChainRules, entry: Fields, place: Place, mayBeAmsterdam:
   rules.forks.push({ fork, timestamp })
   rules.blobSchedule.push({ timestamp, parameters: decodeBlobParameters(blob, new Place(place, 'blobSchedule')) })
   const deposit = contracts.DEPOSIT_CONTRACT_ADDRESS
-  if (typeof deposit === 'string' && /^0x[0-9a-f]{40}$/i.test(deposit)) {
+  if (typeof deposit === 'string' && /^0x[0-9a-f]{40}$/i.test(deposit))
     rules.depositContract = deposit.toLowerCase() as `0x${string}`
-  }
 }
 
 function forkOf(precompiles: Fields, contracts: Fields, mayBeAmsterdam: boolean): EthereumFork | undefined {
@@ -107,9 +106,8 @@ function forkOf(precompiles: Fields, contracts: Fields, mayBeAmsterdam: boolean)
 }
 
 function timeOf(value: unknown, place: Place): bigint {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
     throw mismatch(place, 'a whole number of seconds', value)
-  }
   return BigInt(value)
 }
 

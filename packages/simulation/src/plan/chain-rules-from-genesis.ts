@@ -33,7 +33,7 @@ export function chainRulesFromGenesis(json: unknown, source: ChainRules['source'
     source,
     ...(unsupportedFrom && { unsupportedFrom }),
   }
-  if (optimism !== undefined) {
+  if (optimism !== undefined)
     return {
       ...shared,
       stack: 'optimism',
@@ -46,7 +46,6 @@ export function chainRulesFromGenesis(json: unknown, source: ChainRules['source'
         denominatorCanyon: numberAt(optimism, 'eip1559DenominatorCanyon') ?? DEFAULT_OP_BASE_FEE.denominatorCanyon,
       },
     }
-  }
   const depositContract = config.depositContractAddress
   return {
     ...shared,
@@ -63,9 +62,8 @@ export function chainRulesFromGenesis(json: unknown, source: ChainRules['source'
 const ROOT = new Place(undefined, 'config')
 
 function configOf(json: unknown): Config {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw mismatch(undefined, 'a genesis file or chain configuration', json)
-  }
   return objectAt(json as Config, 'config') ?? (json as Config)
 }
 
@@ -73,9 +71,8 @@ function ethereumForks(config: Config): ForkActivation[] {
   const forks = timedForks(config, ETHEREUM_FORKS.slice(1))
   const merged = mergeBlock(config)
   if (merged !== undefined) return [{ fork: 'paris', block: merged }, ...forks]
-  if (forks.length === 0) {
+  if (forks.length === 0)
     throw new DecodeError(ROOT, 'expected a chain that went through the Merge, got one without proof of stake')
-  }
   return forks
 }
 
@@ -136,9 +133,8 @@ export function decodeBlobParameters(entry: Config, place: Place): BlobParameter
   const target = required(entry, 'target', place)
   const max = required(entry, 'max', place)
   const baseFeeUpdateFraction = required(entry, 'baseFeeUpdateFraction', place)
-  if (baseFeeUpdateFraction === 0n || max === 0n || target > max) {
+  if (baseFeeUpdateFraction === 0n || max === 0n || target > max)
     throw new DecodeError(place, 'expected a target of at most `max` blobs and a fraction above 0')
-  }
   return { target: Number(target), max: Number(max), baseFeeUpdateFraction }
 }
 

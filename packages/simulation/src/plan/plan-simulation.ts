@@ -42,12 +42,11 @@ export function planSimulation(
   recording: Recording = NO_RECORDING,
 ): SimulationPlan {
   const baseRules = rulesOf(base, rules)
-  if (base.blockAccessListHash !== undefined && !isForkActive(baseRules.fork, 'amsterdam')) {
+  if (base.blockAccessListHash !== undefined && !isForkActive(baseRules.fork, 'amsterdam'))
     throw new RpcError(
       ErrorCode.serverError,
       `block ${base.number} is of fork amsterdam, which the known rules of this chain do not include: set CHAIN_GENESIS_FILE to the chain's genesis file`,
     )
-  }
   const blocks: PlannedBlock[] = []
   let parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'> = {
     number: base.number,
@@ -181,18 +180,16 @@ export function planBlock(
 
 function checkNumber(number: bigint, previous: bigint, base: bigint, limits: SimulationLimits, index: number): void {
   const place = `blockStateCalls[${index}].blockOverrides.number`
-  if (number <= previous) {
+  if (number <= previous)
     throw new RpcError(
       ErrorCode.blockNumberInvalid,
       `${place}: block numbers must be in order: ${number} <= ${previous}`,
     )
-  }
-  if (number - base > BigInt(limits.blocks)) {
+  if (number - base > BigInt(limits.blocks))
     throw new RpcError(
       ErrorCode.clientLimitExceeded,
       `${place}: too many blocks: ${number - base} > ${limits.blocks} after gaps are filled`,
     )
-  }
 }
 
 function timeOf(
@@ -204,15 +201,13 @@ function timeOf(
 ): bigint {
   const timestamp = overrides.timestamp ?? nextTime(schedule, number, previous)
   const follows = timestamp > previous || (timestamp === previous && mayShareSecond(schedule, timestamp))
-  if (!follows) {
+  if (!follows)
     throw new RpcError(
       ErrorCode.blockTimestampInvalid,
       `blockStateCalls[${index}].blockOverrides.time: block timestamps must be in order: ${timestamp} <= ${previous}`,
     )
-  }
-  if (timestamp > MAX_TIMESTAMP) {
+  if (timestamp > MAX_TIMESTAMP)
     throw new RpcError(ErrorCode.blockTimestampInvalid, `${placeOf(index)}: the block's time would exceed 2^64 - 1`)
-  }
   return timestamp
 }
 
@@ -224,32 +219,28 @@ function knownRules(
   index: number | undefined,
 ): BlockRules {
   const { unsupportedFrom } = chain
-  if (unsupportedFrom !== undefined && timestamp >= unsupportedFrom.timestamp) {
+  if (unsupportedFrom !== undefined && timestamp >= unsupportedFrom.timestamp)
     throw new RpcError(
       ErrorCode.serverError,
       `${placeOf(index)}: block ${number} at time ${timestamp} is after fork ${unsupportedFrom.fork}, which is not supported`,
     )
-  }
   const told = rulesAt(chain, number, timestamp)
-  if (told === undefined && chain.source === 'eth_config') {
+  if (told === undefined && chain.source === 'eth_config')
     throw new RpcError(
       ErrorCode.serverError,
       `${placeOf(index)}: block ${number} at time ${timestamp} is before the fork that the node's eth_config calls current, and its rules are unknown: set CHAIN_GENESIS_FILE to the chain's genesis file`,
     )
-  }
-  if (chain.source === 'inferred' && base.difficulty === 0n && isOlderThanInferred(base, chain)) {
+  if (chain.source === 'inferred' && base.difficulty === 0n && isOlderThanInferred(base, chain))
     throw new RpcError(
       ErrorCode.serverError,
       `${placeOf(index)}: block ${base.number} is older than the fork of the head, from whose header the rules are inferred: for older blocks, set CHAIN_GENESIS_FILE to the chain's genesis file`,
     )
-  }
   const rules = chain.source === 'inferred' && base.difficulty !== 0n ? undefined : (told ?? impliedRules(base, chain))
-  if (rules === undefined) {
+  if (rules === undefined)
     throw new RpcError(
       ErrorCode.serverError,
       `${placeOf(index)}: block ${number} is before ${chain.stack === 'optimism' ? 'Bedrock' : 'the Merge'}: such blocks are not supported`,
     )
-  }
   return rules
 }
 
@@ -259,12 +250,11 @@ function withdrawalsOf(
   index: number | undefined,
 ): PlannedBlock['withdrawals'] {
   const withdrawals = overrides.withdrawals ?? []
-  if (withdrawals.length > 0 && isOpForkActive(rules, 'isthmus')) {
+  if (withdrawals.length > 0 && isOpForkActive(rules, 'isthmus'))
     throw new RpcError(
       ErrorCode.serverError,
       `blockStateCalls[${index}].blockOverrides.withdrawals: OP-stack blocks have no withdrawals since Isthmus`,
     )
-  }
   return isForkActive(rules.fork, 'shanghai') ? withdrawals : []
 }
 
