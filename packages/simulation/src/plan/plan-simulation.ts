@@ -178,6 +178,21 @@ export function planBlock(
   return block
 }
 
+/** A plan of this block alone, whose calls are planned already. */
+export function planOfBlock(
+  block: PlannedBlock,
+  { request: { validation }, base, baseRules, rules }: PlanContext,
+  { gas: gasBudget, answerBytes }: Pick<SimulationLimits, 'gas' | 'answerBytes'>,
+  recording: Recording,
+): SimulationPlan {
+  return {
+    ...{ rules, base, baseRules, validation, gasBudget, answerBytes, recording },
+    blocks: [block],
+    traceTransfers: false,
+    returnFullTransactions: false,
+  }
+}
+
 function checkNumber(number: bigint, previous: bigint, base: bigint, limits: SimulationLimits, index: number): void {
   const place = `blockStateCalls[${index}].blockOverrides.number`
   if (number <= previous)

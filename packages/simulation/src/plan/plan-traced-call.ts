@@ -13,7 +13,7 @@ import { blobBaseFee } from './blob-gas.js'
 import type { ChainRules } from './chain-rules.js'
 import { rulesOf } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
-import { planBlock } from './plan-simulation.js'
+import { planBlock, planOfBlock } from './plan-simulation.js'
 import type { Recording } from './recording.js'
 import { rulesAt } from './rules-at.js'
 import type { SimulationPlan } from './simulation-plan.js'
@@ -55,10 +55,8 @@ export function planTracedCall(
     gasLimit: base.gasLimit,
     feeRecipient: base.miner,
   }
-  const planned = planBlock(overrides, stateOverrides, 0, before, {
-    request: { validation: false },
-    ...{ base, baseRules, rules },
-  })
+  const context = { request: { validation: false }, base, baseRules, rules }
+  const planned = planBlock(overrides, stateOverrides, 0, before, context)
   planned.isExecuted = true
   // As in geth, so that a call without a price can pay the base fee.
   if (!isPriced(call)) planned.baseFeePerGas = 0n
@@ -67,16 +65,7 @@ export function planTracedCall(
   if (call.blobVersionedHashes !== undefined && (call.maxFeePerBlobGas ?? 0n) === 0n) planned.blobBaseFee = 0n
   const isBounded = call.gas !== undefined && call.gas < cap
   planned.calls.push(planCall(isBounded ? call : { ...call, gas: cap }))
-  return {
-    ...{ rules, base, baseRules },
-    blocks: [planned],
-    validation: false,
-    traceTransfers: false,
-    gasBudget: cap,
-    returnFullTransactions: false,
-    answerBytes,
-    recording,
-  }
+  return planOfBlock(planned, context, { gas: cap, answerBytes }, recording)
 }
 
 /** @throws RpcError -32000 */
@@ -91,19 +80,18 @@ function checkRequest({ call, stateOverrides, blockOverrides }: CallRequest, { c
 }
 
 function sealed(block: BlockHeader, { blockOverrides }: CallRequest, rules: ChainRules) {
-  const { number, timestamp, gasLimit, miner, mixHash, excessBlobGas } = block
-  const isNext = blockOverrides.number === number + 1n
+  const isNext = blockOverrides.number === block.number + 1n
+  return { parent: isNext ? block : { ...block, hash: ZERO_HASH }, opening: environmentOf(block, rules) }
+}
+
+/** The environment of a sealed block, for running something in it again. */
+export function environmentOf(header: BlockHeader, rules: ChainRules) {
+  const { number, timestamp, gasLimit, miner, mixHash, baseFeePerGas = 0n, excessBlobGas = 0n } = header
   const fraction = rulesAt(rules, number, timestamp)?.blob?.baseFeeUpdateFraction
-  const opening = {
-    number,
-    timestamp,
-    gasLimit,
-    feeRecipient: miner,
-    prevRandao: mixHash,
-    baseFeePerGas: block.baseFeePerGas ?? 0n,
-    ...(fraction !== undefined && { blobBaseFee: blobBaseFee(excessBlobGas ?? 0n, fraction) }),
+  return {
+    ...{ number, timestamp, gasLimit, feeRecipient: miner, prevRandao: mixHash, baseFeePerGas },
+    ...(fraction !== undefined && { blobBaseFee: blobBaseFee(excessBlobGas, fraction) }),
   }
-  return { parent: isNext ? block : { ...block, hash: ZERO_HASH }, opening }
 }
 
 function isPriced({ gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: Call): boolean {

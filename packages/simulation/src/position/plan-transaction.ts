@@ -1,12 +1,11 @@
 import type { BlockHeader, Hex, SimulationLimits } from '@upfront/protocol'
 import type { SealedTransaction } from '../engine/block-carrier.js'
 import type { PreconfirmedTransaction } from '../engine/preconfirmation-executor.js'
-import { blobBaseFee } from '../plan/blob-gas.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { rulesOf } from '../plan/infer-chain-rules.js'
-import { planBlock } from '../plan/plan-simulation.js'
+import { planBlock, planOfBlock } from '../plan/plan-simulation.js'
+import { environmentOf } from '../plan/plan-traced-call.js'
 import type { Recording } from '../plan/recording.js'
-import { rulesAt } from '../plan/rules-at.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 
 /** A block in which transactions are run again. */
@@ -27,28 +26,14 @@ export function planTransaction(
   { answerBytes }: Pick<SimulationLimits, 'answerBytes'>,
   recording: Recording,
 ): SimulationPlan {
-  const { number, timestamp, gasLimit, miner, mixHash, baseFeePerGas = 0n, excessBlobGas = 0n } = header
   const base = parentOf(header, parent)
-  const baseRules = rulesOf(base, rules)
-  const fraction = rulesAt(rules, number, timestamp)?.blob?.baseFeeUpdateFraction
-  const overrides = {
-    ...{ number, timestamp, gasLimit, feeRecipient: miner, prevRandao: mixHash, baseFeePerGas },
-    ...(fraction !== undefined && { blobBaseFee: blobBaseFee(excessBlobGas, fraction) }),
-  }
-  const before = { number: number - 1n, timestamp: timestamp - 1n, gasLimit, feeRecipient: miner }
-  const block = planBlock(overrides, [], 0, before, { request: { validation: true }, base, baseRules, rules })
+  const context = { request: { validation: true }, base, baseRules: rulesOf(base, rules), rules }
+  const overrides = environmentOf(header, rules)
+  const before = { ...overrides, number: overrides.number - 1n, timestamp: overrides.timestamp - 1n }
+  const block = planBlock(overrides, [], 0, before, context)
   block.isExecuted = true
   block.calls.push(plannedCall(sealed, executed.from, executed.raw))
-  return {
-    ...{ rules, base, baseRules },
-    blocks: [block],
-    validation: true,
-    traceTransfers: false,
-    gasBudget: sealed.gas,
-    returnFullTransactions: false,
-    answerBytes,
-    recording,
-  }
+  return planOfBlock(block, context, { gas: sealed.gas, answerBytes }, recording)
 }
 
 /** The parent, with its slot number set to the block's minus one: a simulated block increments it, though real slots may be empty. */
