@@ -15,7 +15,8 @@ export function sourcesHash() {
     (path) => `crates/${path}`,
   )
   const hash = createHash('sha256')
-  for (const path of ['Cargo.toml', 'Cargo.lock', 'crates/portable/build.rs', 'portable-sources.mjs', ...crates.sort()])
+  const build = ['border', 'portable'].map((crate) => `crates/${crate}/build.rs`)
+  for (const path of ['Cargo.toml', 'Cargo.lock', ...build, 'portable-sources.mjs', ...crates.sort()])
     hash.update(`${path}\n`).update(readFileSync(at(path), 'utf8').replaceAll('\r\n', '\n'))
   return hash.digest('hex')
 }

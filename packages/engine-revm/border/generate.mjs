@@ -190,7 +190,7 @@ function rust() {
   const echoes = structured.filter((record) => record.rust !== 'tuple')
   const out = [
     NOTE.replace('//', '//!'),
-    'use crate::{declare::{fields, names, variants}, text::{Decoded, Field, Lines, Malformed, Tokens}};',
+    'use crate::{declare::{fields, names, variants}, text::{Decoded, Field, TextWriter, Malformed, TextReader}};',
     'use upfront_engine::{carry, outcome, plan, primitives::{Address, B256, Bloom, Bytes, map::AddressMap}, rejection, state, execution};',
     ...own.map(({ name, fields }) => {
       const lines = fields.map(({ rust, type }) => `pub ${rust}: ${rustType(type)},`)
@@ -201,8 +201,8 @@ function rust() {
       .map(declareInRust)
       .join('\n'),
     `/// Decodes and encodes a record, for the test that both sides agree.
-    pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
-      let mut out = Lines::default();
+    pub fn echo(name: &str, t: &mut TextReader<'_>) -> Decoded<String> {
+      let mut out = TextWriter::default();
       match name {
         ${echoes.map(({ name, ...record }) => `"${name}" => ${rustName({ name, ...record })}::read(t)?.write(&mut out),`).join('\n')}
         _ => return Err(Malformed("an unknown record")),

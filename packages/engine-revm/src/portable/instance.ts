@@ -1,6 +1,6 @@
 import { wasi } from './wasi.js'
 
-/** Kinds of answers, in the order of `Said` in crates/portable/src/instance.rs. */
+/** Kinds of answers, in the order of `AnswerKind` in crates/portable/src/instance.rs. */
 const KINDS = ['done', 'rejected', 'read', 'later', 'changed', 'refused', 'failed'] as const
 
 const PAGE = 65_536

@@ -43,13 +43,13 @@ export class PortableEngine implements EngineCore {
   /** Pieces of plans that are not complete yet. */
   readonly #arriving = new Map<number, Uint8Array[]>()
   readonly #mail: Message[] = []
-  #desk: PortableInstance
+  #instance: PortableInstance
 
   constructor(module: WebAssembly.Module, limits: PortableLimits, wake: () => void) {
     this.#module = module
     this.#limits = limits
     this.#wake = wake
-    this.#desk = this.#newDesk()
+    this.#instance = this.#newInstance()
     this.#workers = this.#newWorkers(Math.ceil(limits.threads / 2), NICENESS)
   }
 
@@ -159,21 +159,21 @@ export class PortableEngine implements EngineCore {
 
   /** @throws EngineEnded if the instance has ended. The next question gets a new instance, without state. */
   #ask(question: string): Said {
-    if (this.#desk.bytes > 2 * this.#limits.cacheBytes + SPARE_BYTES) this.#desk = this.#newDesk()
+    if (this.#instance.bytes > 2 * this.#limits.cacheBytes + SPARE_BYTES) this.#instance = this.#newInstance()
     try {
-      return this.#desk.ask(question)
+      return this.#instance.ask(question)
     } catch (error) {
-      if (error instanceof EngineEnded) this.#desk = this.#newDesk()
+      if (error instanceof EngineEnded) this.#instance = this.#newInstance()
       throw error
     }
   }
 
-  #newDesk(): PortableInstance {
+  #newInstance(): PortableInstance {
     const { cacheBytes } = this.#limits
-    const desk = new PortableInstance(this.#module, 4 * cacheBytes + 2 * SPARE_BYTES)
-    desk.ask(`configure\n${count(cacheBytes)}`)
-    for (const [number, layer] of this.#held.layers) desk.ask(layerQuestion(number, layer))
-    return desk
+    const instance = new PortableInstance(this.#module, 4 * cacheBytes + 2 * SPARE_BYTES)
+    instance.ask(`configure\n${count(cacheBytes)}`)
+    for (const [number, layer] of this.#held.layers) instance.ask(layerQuestion(number, layer))
+    return instance
   }
 
   #atOnce(asked: Parameters<PortableEngine['begin']>, said: Said): string | Message | null {

@@ -17,7 +17,7 @@ use upfront_engine::{
     primitives::{B256, hex},
     state::{Allowance, Layer},
 };
-use upfront_engine_border::{AtOnce, Desk, Ending, Field, Payload, Refusal, Simulation, Tokens, Work, read};
+use upfront_engine_border::{Engine, Field, Payload, Refusal, Simulation, Step, TextReader, Work, WorkError, read};
 
 /// Simulations make many short-lived allocations: testing/bench/RESULTS.md compares allocators.
 #[global_allocator]
@@ -29,9 +29,8 @@ const SMALL_PLAN: usize = 8_192;
 /// Kinds of work that following the chain needs, which other load must not delay.
 const FOLLOWING: [&str; 2] = ["carry", "lay"];
 
-/// The version pinned in Cargo.lock.
 #[napi]
-pub const REVM_VERSION: &str = env!("REVM_VERSION");
+pub const REVM_VERSION: &str = upfront_engine_border::REVM_VERSION;
 
 #[napi(object)]
 pub struct NativeOptions {
@@ -46,7 +45,7 @@ pub struct NativeOptions {
 
 #[napi]
 pub struct NativeEngine {
-    desk: Desk,
+    engine: Engine,
     mailbox: Arc<Mailbox>,
     threads: Threads,
     /// Pieces of plans that are not complete yet.
@@ -55,7 +54,7 @@ pub struct NativeEngine {
 
 /// A short outcome, or the reads to make, is returned as text: creating a JavaScript object would take longer than writing it. None if the
 /// result is sent through the mailbox.
-type Said = Option<Either<Latin1String, Message>>;
+type Returned = Option<Either<Latin1String, Message>>;
 
 type Result<T> = std::result::Result<T, napi::Error<Refusal>>;
 
@@ -64,11 +63,11 @@ impl NativeEngine {
     /// `wake` is called on the event loop when a message arrives in the empty mailbox.
     #[napi(constructor, catch_unwind)]
     pub fn new(options: NativeOptions, #[napi(ts_arg_type = "() => void")] wake: Wake) -> Self {
-        let desk = Desk::new(options.cache_bytes as usize, ALLOWANCE);
+        let engine = Engine::new(options.cache_bytes as usize, ALLOWANCE);
         let mailbox = Arc::new(Mailbox::new(wake));
         let pool = Pool::new(options.threads as usize, options.queue as usize);
-        let threads = Threads::new(pool, desk.cache.clone(), options.memory_bytes as usize, mailbox.clone());
-        Self { desk, mailbox, threads, arriving: HashMap::new() }
+        let threads = Threads::new(pool, engine.cache.clone(), options.memory_bytes as usize, mailbox.clone());
+        Self { engine, mailbox, threads, arriving: HashMap::new() }
     }
 
     /// Takes the oldest message from the mailbox.
@@ -103,15 +102,15 @@ impl NativeEngine {
             return Ok(None);
         }
         let (key, layers) = (key_of(&key)?, self.layers(&layers)?);
-        let said = self.desk.begin(id, Simulation { plan: field(&plan)?, key, layers });
-        self.said(id, said)
+        let step = self.engine.begin(id, Simulation { plan: field(&plan)?, key, layers });
+        self.returned(id, step)
     }
 
     /// Resumes work with the values it needs, and caches them. Returns what `begin` does.
     #[napi(catch_unwind)]
     pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
-        match self.desk.resume(id, ascii(&values)?).map_err(refused)? {
-            Some(said) => self.said(id, said),
+        match self.engine.resume(id, ascii(&values)?).map_err(refused)? {
+            Some(step) => self.returned(id, step),
             None => {
                 self.threads.answer(id, values.to_vec());
                 Ok(None)
@@ -122,19 +121,19 @@ impl NativeEngine {
     /// For each read, in order: `1` if its value is not cached, else `0`.
     #[napi(catch_unwind)]
     pub fn missing(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
-        Ok(latin1(self.desk.missing(key_of(&key)?, &field::<Vec<_>>(&reads)?)))
+        Ok(latin1(self.engine.missing(key_of(&key)?, &field::<Vec<_>>(&reads)?)))
     }
 
     /// The cached values of the reads, in order.
     #[napi(catch_unwind)]
     pub fn known(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
-        Ok(latin1(self.desk.known(key_of(&key)?, &field::<Vec<_>>(&reads)?)))
+        Ok(latin1(self.engine.known(key_of(&key)?, &field::<Vec<_>>(&reads)?)))
     }
 
     /// Caches values, in the order of the reads.
     #[napi(catch_unwind)]
     pub fn provide(&self, key: Latin1String, reads: Latin1String, values: Latin1String) -> Result<()> {
-        self.desk.provide(key_of(&key)?, field(&reads)?, ascii(&values)?).map_err(refused)
+        self.engine.provide(key_of(&key)?, field(&reads)?, ascii(&values)?).map_err(refused)
     }
 
     /// Begins work of a kind in `Work` (crates/border/src/work.rs), on the state with this key under layers. The result is sent through the
@@ -156,61 +155,61 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: u32) {
         self.arriving.remove(&id);
-        self.desk.cancel(id);
+        self.engine.cancel(id);
         self.threads.stop(id);
     }
 
     /// Stores a layer under a number chosen by JavaScript.
     #[napi(catch_unwind)]
     pub fn add_layer(&mut self, number: u32, layer: Latin1String) -> Result<()> {
-        self.desk.add_layer(number, field(&layer)?);
+        self.engine.add_layer(number, field(&layer)?);
         Ok(())
     }
 
     #[napi(catch_unwind)]
     pub fn drop_layer(&mut self, number: u32) {
-        self.desk.drop_layer(number);
+        self.engine.drop_layer(number);
     }
 
     /// Decodes and encodes a record, for the test that both sides of the border agree.
     #[napi(catch_unwind)]
     pub fn echo(&self, name: String, record: Latin1String) -> Result<Latin1String> {
-        Desk::echo(&name, Tokens(ascii(&record)?)).map(latin1).map_err(refused)
+        Engine::echo(&name, TextReader(ascii(&record)?)).map(latin1).map_err(refused)
     }
 
     /// Whether any value of this state is cached.
     #[napi(catch_unwind)]
     pub fn holds(&self, key: Latin1String) -> Result<bool> {
-        Ok(self.desk.holds(key_of(&key)?))
+        Ok(self.engine.holds(key_of(&key)?))
     }
 
     /// Drops every state. Running work keeps the state it uses.
     #[napi(catch_unwind)]
     pub fn forget(&self) {
-        self.desk.cache.forget();
+        self.engine.cache.forget();
     }
 
     /// Stops all work and ends the threads.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
         self.arriving.clear();
-        self.desk.clear();
+        self.engine.clear();
         self.threads.close();
     }
 }
 
 impl NativeEngine {
     fn layers(&self, numbers: &[u32]) -> Result<Vec<Arc<Layer>>> {
-        self.desk.layers(numbers).map_err(refused)
+        self.engine.layers(numbers).map_err(refused)
     }
 
-    fn said(&self, id: u32, said: AtOnce) -> Result<Said> {
-        Ok(Some(match said {
-            AtOnce::Done(Payload { text, json: None }) => Either::A(latin1(text)),
-            AtOnce::Done(payload) => Either::B(Message::new(Kind::Done, id, payload)),
-            AtOnce::Paused(lacking) => Either::A(latin1(lacking)),
-            AtOnce::Rejected(text) => Either::B(Message::new(Kind::Rejected, id, text)),
-            AtOnce::TooMuch(Simulation { plan, key, layers }) => {
+    fn returned(&self, id: u32, step: Step) -> Result<Returned> {
+        Ok(Some(match step {
+            Step::Done(Payload { text, json: None }) => Either::A(latin1(text)),
+            Step::Done(payload) => Either::B(Message::new(Kind::Done, id, payload)),
+            Step::Paused(reads) => Either::A(latin1(reads)),
+            Step::Rejected(text) => Either::B(Message::new(Kind::Rejected, id, text)),
+            Step::TooMuch(Simulation { plan, key, layers }) => {
                 let work = Work::Simulate(plan);
                 self.threads.start(id, key, layers, true, move |base| work.perform(base)).map_err(refused)?;
                 return Ok(None);
@@ -234,8 +233,9 @@ impl NativeEngine {
                 |pieces: &[Latin1String]| latin1(pieces.iter().map(|piece| &piece[..]).collect::<Vec<_>>().concat());
             let text = if pieces.len() == 1 { pieces.remove(0) } else { joined(&pieces) };
             drop(pieces);
-            let work = Work::read(&kind, &mut Tokens(std::str::from_utf8(&text).unwrap_or_default()), list.as_deref());
-            work.map_err(|_| Ending::Failed)?.perform(base)
+            let work =
+                Work::read(&kind, &mut TextReader(std::str::from_utf8(&text).unwrap_or_default()), list.as_deref());
+            work.map_err(|_| WorkError::Failed)?.perform(base)
         };
         self.threads.start(id, key_of(key)?, self.layers(layers)?, shares, work).map_err(refused)
     }

@@ -50,33 +50,21 @@ pub fn latin1(text: Vec<u8>) -> Latin1String {
     String::from_utf8(text).unwrap_or_default().into()
 }
 
-struct Letter {
-    kind: Kind,
-    id: u32,
-    payload: Payload,
-}
-
-impl From<Letter> for Message {
-    fn from(Letter { kind, id, payload }: Letter) -> Self {
-        Self::new(kind, id, payload)
-    }
-}
-
 pub struct Mailbox {
     wake: Wake,
-    letters: Mutex<VecDeque<Letter>>,
+    messages: Mutex<VecDeque<(Kind, u32, Payload)>>,
 }
 
 impl Mailbox {
     pub fn new(wake: Wake) -> Self {
-        Self { wake, letters: Mutex::default() }
+        Self { wake, messages: Mutex::default() }
     }
 
     pub fn post(&self, kind: Kind, id: u32, payload: impl Into<Payload>) {
         let first = {
-            let mut letters = self.letters();
-            letters.push_back(Letter { kind, id, payload: payload.into() });
-            letters.len() == 1
+            let mut messages = self.messages();
+            messages.push_back((kind, id, payload.into()));
+            messages.len() == 1
         };
         if first {
             self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
@@ -84,11 +72,11 @@ impl Mailbox {
     }
 
     pub fn take(&self) -> Option<Message> {
-        let first = self.letters().pop_front();
-        first.map(Message::from)
+        let (kind, id, payload) = self.messages().pop_front()?;
+        Some(Message::new(kind, id, payload))
     }
 
-    fn letters(&self) -> MutexGuard<'_, VecDeque<Letter>> {
-        self.letters.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn messages(&self) -> MutexGuard<'_, VecDeque<(Kind, u32, Payload)>> {
+        self.messages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     mailbox::{Kind, Mailbox},
-    reader::{Answer, Reader},
+    reader::Reader,
 };
 use std::{
     collections::HashMap,
@@ -11,19 +11,20 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc::{Sender, channel},
     },
     thread::{self, Thread},
     time::Duration,
 };
 use upfront_engine::{
-    evm::MemoryGate,
+    evm::MemorySemaphore,
     pool::Pool,
     primitives::B256,
     simulate::BaseState,
     state::{Layer, StateCache, thread_time},
     time_slices::{SLICE, Stop, TimeSlices},
 };
-use upfront_engine_border::{Ending, Payload, Refusal, Result};
+use upfront_engine_border::{Payload, Refusal, Result, WorkError};
 
 /// CPU time after which work may have used much memory: the freed memory is then returned to the system.
 const LONG: Duration = Duration::from_millis(10);
@@ -34,16 +35,17 @@ fn return_freed() {
     unsafe { libmimalloc_sys::mi_collect(true) }
 }
 
-#[derive(Clone)]
 struct Running {
     stop: Arc<Stop>,
-    answer: Arc<Answer>,
+    /// To the work's `Reader`.
+    values: Sender<Vec<u8>>,
 }
 
 impl Running {
+    /// Also wakes the work if it waits for values.
     fn stop(&self) {
         self.stop.raise();
-        self.answer.wake();
+        let _ = self.values.send(Vec::new());
     }
 }
 
@@ -60,8 +62,8 @@ pub struct Threads {
     /// None once closed.
     pool: Option<Pool>,
     cache: Arc<StateCache>,
-    memory: Arc<MemoryGate>,
-    records: Arc<MemoryGate>,
+    memory: Arc<MemorySemaphore>,
+    records: Arc<MemorySemaphore>,
     mailbox: Arc<Mailbox>,
     slices: Arc<TimeSlices>,
     table: Table,
@@ -112,8 +114,8 @@ impl Clock {
 impl Threads {
     /// @param memory_bytes limit of EVM memory over all threads; half as much again is for records
     pub fn new(pool: Pool, cache: Arc<StateCache>, memory_bytes: usize, mailbox: Arc<Mailbox>) -> Self {
-        let gate = |bytes| Arc::new(MemoryGate::new(bytes, return_freed));
-        let (memory, records) = (gate(memory_bytes), gate(memory_bytes / 2));
+        let semaphore = |bytes| Arc::new(MemorySemaphore::new(bytes, return_freed));
+        let (memory, records) = (semaphore(memory_bytes), semaphore(memory_bytes / 2));
         let table = Table::default();
         let clock = Clock::start(&table).ok();
         let slices = Arc::new(TimeSlices::new(thread::available_parallelism().map_or(1, NonZero::get)));
@@ -128,18 +130,18 @@ impl Threads {
         key: B256,
         layers: Vec<Arc<Layer>>,
         shares: bool,
-        work: impl FnOnce(&BaseState) -> std::result::Result<Payload, Ending> + Send + 'static,
+        work: impl FnOnce(&BaseState) -> std::result::Result<Payload, WorkError> + Send + 'static,
     ) -> Result<()> {
         let pool = self.pool.as_ref().ok_or(Refusal::Closed)?;
         let stop = Arc::new(if shares { Stop::sharing(self.slices.clone()) } else { Stop::default() });
-        let running = Running { stop, answer: Arc::default() };
-        self.table.entries().insert(id, running.clone());
+        let (values, received) = channel();
+        self.table.entries().insert(id, Running { stop: stop.clone(), values });
         self.clock.as_ref().inspect(|clock| clock.wake());
         let (table, cache, mailbox) = (self.table.clone(), self.cache.clone(), self.mailbox.clone());
         let (memory, records) = (self.memory.clone(), self.records.clone());
         let job = move || {
-            let Running { stop, answer } = running;
-            let source = Arc::new(Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), answer });
+            let values = Mutex::new(received);
+            let source = Arc::new(Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), values });
             let base = BaseState { cache, key, layers, source, stop, memory, records };
             let began = thread_time();
             let result = catch_unwind(AssertUnwindSafe(|| work(&base)));
@@ -148,9 +150,9 @@ impl Threads {
             table.entries().remove(&id);
             match result {
                 Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
-                Ok(Err(Ending::Rejected(text))) => mailbox.post(Kind::Rejected, id, text),
-                Ok(Err(Ending::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
-                Ok(Err(Ending::Failed)) | Err(_) => mailbox.post(Kind::Failed, id, Vec::new()),
+                Ok(Err(WorkError::Rejected(text))) => mailbox.post(Kind::Rejected, id, text),
+                Ok(Err(WorkError::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
+                Ok(Err(WorkError::Failed)) | Err(_) => mailbox.post(Kind::Failed, id, Vec::new()),
             }
             if thread_time() - began >= LONG {
                 return_freed();
@@ -165,7 +167,8 @@ impl Threads {
     /// Delivers values to the work that waits for them.
     pub fn answer(&self, id: u32, values: Vec<u8>) {
         if let Some(running) = self.table.entries().get(&id) {
-            running.answer.put(values);
+            // Fails if the work has just ended.
+            let _ = running.values.send(values);
         }
     }
 

@@ -4,14 +4,14 @@
 macro_rules! names {
     ($type:ty { $($name:literal => $variant:ident),* $(, $(..$others:tt)?)? }) => {
         impl Field for $type {
-            fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+            fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
                 Ok(match t.word()? {
                     $($name => Self::$variant,)*
                     _ => return Err(Malformed(concat!("an unknown ", stringify!($type)))),
                 })
             }
 
-            fn write(&self, out: &mut Lines) {
+            fn write(&self, out: &mut TextWriter) {
                 out.text(match *self {
                     $(Self::$variant => $name,)*
                     $($($others => "?",)?)?
@@ -25,11 +25,11 @@ macro_rules! names {
 macro_rules! fields {
     ($type:ty { $($field:ident),* $(; $($rest:ident: $value:expr),*)? }) => {
         impl Field for $type {
-            fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+            fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
                 Ok(Self { $($field: t.read()?,)* $($($rest: $value,)*)? })
             }
 
-            fn write(&self, out: &mut Lines) {
+            fn write(&self, out: &mut TextWriter) {
                 $(self.$field.write(out);)*
             }
         }
@@ -40,14 +40,14 @@ macro_rules! fields {
 macro_rules! variants {
     ($type:ty { $($tag:literal => $variant:ident $({ $($field:ident),* })? $(( $($item:ident),* ))?),* }) => {
         impl Field for $type {
-            fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+            fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
                 Ok(match t.word()? {
                     $($tag => Self::$variant $({ $($field: t.read()?),* })? $(( $({ let $item = t.read()?; $item }),* ))?,)*
                     _ => return Err(Malformed(concat!("an unknown ", stringify!($type)))),
                 })
             }
 
-            fn write(&self, out: &mut Lines) {
+            fn write(&self, out: &mut TextWriter) {
                 match self {
                     $(Self::$variant $({ $($field),* })? $(( $($item),* ))? => {
                         out.text($tag);

@@ -3,7 +3,7 @@
 use crate::{
     payload::Payload,
     records::{Executed, ExecutionTransaction, Rejected, Written, WrittenFailure},
-    text::{Field, Lines},
+    text::{Field, TextWriter},
 };
 use upfront_engine::{
     answer::Answer,
@@ -25,7 +25,7 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
     let records: Vec<_> = calls.filter_map(|call| call.record.as_deref().cloned()).collect();
     let steps: Vec<_> = records.iter().map(|record| record.steps.clone()).collect();
     let length = steps.iter().map(|steps| steps.len()).sum::<usize>() + answer.json.len();
-    let mut out = Lines(String::with_capacity(64 + if length > LONG { 0 } else { length }));
+    let mut out = TextWriter(String::with_capacity(64 + if length > LONG { 0 } else { length }));
     let failures = answer.gaps.iter().map(|gap| WrittenFailure {
         at: gap.at as u64,
         halt: match &gap.call.status {
@@ -79,12 +79,12 @@ pub fn executed(executed: BlockExecutionResult) -> String {
 
 /// The values that a simulation lacks. The first line distinguishes it from an outcome.
 pub fn paused(reads: &[Read], certain: usize) -> String {
-    format!("paused\n{}", lacking(reads, certain))
+    format!("paused\n{}", encode_reads(reads, certain))
 }
 
 /// Reads, followed by how many of them, counted from the first, are certainly needed.
-pub fn lacking(reads: &[Read], certain: usize) -> String {
-    let mut out = Lines(String::with_capacity(32 + 128 * reads.len()));
+pub fn encode_reads(reads: &[Read], certain: usize) -> String {
+    let mut out = TextWriter(String::with_capacity(32 + 128 * reads.len()));
     reads.to_vec().write(&mut out);
     (certain as u64).write(&mut out);
     out.0
@@ -92,7 +92,7 @@ pub fn lacking(reads: &[Read], certain: usize) -> String {
 
 /// Values, each of which may be absent.
 pub fn known(values: impl Iterator<Item = Option<Cached>>) -> String {
-    let mut out = Lines::default();
+    let mut out = TextWriter::default();
     for value in values {
         match value {
             None => None::<U256>.write(&mut out),
@@ -113,7 +113,7 @@ pub fn rejected(rejected: Option<rejection::Rejected>) -> Vec<u8> {
 }
 
 pub fn written(value: &impl Field) -> String {
-    let mut out = Lines::default();
+    let mut out = TextWriter::default();
     value.write(&mut out);
     out.0
 }

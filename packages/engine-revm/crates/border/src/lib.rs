@@ -4,9 +4,8 @@
 //! Text is ASCII both ways.
 
 mod declare;
-mod desk;
 mod encode;
-mod paused;
+mod engine;
 mod payload;
 mod records;
 mod refusal;
@@ -14,11 +13,13 @@ mod text;
 mod values;
 mod work;
 
-pub use desk::{AtOnce, Desk};
-pub use encode::{lacking, written};
-pub use paused::Simulation;
+/// The version pinned in Cargo.lock.
+pub const REVM_VERSION: &str = env!("REVM_VERSION");
+
+pub use encode::{encode_reads, written};
+pub use engine::{Engine, Simulation, Step};
 pub use payload::Payload;
 pub use refusal::{Refusal, Result};
-pub use text::{Decoded, Field, Lines, Malformed, Tokens, read};
+pub use text::{Decoded, Field, Malformed, TextReader, TextWriter, read};
 pub use values::values;
-pub use work::{Ending, Work};
+pub use work::{Work, WorkError};

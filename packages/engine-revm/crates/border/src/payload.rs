@@ -1,4 +1,4 @@
-/// Always ASCII: `Lines` and `upfront_engine::answer` write nothing else.
+/// Always ASCII: `TextWriter` and `upfront_engine::answer` write nothing else.
 #[derive(Default)]
 pub struct Payload {
     pub text: Vec<u8>,

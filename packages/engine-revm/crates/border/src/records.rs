@@ -2,7 +2,7 @@
 
 use crate::{
     declare::{fields, names, variants},
-    text::{Decoded, Field, Lines, Malformed, Tokens},
+    text::{Decoded, Field, Malformed, TextReader, TextWriter},
 };
 
 use upfront_engine::{
@@ -261,8 +261,8 @@ fields! { carry::Sampled { read, value } }
 variants! { carry::Carried { "carried" => Carried { written, sample }, "differs" => Differs { difference, detail } } }
 
 /// Decodes and encodes a record, for the test that both sides agree.
-pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
-    let mut out = Lines::default();
+pub fn echo(name: &str, t: &mut TextReader<'_>) -> Decoded<String> {
+    let mut out = TextWriter::default();
     match name {
         "ChainRules" => plan::ChainRules::read(t)?.write(&mut out),
         "BlobParameters" => plan::BlobParameters::read(t)?.write(&mut out),

@@ -18,19 +18,19 @@ const ABSENT: &str = "-";
 
 /// A value that crosses the border.
 pub trait Field: Sized {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self>;
-    fn write(&self, out: &mut Lines);
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self>;
+    fn write(&self, out: &mut TextWriter);
 }
 
 /// Reads a whole text.
 pub fn read<T: Field>(text: &str) -> Decoded<T> {
-    Tokens(text).read()
+    TextReader(text).read()
 }
 
 /// Decodes: the text left to read.
-pub struct Tokens<'a>(pub &'a str);
+pub struct TextReader<'a>(pub &'a str);
 
-impl<'a> Tokens<'a> {
+impl<'a> TextReader<'a> {
     pub fn read<T: Field>(&mut self) -> Decoded<T> {
         T::read(self)
     }
@@ -54,9 +54,9 @@ impl<'a> Tokens<'a> {
 
 /// Encodes: each value is followed by a line end.
 #[derive(Default)]
-pub struct Lines(pub String);
+pub struct TextWriter(pub String);
 
-impl Lines {
+impl TextWriter {
     pub fn text(&mut self, text: &str) {
         self.0.push_str(text);
         self.0.push('\n');
@@ -81,11 +81,11 @@ impl Lines {
 macro_rules! numbers {
     ($($type:ty)*) => {$(
         impl Field for $type {
-            fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+            fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
                 t.number()
             }
 
-            fn write(&self, out: &mut Lines) {
+            fn write(&self, out: &mut TextWriter) {
                 // Writing to a string never fails.
                 let _ = writeln!(out.0, "{self:#x}");
             }
@@ -97,38 +97,38 @@ numbers!(u32 u64 u128 usize);
 
 impl Field for u8 {
     /// Values above 255 are read as 255: for an authorization's parity, all values above 1 are equally invalid.
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         Ok(t.read::<U256>()?.saturating_to())
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         u64::from(*self).write(out);
     }
 }
 
 impl Field for bool {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         Ok(t.word()? == "1")
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         out.text(if *self { "1" } else { "0" });
     }
 }
 
 impl Field for String {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         t.word().map(str::to_owned)
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         out.text(self);
     }
 }
 
 impl Field for U256 {
     /// A quantity in hex, or 32 bytes with `0x`.
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         if t.0.starts_with("0x") {
             return t.read::<B256>().map(Into::into);
         }
@@ -138,7 +138,7 @@ impl Field for U256 {
         }
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         out.hex(&self.to_be_bytes::<32>());
     }
 }
@@ -146,13 +146,13 @@ impl Field for U256 {
 macro_rules! bytes_of_fixed_length {
     ($($type:ty)*) => {$(
         impl Field for $type {
-            fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+            fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
                 let mut out = Self::ZERO;
                 t.fill(out.as_mut_slice())?;
                 Ok(out)
             }
 
-            fn write(&self, out: &mut Lines) {
+            fn write(&self, out: &mut TextWriter) {
                 out.hex(self.as_slice());
             }
         }
@@ -162,27 +162,27 @@ macro_rules! bytes_of_fixed_length {
 bytes_of_fixed_length!(Address B256 Bloom);
 
 impl Field for Bytes {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         hex::decode(t.word()?).map(Self::from).map_err(|_| Malformed("not bytes"))
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         out.hex(self);
     }
 }
 
 impl Field for Code {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         t.read().map(analysed)
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         out.hex(&self.1.original_bytes());
     }
 }
 
 impl<T: Field> Field for Option<T> {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         match t.0.strip_prefix("-\n") {
             Some(rest) => {
                 t.0 = rest;
@@ -192,7 +192,7 @@ impl<T: Field> Field for Option<T> {
         }
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         match self {
             Some(value) => value.write(out),
             None => out.text(ABSENT),
@@ -202,34 +202,34 @@ impl<T: Field> Field for Option<T> {
 
 impl<T: Field> Field for Vec<T> {
     /// A count, followed by that many items.
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         let count: usize = t.read()?;
         (0..count).map(|_| t.read()).collect()
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         self.len().write(out);
         self.iter().for_each(|item| item.write(out));
     }
 }
 
 impl<A: Field, B: Field> Field for (A, B) {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         Ok((t.read()?, t.read()?))
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         self.0.write(out);
         self.1.write(out);
     }
 }
 
 impl<K: Field + Eq + Hash, V: Field, S: std::hash::BuildHasher + Default> Field for HashMap<K, V, S> {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         t.read::<Vec<(K, V)>>().map(|entries| entries.into_iter().collect())
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         self.len().write(out);
         for (key, value) in self {
             key.write(out);

@@ -1,4 +1,6 @@
-use crate::text::{Decoded, Field, Lines, Tokens};
+//! Values of state as text, in the order of their reads.
+
+use crate::text::{Decoded, Field, TextReader, TextWriter};
 use upfront_engine::{
     primitives::Address,
     state::{Cached, Read, Value, Writes},
@@ -6,7 +8,7 @@ use upfront_engine::{
 
 /// Values in the order of `reads`, each of its read's kind.
 pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
-    let mut t = Tokens(text);
+    let mut t = TextReader(text);
     let value = |read: &Read| match read {
         Read::Code(_) => t.read().map(Value::Code),
         _ => t.read().map(Value::Word),
@@ -15,7 +17,7 @@ pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
 }
 
 impl Field for Writes {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+    fn read(t: &mut TextReader<'_>) -> Decoded<Self> {
         let count: usize = t.read()?;
         let mut value = || {
             let read = t.read()?;
@@ -29,7 +31,7 @@ impl Field for Writes {
         Ok(Self { values, cleared: t.read::<Vec<Address>>()?.into_iter().collect() })
     }
 
-    fn write(&self, out: &mut Lines) {
+    fn write(&self, out: &mut TextWriter) {
         self.values.len().write(out);
         for (read, value) in &self.values {
             read.write(out);

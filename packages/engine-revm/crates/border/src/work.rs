@@ -4,7 +4,7 @@ use crate::{
     encode,
     payload::Payload,
     records::{Encoded, ExecutionRejected},
-    text::{Decoded, Tokens},
+    text::{Decoded, TextReader},
 };
 use upfront_engine::{
     answer,
@@ -14,7 +14,7 @@ use upfront_engine::{
     plan::Plan,
     primitives::{Address, B256},
     rejection::Failure,
-    simulate::{BaseState, simulate_reading},
+    simulate::{BaseState, simulate_with_reads},
     state::Writes,
 };
 
@@ -33,27 +33,27 @@ pub enum Work<'a> {
 }
 
 /// Why work ended without a result.
-pub enum Ending {
+pub enum WorkError {
     /// The reason, as text.
     Rejected(Vec<u8>),
     Cancelled,
     Failed,
 }
 
-impl From<Failure> for Ending {
+impl From<Failure> for WorkError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Rejected(rejected) => Self::Rejected(encode::rejected(Some(*rejected))),
             Failure::TooLong => Self::Rejected(encode::rejected(None)),
             Failure::Cancelled => Self::Cancelled,
-            Failure::Unread | Failure::TooMuch | Failure::Bent => Self::Failed,
+            Failure::Unread | Failure::TooMuch | Failure::Forced => Self::Failed,
         }
     }
 }
 
 impl<'a> Work<'a> {
     /// @param list a block's access list, if it crosses separately; otherwise it is last in the text
-    pub fn read(kind: &str, t: &mut Tokens<'a>, list: Option<&'a [u8]>) -> Decoded<Self> {
+    pub fn read(kind: &str, t: &mut TextReader<'a>, list: Option<&'a [u8]>) -> Decoded<Self> {
         Ok(match kind {
             "simulate" => Self::Simulate(t.read()?),
             "execute" => Self::Execute(t.read()?),
@@ -65,10 +65,10 @@ impl<'a> Work<'a> {
         })
     }
 
-    pub fn perform(&self, base: &BaseState) -> Result<Payload, Ending> {
+    pub fn perform(&self, base: &BaseState) -> Result<Payload, WorkError> {
         match self {
             Self::Simulate(plan) => {
-                simulate_reading(plan, base).and_then(|outcome| answered(plan, &outcome)).map_err(Ending::from)
+                simulate_with_reads(plan, base).and_then(|outcome| answered(plan, &outcome)).map_err(WorkError::from)
             }
             Self::Execute(execution) => {
                 let executed = execution::execute(execution, base).map_err(refused)?;
@@ -91,14 +91,14 @@ impl<'a> Work<'a> {
     }
 }
 
-fn carried(base: &BaseState, block: (B256, u64), writes: Result<Writes, Differs>) -> Result<Payload, Ending> {
+fn carried(base: &BaseState, block: (B256, u64), writes: Result<Writes, Differs>) -> Result<Payload, WorkError> {
     match carry::carry(&base.cache, base.key, block, writes) {
         Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
         Err(error) => Err(Failure::from(error).into()),
     }
 }
 
-fn refused(failure: ExecutionFailure) -> Ending {
+fn refused(failure: ExecutionFailure) -> WorkError {
     match failure {
         ExecutionFailure::Read(error) => Failure::from(error).into(),
         ExecutionFailure::Rejected { transaction, error } => {
@@ -111,9 +111,9 @@ fn refused(failure: ExecutionFailure) -> Ending {
     }
 }
 
-fn execution_rejected(transaction: usize, message: String, native_precompile: Option<Address>) -> Ending {
+fn execution_rejected(transaction: usize, message: String, native_precompile: Option<Address>) -> WorkError {
     let rejected = ExecutionRejected { transaction: transaction as u64, message, native_precompile };
-    Ending::Rejected(encode::written(&rejected).into_bytes())
+    WorkError::Rejected(encode::written(&rejected).into_bytes())
 }
 
 /// Encodes an outcome as the answer's text.

@@ -90,7 +90,6 @@ impl<'a> Writer<'a, '_> {
         self.optional_number(",\"slotNumber\":", header.slot_number);
         self.number(",\"size\":", block.size as u64);
         self.text(",\"transactions\":");
-        let place = BlockFields::of(block);
         if self.plan.full_transactions {
             self.list(planned.calls.iter().zip(&block.calls).enumerate(), |writer, (index, (call, executed))| {
                 writer.transaction(call, executed, index, block, planned.rules.op.is_some());
@@ -99,7 +98,7 @@ impl<'a> Writer<'a, '_> {
             self.list(&block.calls, |writer, call| writer.hex("", call.tx_hash.as_slice()));
         }
         self.text(",\"uncles\":[],\"calls\":");
-        self.list(block.calls.iter().enumerate(), |writer, (index, call)| writer.call(call, index, Some(&place)));
+        self.list(block.calls.iter().enumerate(), |writer, (index, call)| writer.call(call, index, Some(block)));
         if header.withdrawals_root.is_some() {
             self.text(",\"withdrawals\":");
             self.list(&planned.withdrawals, |writer, withdrawal| {
@@ -113,17 +112,16 @@ impl<'a> Writer<'a, '_> {
         self.text("}");
     }
 
-    /// `place` is None for a trial.
-    fn call(&mut self, call: &'a ExecutedCall, index: usize, place: Option<&BlockFields>) {
+    /// `block` is None for a trial.
+    fn call(&mut self, call: &'a ExecutedCall, index: usize, block: Option<&ExecutedBlock>) {
         let succeeded = call.status == Status::Success;
         self.hex("{\"returnData\":", if succeeded { &call.return_data } else { &[] });
-        if let Some(place) = place {
+        if let Some(block) = block {
             self.text(",\"logs\":");
-            let transaction = if call.logs.is_empty() { Vec::new() } else { transaction_place(call, index) };
-            self.list(&call.logs, |writer, log| writer.log(log, &transaction, place));
+            self.list(&call.logs, |writer, log| writer.log(log, call, index, block));
         }
         self.number(",\"gasUsed\":", call.gas_used);
-        if place.is_some() {
+        if block.is_some() {
             self.number(",\"maxUsedGas\":", call.max_used_gas);
         }
         self.text(if succeeded { ",\"status\":\"0x1\"" } else { ",\"status\":\"0x0\"" });
@@ -204,14 +202,16 @@ impl<'a> Writer<'a, '_> {
         self.text("}");
     }
 
-    fn log(&mut self, log: &ExecutedLog, transaction: &[u8], place: &BlockFields) {
+    fn log(&mut self, log: &ExecutedLog, call: &ExecutedCall, index: usize, block: &ExecutedBlock) {
         self.hex("{\"address\":", log.address.as_slice());
         self.text(",\"topics\":");
         self.list(&log.topics, |writer, topic| writer.hex("", topic.as_slice()));
         self.hex(",\"data\":", &log.data);
-        self.out.extend_from_slice(&place.number);
-        self.out.extend_from_slice(transaction);
-        self.out.extend_from_slice(&place.hash_and_time);
+        self.number(",\"blockNumber\":", block.header.number);
+        self.hex(",\"transactionHash\":", call.tx_hash.as_slice());
+        self.number(",\"transactionIndex\":", index as u64);
+        self.hex(",\"blockHash\":", block.hash.as_slice());
+        self.number(",\"blockTimestamp\":", block.header.timestamp);
         self.number(",\"logIndex\":", log.index);
         self.text(",\"removed\":false}");
     }
@@ -262,32 +262,6 @@ impl<'a> Writer<'a, '_> {
             self.hex(before, hash.as_slice());
         }
     }
-}
-
-/// A block's fields that its logs repeat.
-struct BlockFields {
-    number: Vec<u8>,
-    hash_and_time: Vec<u8>,
-}
-
-impl BlockFields {
-    fn of(block: &ExecutedBlock) -> Self {
-        let mut number = b",\"blockNumber\":".to_vec();
-        quantity(&mut number, block.header.number);
-        let mut hash_and_time = b",\"blockHash\":".to_vec();
-        bytes(&mut hash_and_time, block.hash.as_slice());
-        hash_and_time.extend_from_slice(b",\"blockTimestamp\":");
-        quantity(&mut hash_and_time, block.header.timestamp);
-        Self { number, hash_and_time }
-    }
-}
-
-fn transaction_place(call: &ExecutedCall, index: usize) -> Vec<u8> {
-    let mut place = b",\"transactionHash\":".to_vec();
-    bytes(&mut place, call.tx_hash.as_slice());
-    place.extend_from_slice(b",\"transactionIndex\":");
-    quantity(&mut place, index as u64);
-    place
 }
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";

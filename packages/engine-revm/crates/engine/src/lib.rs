@@ -15,7 +15,7 @@
 //! | [`answer`] | outcomes as JSON |
 //! | [`op`] | OP-stack chains' additions |
 //! | [`execution`] | signed transactions of a block under construction |
-//! | `touched` | distinct accounts and slots |
+//! | `touched_set` | distinct accounts and slots |
 //! | [`pool`], [`time_slices`] | threads, and time slices for long work |
 
 mod access_list;
@@ -38,6 +38,6 @@ pub mod seal;
 pub mod simulate;
 pub mod state;
 pub mod time_slices;
-mod touched;
+mod touched_set;
 
 pub use alloy_primitives as primitives;

@@ -1,8 +1,10 @@
 //! The plan of a simulation: `packages/simulation/src/plan` in Rust.
 
 pub use crate::op::OpFork;
+pub use alloy_eips::eip4895::Withdrawal;
 use alloy_eips::eip7702::{self, RecoveredAuthority, RecoveredAuthorization, SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, U256};
+use revm::context_interface::either::Either;
 pub use revm::primitives::hardfork::SpecId;
 
 /// EIP-7840; target and max in blobs.
@@ -170,15 +172,6 @@ pub struct PlannedBlock {
     pub calls: Vec<PlannedCall>,
 }
 
-/// EIP-4895, amount in gwei.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Withdrawal {
-    pub index: u64,
-    pub validator_index: u64,
-    pub address: Address,
-    pub amount: u64,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateOverride {
     pub address: Address,
@@ -263,13 +256,16 @@ pub struct Authorization {
 }
 
 impl Authorization {
-    /// The authorization with its actual or assumed signer.
-    pub fn recovered(&self) -> RecoveredAuthorization {
+    /// With its signature, or with its assumed signer.
+    pub fn signed(&self) -> Either<SignedAuthorization, RecoveredAuthorization> {
         let (chain_id, address, nonce) = (self.chain_id, self.address, self.nonce);
         let unsigned = eip7702::Authorization { chain_id, address, nonce };
         match self.authority {
-            Some(authority) => RecoveredAuthorization::new_unchecked(unsigned, RecoveredAuthority::Valid(authority)),
-            None => SignedAuthorization::new_unchecked(unsigned, self.y_parity, self.r, self.s).into_recovered(),
+            Some(authority) => {
+                let authority = RecoveredAuthority::Valid(authority);
+                Either::Right(RecoveredAuthorization::new_unchecked(unsigned, authority))
+            }
+            None => Either::Left(SignedAuthorization::new_unchecked(unsigned, self.y_parity, self.r, self.s)),
         }
     }
 }

@@ -19,13 +19,13 @@ const STACK_BYTES: usize = 2 * 1024 * 1024;
 /// Starts threads on demand, up to a limit. Further jobs wait in a bounded queue. The thread that became idle last works first: its caches
 /// are warm, and a light load needs few threads.
 pub struct Pool {
-    roster: Arc<Mutex<Roster>>,
+    state: Arc<Mutex<PoolState>>,
     most: usize,
     queue: usize,
 }
 
 #[derive(Default)]
-struct Roster {
+struct PoolState {
     idle: Vec<SyncSender<Job>>,
     waiting: VecDeque<Job>,
     threads: usize,
@@ -38,40 +38,40 @@ pub struct Full;
 
 impl Pool {
     pub fn new(threads: usize, queue: usize) -> Self {
-        Self { roster: Arc::default(), most: threads.max(1), queue }
+        Self { state: Arc::default(), most: threads.max(1), queue }
     }
 
     /// Runs `job` on a thread of the pool. A panic ends only the job.
     pub fn run(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Full> {
         let job: Job = Box::new(job);
-        let mut roster = lock(&self.roster);
-        if let Some(thread) = roster.idle.pop() {
+        let mut state = lock(&self.state);
+        if let Some(thread) = state.idle.pop() {
             // An idle thread's channel is empty and has room for one job.
             return thread.try_send(job).map_err(|_| Full);
         }
-        if roster.threads < self.most && self.start_thread().is_ok() {
-            roster.threads += 1;
-        } else if roster.waiting.len() >= self.queue || roster.threads == 0 {
+        if state.threads < self.most && self.start_thread().is_ok() {
+            state.threads += 1;
+        } else if state.waiting.len() >= self.queue || state.threads == 0 {
             return Err(Full);
         }
-        roster.waiting.push_back(job);
+        state.waiting.push_back(job);
         Ok(())
     }
 
     fn start_thread(&self) -> std::io::Result<()> {
-        let roster = self.roster.clone();
+        let state = self.state.clone();
         let work = move || {
             yield_to_the_event_loop();
             let (me, jobs) = sync_channel(1);
             loop {
                 let next = {
-                    let mut roster = lock(&roster);
-                    let next = roster.waiting.pop_front();
+                    let mut state = lock(&state);
+                    let next = state.waiting.pop_front();
                     if next.is_none() {
-                        if roster.closed {
+                        if state.closed {
                             return;
                         }
-                        roster.idle.push(me.clone());
+                        state.idle.push(me.clone());
                     }
                     next
                 };
@@ -87,16 +87,16 @@ impl Pool {
 /// Threads end when they have no more jobs.
 impl Drop for Pool {
     fn drop(&mut self) {
-        let mut roster = lock(&self.roster);
-        roster.closed = true;
-        for thread in roster.idle.drain(..) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        for thread in state.idle.drain(..) {
             let _ = thread.try_send(Box::new(|| ()));
         }
     }
 }
 
-fn lock(roster: &Mutex<Roster>) -> MutexGuard<'_, Roster> {
-    roster.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn lock(state: &Mutex<PoolState>) -> MutexGuard<'_, PoolState> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Lowers this thread's priority (per thread on Linux), so that the event loop goes first if cores are scarce.

@@ -19,8 +19,8 @@ pub enum Failure {
     #[error("more work than the run may do")]
     TooMuch,
     /// The run continued past a failure, to find what else is missing.
-    #[error("bent")]
-    Bent,
+    #[error("forced")]
+    Forced,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -166,7 +166,7 @@ impl From<Rejection> for Fault {
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Failed | ReadError::Lacking | ReadError::NativeCode(_) => Self::Unread,
+            ReadError::Failed | ReadError::Missing | ReadError::NativeCode(_) => Self::Unread,
             ReadError::Cancelled => Self::Cancelled,
             ReadError::TooMuch => Self::TooMuch,
         }

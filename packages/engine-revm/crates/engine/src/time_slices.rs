@@ -17,14 +17,14 @@ const FREE_SLICES: u32 = 2;
 /// value, a hundred old jobs would go before a new one.
 const WAIT_PER_SLICE: u32 = 40;
 /// How often waiting work checks whether it is stopped.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 const STOPPED: u8 = 1;
 const SLICE_ENDS: u8 = 2;
 /// The work checks its own time limit.
 const TIMED: u8 = 4;
 /// Calls between two checks of the clock, which take longer than what happens between calls.
-const ASKED_A_LOOK: u32 = 256;
+const CALLS_A_CHECK: u32 = 256;
 
 /// Tells work on another thread to stop or, if it shares the cores, that its slice ended.
 #[derive(Debug, Default)]
@@ -77,14 +77,14 @@ impl Stop {
 
     /// Whether the work must stop. Called often by the work; after each slice, waits while others use the cores.
     #[inline]
-    pub fn ends_work(&self) -> bool {
-        self.signals.load(Relaxed) != 0 && self.heed()
+    pub fn must_stop(&self) -> bool {
+        self.signals.load(Relaxed) != 0 && self.check_signals()
     }
 
     #[cold]
-    fn heed(&self) -> bool {
+    fn check_signals(&self) -> bool {
         if let Some(Limit { until, asked }) = &self.limit
-            && asked.fetch_add(1, Relaxed) % ASKED_A_LOOK == ASKED_A_LOOK - 1
+            && asked.fetch_add(1, Relaxed) % CALLS_A_CHECK == CALLS_A_CHECK - 1
             && Instant::now() >= *until
         {
             self.raise();
@@ -94,7 +94,7 @@ impl Stop {
         {
             let used = used.fetch_add(1, Relaxed) + 1;
             if used > FREE_SLICES {
-                has_turn.store(slices.take(used, has_turn.load(Relaxed), self), Relaxed);
+                has_turn.store(slices.acquire(used, has_turn.load(Relaxed), self), Relaxed);
                 self.begin_slice();
             }
         }
@@ -119,7 +119,7 @@ impl Stop {
         if let Some(Share { slices, has_turn, .. }) = &self.share
             && has_turn.swap(false, Relaxed)
         {
-            slices.give(&mut slices.turns());
+            slices.release(&mut slices.turns());
         }
     }
 }
@@ -135,12 +135,10 @@ pub struct TimeSlices {
 struct Turns {
     free: usize,
     waiting: Vec<Waiting>,
-    last: u64,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    ticket: u64,
     /// The lowest rank goes first.
     rank: Duration,
     thread: Thread,
@@ -148,7 +146,7 @@ struct Waiting {
 
 impl TimeSlices {
     pub fn new(cores: usize) -> Self {
-        Self { began: Instant::now(), turns: Mutex::new(Turns { free: cores.max(1), waiting: Vec::new(), last: 0 }) }
+        Self { began: Instant::now(), turns: Mutex::new(Turns { free: cores.max(1), waiting: Vec::new() }) }
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
@@ -156,27 +154,26 @@ impl TimeSlices {
     }
 
     /// Waits for a turn. Work that has one keeps it unless other work goes first. Returns false if stopped before.
-    fn take(&self, used: u32, has_turn: bool, stop: &Stop) -> bool {
+    fn acquire(&self, used: u32, has_turn: bool, stop: &Stop) -> bool {
         let rank = self.began.elapsed() + SLICE * (WAIT_PER_SLICE * used);
         let mut turns = self.turns();
         if has_turn {
             if turns.waiting.iter().all(|waiting| waiting.rank > rank) {
                 return true;
             }
-            self.give(&mut turns);
+            self.release(&mut turns);
         }
         if turns.free > 0 {
             turns.free -= 1;
             return true;
         }
-        turns.last += 1;
-        let ticket = turns.last;
-        turns.waiting.push(Waiting { ticket, rank, thread: thread::current() });
+        let me = thread::current().id();
+        turns.waiting.push(Waiting { rank, thread: thread::current() });
         drop(turns);
         loop {
-            thread::park_timeout(LOOK_EVERY);
+            thread::park_timeout(CHECK_EVERY);
             let mut turns = self.turns();
-            let Some(mine) = turns.waiting.iter().position(|waiting| waiting.ticket == ticket) else { return true };
+            let Some(mine) = turns.waiting.iter().position(|waiting| waiting.thread.id() == me) else { return true };
             if stop.is_raised() {
                 turns.waiting.swap_remove(mine);
                 return false;
@@ -185,7 +182,7 @@ impl TimeSlices {
     }
 
     /// Gives a turn to the first in rank, or frees it.
-    fn give(&self, turns: &mut Turns) {
+    fn release(&self, turns: &mut Turns) {
         let first = turns.waiting.iter().enumerate().min_by_key(|(_, waiting)| waiting.rank);
         match first.map(|(at, _)| at) {
             Some(at) => turns.waiting.swap_remove(at).thread.unpark(),
@@ -211,7 +208,7 @@ mod tests {
         stop.end_slice();
         let (tell, told) = channel();
         let asking = stop.clone();
-        thread::spawn(move || tell.send(asking.ends_work()));
+        thread::spawn(move || tell.send(asking.must_stop()));
         while slices.turns().waiting.len() == waiting {
             thread::yield_now();
         }
@@ -224,9 +221,9 @@ mod tests {
         let stop = Stop::sharing(slices.clone());
         for slice in 0..=FREE_SLICES {
             assert!(!has_turn(&stop), "{slice}");
-            assert!(!stop.ends_work());
+            assert!(!stop.must_stop());
             stop.end_slice();
-            assert!(!stop.ends_work());
+            assert!(!stop.must_stop());
         }
         assert!(has_turn(&stop));
         (slices, stop)
@@ -251,15 +248,15 @@ mod tests {
         let (slices, busy) = busy();
         let (_, long_told) = asks(&slices, 1_000);
         busy.end_slice();
-        assert!(!busy.ends_work() && has_turn(&busy));
+        assert!(!busy.must_stop() && has_turn(&busy));
         let (_, next_told) = asks(&slices, FREE_SLICES);
         busy.share.as_ref().unwrap().used.store(2_000, Relaxed);
         busy.end_slice();
-        let waits = thread::spawn(move || busy.ends_work());
+        let waits = thread::spawn(move || busy.must_stop());
         assert_eq!(next_told.recv(), Ok(false));
-        slices.give(&mut slices.turns());
+        slices.release(&mut slices.turns());
         assert_eq!(long_told.recv(), Ok(false));
-        slices.give(&mut slices.turns());
+        slices.release(&mut slices.turns());
         assert!(!waits.join().unwrap());
     }
 
@@ -286,9 +283,9 @@ mod tests {
 
     #[test]
     fn work_with_a_limit_stops_by_itself() {
-        let asked = |stop: &Stop| (0..ASKED_A_LOOK).map(|_| stop.ends_work()).collect::<Vec<_>>();
+        let asked = |stop: &Stop| (0..CALLS_A_CHECK).map(|_| stop.must_stop()).collect::<Vec<_>>();
         let ends = asked(&Stop::after(Duration::ZERO));
-        assert_eq!(ends.iter().position(|ends| *ends), Some(ASKED_A_LOOK as usize - 1));
+        assert_eq!(ends.iter().position(|ends| *ends), Some(CALLS_A_CHECK as usize - 1));
         assert!(!asked(&Stop::after(Duration::from_secs(3_600))).contains(&true));
     }
 
@@ -297,9 +294,9 @@ mod tests {
         let stop = Stop::default();
         for _ in 0..10 {
             stop.end_slice();
-            assert!(!stop.ends_work());
+            assert!(!stop.must_stop());
         }
         stop.raise();
-        assert!(stop.ends_work() && stop.ends_work());
+        assert!(stop.must_stop() && stop.must_stop());
     }
 }

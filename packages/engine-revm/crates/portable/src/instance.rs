@@ -4,14 +4,15 @@ use std::{
 };
 use upfront_engine::{
     carry::{self, Carried, Differs},
-    evm::MemoryGate,
+    evm::MemorySemaphore,
     primitives::B256,
     simulate::BaseState,
     state::{Allowance, Layer, Read, ReadError, StateSource, Value, Writes},
     time_slices::Stop,
 };
 use upfront_engine_border::{
-    AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, lacking, written,
+    Engine, Payload, REVM_VERSION, Refusal, Result, Simulation, Step, TextReader, Work, WorkError, encode_reads,
+    written,
 };
 
 /// What a simulation may use on the event loop. Hashing and precompiles take three to ten times as long as natively, and memory is touched
@@ -21,7 +22,7 @@ const CACHE_BYTES: usize = 64 << 20;
 
 /// The kind of an answer. Same order as `KINDS` in src/portable/instance.ts.
 #[derive(Clone, Copy)]
-pub enum Said {
+pub enum AnswerKind {
     Done,
     /// The request is invalid; the reason.
     Rejected,
@@ -38,60 +39,61 @@ pub enum Said {
 }
 
 pub struct Instance {
-    desk: Desk,
+    engine: Engine,
 }
 
 impl Default for Instance {
     fn default() -> Self {
-        Self { desk: Desk::new(CACHE_BYTES, ALLOWANCE) }
+        Self { engine: Engine::new(CACHE_BYTES, ALLOWANCE) }
     }
 }
 
-type Answer = (Said, Payload);
+type Answer = (AnswerKind, Payload);
 
 impl Instance {
     pub fn answer(&mut self, question: &str) -> Answer {
-        self.understand(&mut Tokens(question))
-            .unwrap_or_else(|refusal| (Said::Refused, format!("{}\n{refusal}", refusal.as_ref()).into_bytes().into()))
+        self.understand(&mut TextReader(question)).unwrap_or_else(|refusal| {
+            (AnswerKind::Refused, format!("{}\n{refusal}", refusal.as_ref()).into_bytes().into())
+        })
     }
 
-    fn understand(&mut self, t: &mut Tokens<'_>) -> Result<Answer> {
-        let done = |text: Vec<u8>| Ok((Said::Done, text.into()));
-        let nothing = || Ok((Said::Done, Payload::default()));
+    fn understand(&mut self, t: &mut TextReader<'_>) -> Result<Answer> {
+        let done = |text: Vec<u8>| Ok((AnswerKind::Done, text.into()));
+        let nothing = || Ok((AnswerKind::Done, Payload::default()));
         match t.word()? {
-            "configure" => self.desk = Desk::new(t.read()?, ALLOWANCE),
-            "version" => return done(env!("REVM_VERSION").into()),
+            "configure" => self.engine = Engine::new(t.read()?, ALLOWANCE),
+            "version" => return done(REVM_VERSION.into()),
             "begin" => {
                 let (id, key, layers) = (t.read()?, t.read()?, self.layers(t)?);
                 let simulation = Simulation { plan: t.read()?, key, layers };
-                return Ok(said(self.desk.begin(id, simulation)));
+                return Ok(answer_of(self.engine.begin(id, simulation)));
             }
             "resume" => {
                 let id = t.read()?;
-                return Ok(match self.desk.resume(id, t.0)? {
-                    Some(at_once) => said(at_once),
-                    None => (Said::Later, Payload::default()),
+                return Ok(match self.engine.resume(id, t.0)? {
+                    Some(step) => answer_of(step),
+                    None => (AnswerKind::Later, Payload::default()),
                 });
             }
-            "cancel" => self.desk.cancel(t.read()?),
-            "missing" => return done(self.desk.missing(t.read()?, &t.read::<Vec<_>>()?)),
-            "known" => return done(self.desk.known(t.read()?, &t.read::<Vec<_>>()?)),
+            "cancel" => self.engine.cancel(t.read()?),
+            "missing" => return done(self.engine.missing(t.read()?, &t.read::<Vec<_>>()?)),
+            "known" => return done(self.engine.known(t.read()?, &t.read::<Vec<_>>()?)),
             "provide" => {
                 let (key, reads) = (t.read()?, t.read()?);
-                self.desk.provide(key, reads, t.0)?;
+                self.engine.provide(key, reads, t.0)?;
             }
-            "layer" => self.desk.add_layer(t.read()?, t.read()?),
-            "drop" => self.desk.drop_layer(t.read()?),
-            "holds" => return done(vec![if self.desk.holds(t.read()?) { b'1' } else { b'0' }]),
-            "forget" => self.desk.cache.forget(),
-            "echo" => return done(Desk::echo(t.word()?, Tokens(t.0))?),
+            "layer" => self.engine.add_layer(t.read()?, t.read()?),
+            "drop" => self.engine.drop_layer(t.read()?),
+            "holds" => return done(vec![if self.engine.holds(t.read()?) { b'1' } else { b'0' }]),
+            "forget" => self.engine.cache.forget(),
+            "echo" => return done(Engine::echo(t.word()?, TextReader(t.0))?),
             "perform" => return self.perform(t),
             "carried" => {
                 let (key, hash, number) = (t.read()?, t.read()?, t.read()?);
-                let carried = carry::carry(&self.desk.cache, key, (hash, number), Ok(t.read()?));
+                let carried = carry::carry(&self.engine.cache, key, (hash, number), Ok(t.read()?));
                 return Ok(match carried {
-                    Ok(carried) => (Said::Done, written(&carried).into_bytes().into()),
-                    Err(_) => (Said::Failed, Payload::default()),
+                    Ok(carried) => (AnswerKind::Done, written(&carried).into_bytes().into()),
+                    Err(_) => (AnswerKind::Failed, Payload::default()),
                 });
             }
             _ => return Err(Refusal::Malformed("an unknown question")),
@@ -99,50 +101,50 @@ impl Instance {
         nothing()
     }
 
-    fn layers(&self, t: &mut Tokens<'_>) -> Result<Vec<Arc<Layer>>> {
-        self.desk.layers(&t.read::<Vec<u32>>()?)
+    fn layers(&self, t: &mut TextReader<'_>) -> Result<Vec<Arc<Layer>>> {
+        self.engine.layers(&t.read::<Vec<u32>>()?)
     }
 
     /// Runs work of any size until it needs values or has taken the given milliseconds; 0 for no limit.
-    fn perform(&self, t: &mut Tokens<'_>) -> Result<Answer> {
+    fn perform(&self, t: &mut TextReader<'_>) -> Result<Answer> {
         let limit: u64 = t.read()?;
         let kind = t.word()?;
         let (key, layers) = (t.read()?, self.layers(t)?);
         let work = Work::read(kind, t, None)?;
-        let lacking = Arc::new(Lacking::default());
+        let pending = Arc::new(PendingReads::default());
         let base = BaseState {
-            cache: self.desk.cache.clone(),
+            cache: self.engine.cache.clone(),
             key,
             layers,
-            source: lacking.clone(),
+            source: pending.clone(),
             stop: Arc::new(if limit == 0 { Stop::default() } else { Stop::after(Duration::from_millis(limit)) }),
-            memory: Arc::new(MemoryGate::default()),
+            memory: Arc::new(MemorySemaphore::default()),
             records: Arc::default(),
         };
         let done = match work {
             Work::Carry(block) => changed((block.hash, block.block.number), carry::execute(&block, &base)),
             Work::Lay(block, list) => changed((block.hash, block.number), carry::listed(&block, list)),
-            work => work.perform(&base).map(|payload| (Said::Done, payload)),
+            work => work.perform(&base).map(|payload| (AnswerKind::Done, payload)),
         };
-        if let Some(reads) = lacking.take() {
-            return Ok((Said::Read, reads.into_bytes().into()));
+        if let Some(reads) = pending.take() {
+            return Ok((AnswerKind::Read, reads.into_bytes().into()));
         }
         Ok(match done {
             Ok(answer) => answer,
-            Err(Ending::Rejected(why)) => (Said::Rejected, why.into()),
+            Err(WorkError::Rejected(why)) => (AnswerKind::Rejected, why.into()),
             // Only the time limit stops it.
-            Err(Ending::Cancelled) => (Said::Later, Payload::default()),
-            Err(Ending::Failed) => (Said::Failed, Payload::default()),
+            Err(WorkError::Cancelled) => (AnswerKind::Later, Payload::default()),
+            Err(WorkError::Failed) => (AnswerKind::Failed, Payload::default()),
         })
     }
 }
 
-fn said(at_once: AtOnce) -> Answer {
-    match at_once {
-        AtOnce::Done(payload) => (Said::Done, payload),
-        AtOnce::Rejected(why) => (Said::Rejected, why.into()),
-        AtOnce::Paused(reads) => (Said::Read, reads.into()),
-        AtOnce::TooMuch(_) => (Said::Later, Payload::default()),
+fn answer_of(step: Step) -> Answer {
+    match step {
+        Step::Done(payload) => (AnswerKind::Done, payload),
+        Step::Rejected(why) => (AnswerKind::Rejected, why.into()),
+        Step::Paused(reads) => (AnswerKind::Read, reads.into()),
+        Step::TooMuch(_) => (AnswerKind::Later, Payload::default()),
     }
 }
 
@@ -150,34 +152,34 @@ fn said(at_once: AtOnce) -> Answer {
 fn changed(
     (hash, number): (B256, u64),
     writes: std::result::Result<Writes, Differs>,
-) -> std::result::Result<Answer, Ending> {
+) -> std::result::Result<Answer, WorkError> {
     match writes {
         Ok(writes) => {
             let mut text = written(&hash);
             text.push_str(&written(&number));
             text.push_str(&written(&writes));
-            Ok((Said::Changed, text.into_bytes().into()))
+            Ok((AnswerKind::Changed, text.into_bytes().into()))
         }
         Err(Differs::Found { difference, detail }) => {
-            Ok((Said::Done, written(&Carried::Differs { difference, detail }).into_bytes().into()))
+            Ok((AnswerKind::Done, written(&Carried::Differs { difference, detail }).into_bytes().into()))
         }
-        Err(Differs::Read(_)) => Err(Ending::Failed),
+        Err(Differs::Read(_)) => Err(WorkError::Failed),
     }
 }
 
 /// Notes the reads instead of waiting for them.
 #[derive(Default)]
-struct Lacking(Mutex<Option<String>>);
+struct PendingReads(Mutex<Option<String>>);
 
-impl Lacking {
+impl PendingReads {
     fn take(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl StateSource for Lacking {
+impl StateSource for PendingReads {
     fn read(&self, reads: &[Read], certain: usize) -> std::result::Result<Vec<Value>, ReadError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| lacking(reads, certain));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| encode_reads(reads, certain));
         Err(ReadError::Failed)
     }
 }

@@ -5,7 +5,7 @@
 
 mod instance;
 
-use instance::{Instance, Said};
+use instance::{AnswerKind, Instance};
 use std::cell::RefCell;
 use upfront_engine_border::Payload;
 
@@ -33,19 +33,19 @@ pub extern "C" fn room(length: usize) -> *mut u8 {
     })
 }
 
-/// Answers the question in the room. Returns the kind of the answer, see `Said`.
+/// Answers the question in the room. Returns the kind of the answer, see `AnswerKind`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> u32 {
     with(|memory| {
         memory.answer = Payload::default();
         let question = std::mem::take(&mut memory.question);
         let instance = memory.instance.get_or_insert_default();
-        let (said, answer) = match std::str::from_utf8(&question) {
+        let (answer_of, answer) = match std::str::from_utf8(&question) {
             Ok(question) => instance.answer(question),
-            Err(_) => (Said::Refused, b"MALFORMED\nnot ASCII".to_vec().into()),
+            Err(_) => (AnswerKind::Refused, b"MALFORMED\nnot ASCII".to_vec().into()),
         };
         memory.answer = answer;
-        said as u32
+        answer_of as u32
     })
 }
 

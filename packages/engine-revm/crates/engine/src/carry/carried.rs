@@ -1,3 +1,5 @@
+//! Carries the state of a block to its child, and samples at most 2 * 16 words of it for an audit.
+
 use super::difference::{Difference, Differs};
 use crate::state::{Cached, NotCarried, Read, ReadError, StateCache, Writes};
 use alloy_primitives::{B256, U256};
@@ -37,7 +39,7 @@ pub fn carry(
         Ok(written) => {
             if let Some(state) = cache.find(hash) {
                 let held =
-                    state.some_words(u64::from_be_bytes(*hash.last_chunk().unwrap_or(&[0; 8])) as usize, SAMPLED);
+                    state.sample_words(u64::from_be_bytes(*hash.last_chunk().unwrap_or(&[0; 8])) as usize, SAMPLED);
                 sample.extend(held.into_iter().map(|(read, value)| Sampled { read, value }));
             }
             Ok(Carried::Carried { written: written as u64, sample })

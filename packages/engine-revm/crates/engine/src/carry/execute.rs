@@ -1,3 +1,5 @@
+//! Executes a sealed block on its parent's state, and compares every execution field of its header except the state root.
+
 use super::{
     block::SealedBlock,
     difference::{Difference, Differs, unless_same},
@@ -16,7 +18,7 @@ use crate::{
     time_slices::Stop,
 };
 use alloy_primitives::{Bytes, U256, keccak256, map::AddressMap};
-use alloy_trie::root::ordered_trie_root_with_encoder;
+use alloy_trie::root::ordered_trie_root_encoded;
 use revm::primitives::hardfork::SpecId;
 use std::sync::Arc;
 
@@ -38,9 +40,9 @@ pub fn execute(block: &SealedBlock, base: &BaseState) -> Result<Writes, Differs>
         earlier_blob_gas_used: block.earlier_blob_gas_used,
     };
     let transactions = execution::decoded(&execution).map_err(refused)?;
-    let certain = certain(block, &execution, &transactions);
-    let newest = execution::reading(base, |state| {
-        state.note(certain.iter().copied());
+    let required = required_reads(block, &execution, &transactions);
+    let newest = execution::run_until_read(base, |state| {
+        state.record_missing(required.iter().copied());
         attempt(block, &execution, &transactions, state, &base.stop)
     })??;
     let mut changes: AddressMap<AccountChange> = AddressMap::default();
@@ -56,8 +58,8 @@ pub fn execute(block: &SealedBlock, base: &BaseState) -> Result<Writes, Differs>
 const FOR_REQUESTS: Allowance = Allowance { gas: 30_000_000, frames: 100, bytes: 1 << 16, precompile_gas: 1_000_000 };
 
 /// What executing the block certainly reads.
-fn certain(block: &SealedBlock, execution: &BlockExecution, transactions: &[PooledTransaction]) -> Vec<Read> {
-    let mut reads = execution::certain(execution, transactions);
+fn required_reads(block: &SealedBlock, execution: &BlockExecution, transactions: &[PooledTransaction]) -> Vec<Read> {
+    let mut reads = execution::required_reads(execution, transactions);
     reads.extend(block.withdrawals.iter().flat_map(|withdrawal| Read::account(withdrawal.address)));
     if asks_for_requests(block) {
         for queue in [WITHDRAWAL_REQUESTS, CONSOLIDATION_REQUESTS] {
@@ -96,7 +98,7 @@ fn attempt(
     let mut evm = execution.evm(state, stop.clone());
     let closed = executed.map_err(refused).and_then(|mut executed| {
         evm.inner.ctx.chain.access_list = executed.access_list.take();
-        if !evm.state().lacks() {
+        if !evm.state().has_missing() {
             compare(block, &executed)?;
         }
         close(block, &executed, &mut evm)
@@ -126,7 +128,7 @@ pub fn encoded(block: &SealedBlock) -> Result<Vec<Bytes>, Differs> {
         };
         encoded.push(Bytes::from(bytes.ok_or_else(wrong)?));
     }
-    let root = ordered_trie_root_with_encoder(&encoded, |bytes, out| out.extend_from_slice(bytes));
+    let root = ordered_trie_root_encoded(&encoded);
     unless_same(Difference::TransactionsRoot, root, block.transactions_root)?;
     Ok(encoded)
 }
@@ -149,7 +151,7 @@ fn close(block: &SealedBlock, executed: &BlockExecutionResult, evm: &mut Evm) ->
     if asks_for_requests(block) {
         let logs = || executed.receipts.iter().flat_map(|receipt| &receipt.logs);
         let mut hash = requests_hash(evm, block.chain.deposit_contract, logs());
-        if matches!(hash, Err(Fault::Read(ReadError::Lacking))) {
+        if matches!(hash, Err(Fault::Read(ReadError::Missing))) {
             evm.state().set_allowance(Some(FOR_REQUESTS));
             hash = requests_hash(evm, block.chain.deposit_contract, logs());
             evm.state().set_allowance(None);
@@ -160,7 +162,7 @@ fn close(block: &SealedBlock, executed: &BlockExecutionResult, evm: &mut Evm) ->
         })?;
         unless_same(Difference::RequestsHash, hash, block.requests_hash.unwrap_or_default())?;
     }
-    if let Some(list) = &evm.inner.ctx.chain.access_list {
+    if let Some(list) = evm.inner.ctx.chain.access_list.take() {
         let claimed = block.block_access_list_hash.unwrap_or_default();
         unless_same(Difference::BlockAccessListHash, list.hash(), claimed)?;
     }

@@ -1,8 +1,7 @@
+//! Takes a block's writes from its access list (EIP-7928), once the list's Keccak-256 hash is the header's.
+
 use super::difference::{Difference, Differs, unless_same};
-use crate::{
-    access_list::{begin_list, end_list},
-    state::{Cached, Read, Writes, analysed},
-};
+use crate::state::{Cached, Read, Writes, analysed};
 use alloy_primitives::{Address, B256, Bytes, U256, hex, keccak256};
 use alloy_rlp::Encodable;
 
@@ -262,6 +261,26 @@ impl<'a> Reader<'a> {
         }
         self.text.first() == Some(&byte)
     }
+}
+
+/// Begins an RLP list. @returns its position, for `end_list`
+fn begin_list(rlp: &mut Vec<u8>) -> usize {
+    rlp.push(0);
+    rlp.len()
+}
+
+/// Ends the list begun at `from`: inserts its length, which moves the content if it takes more than one byte.
+fn end_list(rlp: &mut Vec<u8>, from: usize) {
+    let length = rlp.len() - from;
+    if length < 56 {
+        rlp[from - 1] = 0xc0 + length as u8;
+        return;
+    }
+    let bytes = length.to_be_bytes();
+    let bytes = &bytes[length.leading_zeros() as usize / 8..];
+    rlp[from - 1] = 0xf7 + bytes.len() as u8;
+    rlp.extend_from_slice(bytes);
+    rlp[from..].rotate_right(bytes.len());
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub enum FactKind {
 impl FactKind {
     /// Whether a simulation may have another value than the real chain. A branch on one is then attached to everything written after it.
     /// Gas is excluded: nearly every call reads the gas left.
-    pub fn is_of_surroundings(self) -> bool {
+    pub fn is_environment(self) -> bool {
         matches!(
             self,
             Self::BlockHash

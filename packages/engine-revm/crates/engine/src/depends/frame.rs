@@ -16,7 +16,7 @@ use revm::{
 /// Called before a frame is opened. What it needs to begin decides too.
 pub fn enter(tracker: &mut Tracker, caller: Address, state: &EvmState, init: &FrameInit) {
     let is_nobody = init.depth == 0 && caller.is_zero();
-    let label = if is_nobody { tracker.of_surroundings(FactKind::Origin, U256::ZERO) } else { NONE };
+    let label = if is_nobody { tracker.environment_label(FactKind::Origin, U256::ZERO) } else { NONE };
     let (account, from, value) = match &init.frame_input {
         FrameInput::Call(call) => {
             let value = match call.value {
@@ -25,7 +25,7 @@ pub fn enter(tracker: &mut Tracker, caller: Address, state: &EvmState, init: &Fr
             };
             if let Some(delegate) = call.known_bytecode.1.eip7702_address().or_else(|| delegate_of(state, call)) {
                 let word = U256::from_be_bytes(delegate.into_word().0);
-                tracker.of_account(FactKind::Code, call.bytecode_address, word);
+                tracker.account_label(FactKind::Code, call.bytecode_address, word);
                 decide(tracker, FactKind::Code, call.bytecode_address, word, reached::TARGET);
             }
             (call.target_address, call.caller, value)
@@ -44,7 +44,7 @@ pub fn enter(tracker: &mut Tracker, caller: Address, state: &EvmState, init: &Fr
 }
 
 fn decide(tracker: &mut Tracker, kind: FactKind, address: Address, value: U256, by: u64) {
-    let label = tracker.of_account(kind, address, value);
+    let label = tracker.account_label(kind, address, value);
     let before = tracker.balance(address);
     let numbers: Vec<u32> = tracker.labels.facts(label).map(|(fact, _)| fact).collect();
     for fact in numbers {

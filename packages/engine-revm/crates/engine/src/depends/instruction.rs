@@ -4,7 +4,7 @@ use super::{
     Tracker,
     fact::{FactKey, FactKind, reached},
     labels::{Label, NONE, SELECTED},
-    shadow::{Opening, Returned, Shadow},
+    shadow::{Opening, Returned, ShadowFrame},
     tracker::{Avoided, Word},
 };
 use crate::{
@@ -25,7 +25,7 @@ use revm::{
 use std::rc::Rc;
 
 /// Topics of tokens' transfer and approval events, see `packages/simulation/src/assets/events.ts`.
-const TOLD: [B256; 9] = [
+const TOKEN_EVENTS: [B256; 9] = [
     b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"),
     b256!("c3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62"),
     b256!("4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb"),
@@ -125,7 +125,7 @@ struct Note<'a> {
 
 impl Note<'_> {
     fn instruction(&mut self) {
-        let opcode = self.step.opcode();
+        let opcode = self.step.opcode;
         if !matches!(opcode, JUMPI | SSTORE | TSTORE) {
             let words = self.inputs();
             self.tracker.takes_later(words);
@@ -141,27 +141,27 @@ impl Note<'_> {
                 self.shadow(|shadow| shadow.swap(first, second));
             }
             KECCAK256 => self.hash(),
-            ORIGIN => self.surroundings(FactKind::Origin),
-            GASPRICE => self.surroundings(FactKind::GasPrice),
-            COINBASE => self.surroundings(FactKind::Coinbase),
+            ORIGIN => self.environment(FactKind::Origin),
+            GASPRICE => self.environment(FactKind::GasPrice),
+            COINBASE => self.environment(FactKind::Coinbase),
             TIMESTAMP => {
                 let label = self.tracker.time(self.top());
                 self.push(label);
             }
-            SLOTNUM => self.surroundings(FactKind::Time),
-            NUMBER => self.surroundings(FactKind::Number),
-            DIFFICULTY => self.surroundings(FactKind::PrevRandao),
-            GASLIMIT => self.surroundings(FactKind::GasLimit),
-            BASEFEE => self.surroundings(FactKind::BaseFee),
-            BLOBBASEFEE => self.surroundings(FactKind::BlobBaseFee),
-            GAS => self.surroundings(FactKind::GasLeft),
+            SLOTNUM => self.environment(FactKind::Time),
+            NUMBER => self.environment(FactKind::Number),
+            DIFFICULTY => self.environment(FactKind::PrevRandao),
+            GASLIMIT => self.environment(FactKind::GasLimit),
+            BASEFEE => self.environment(FactKind::BaseFee),
+            BLOBBASEFEE => self.environment(FactKind::BlobBaseFee),
+            GAS => self.environment(FactKind::GasLeft),
             SELFBALANCE => {
                 let account = self.account();
                 let label = self.balance(account);
                 self.push(label);
             }
             BLOCKHASH => self.block_hash(),
-            BALANCE | EXTCODESIZE | EXTCODEHASH => self.of_account(opcode),
+            BALANCE | EXTCODESIZE | EXTCODEHASH => self.account_label(opcode),
             CALLDATALOAD | MLOAD => self.load(opcode),
             CALLDATACOPY | CODECOPY | RETURNDATACOPY | MCOPY => self.copy(opcode),
             EXTCODECOPY => self.copy_code(),
@@ -186,7 +186,7 @@ impl Note<'_> {
             }
             _ => {
                 let words = self.inputs();
-                self.tracker.made(words, SELECTED, None);
+                self.tracker.replace_operands(words, SELECTED, None);
             }
         }
     }
@@ -204,14 +204,14 @@ impl Note<'_> {
 
     /// Number of words that it takes.
     fn inputs(&self) -> usize {
-        opcode::OPCODE_INFO[usize::from(self.step.opcode())].map_or(0, |info| usize::from(info.inputs()))
+        opcode::OPCODE_INFO[usize::from(self.step.opcode)].map_or(0, |info| usize::from(info.inputs()))
     }
 
     fn at(&mut self, depth: usize) -> Label {
         self.tracker.with(|shadow, labels| labels.plain(shadow.at(depth)))
     }
 
-    fn shadow<T: Default>(&mut self, of: impl FnOnce(&mut Shadow) -> T) -> T {
+    fn shadow<T: Default>(&mut self, of: impl FnOnce(&mut ShadowFrame) -> T) -> T {
         self.tracker.with(|shadow, _| of(shadow))
     }
 
@@ -241,9 +241,9 @@ impl Note<'_> {
         self.interpreter.stack.data().last().copied().unwrap_or_default()
     }
 
-    fn surroundings(&mut self, kind: FactKind) {
+    fn environment(&mut self, kind: FactKind) {
         let value = self.top();
-        let label = self.tracker.of_surroundings(kind, value);
+        let label = self.tracker.environment_label(kind, value);
         self.push(label);
     }
 
@@ -294,12 +294,12 @@ impl Note<'_> {
 
     fn balance(&mut self, account: Address) -> Label {
         let value = self.top();
-        let label = self.tracker.of_account(FactKind::Balance, account, value);
+        let label = self.tracker.account_label(FactKind::Balance, account, value);
         let sent = self.tracker.balance(account);
         self.tracker.union(label, sent)
     }
 
-    fn of_account(&mut self, opcode: u8) {
+    fn account_label(&mut self, opcode: u8) {
         let named = self.at(0);
         let account = Address::from_word(B256::from(self.step.operand(0)));
         let label = match opcode {
@@ -313,11 +313,11 @@ impl Note<'_> {
     }
 
     fn code(&mut self, account: Address) -> Label {
-        let value = if self.step.opcode() == EXTCODECOPY { U256::ZERO } else { self.top() };
+        let value = if self.step.opcode == EXTCODECOPY { U256::ZERO } else { self.top() };
         let deployed = self.tracker.code(account);
         match deployed {
             Some(code) => code.of(0, usize::MAX, &mut self.tracker.labels),
-            None => self.tracker.of_account(FactKind::Code, account, value),
+            None => self.tracker.account_label(FactKind::Code, account, value),
         }
     }
 
@@ -440,8 +440,8 @@ impl Note<'_> {
     }
 
     fn log(&mut self, topics: usize) {
-        let is_told = topics > 0 && TOLD.contains(&B256::from(self.step.operand(2)));
-        if is_told {
+        let is_token_event = topics > 0 && TOKEN_EVENTS.contains(&B256::from(self.step.operand(2)));
+        if is_token_event {
             let data = self.memory(self.number(0), self.number(1));
             let place = self.places(0, 1);
             for depth in 2..2 + topics {

@@ -1,3 +1,5 @@
+//! Sets of facts by number. A set never changes, so words that depend on the same facts share a number.
+
 use alloy_primitives::{U256, map::HashMap};
 use std::{cmp::Ordering, hash::BuildHasher, ops::Range};
 
@@ -6,21 +8,21 @@ pub type Label = u32;
 pub const NONE: Label = 0;
 
 /// How a word was derived from a fact. 0: it is the fact's own word, or an address in it.
-pub type How = u8;
+pub type Derivation = u8;
 /// By arithmetic.
-pub const COMPUTED: How = 1;
+pub const COMPUTED: Derivation = 1;
 /// By a comparison or an equivalent: a remainder, a hash, a shift by it, a memory position.
-pub const SELECTED: How = 2;
+pub const SELECTED: Derivation = 2;
 
-const HOW_BITS: u32 = 2;
-const HOW_MASK: u32 = (1 << HOW_BITS) - 1;
+const DERIVATION_BITS: u32 = 2;
+const DERIVATION_MASK: u32 = (1 << DERIVATION_BITS) - 1;
 
 /// Labels from here on also have a known later value of the word.
 const LATER: Label = 1 << 31;
 /// Limit of words with a known later value: some 500 kB.
 const MAX_LATER: usize = 10_000;
 
-/// A fact and how it was used: `fact << HOW_BITS | how`.
+/// A fact and how it was used: `fact << DERIVATION_BITS | how`.
 type Element = u32;
 
 /// Interned sets of facts. A set is sorted by fact and has each fact once.
@@ -34,12 +36,12 @@ pub struct Labels {
     numbers: HashMap<u64, Label>,
     unions: HashMap<(Label, Label), Label>,
     /// For each set, the sets raised from it; `NONE` if not made yet.
-    raised: Vec<[Label; 1 << HOW_BITS]>,
+    raised: Vec<[Label; 1 << DERIVATION_BITS]>,
     /// For each fact, the set of it alone; `NONE` if not made yet.
     single: Vec<Label>,
     /// The time fact, whose value changes later; and for each set, whether it contains it.
-    passing: Option<u32>,
-    passes: Vec<bool>,
+    time_fact: Option<u32>,
+    has_time: Vec<bool>,
     /// For labels from `LATER` on: the plain label, and the word's later value.
     later: Vec<(Label, U256)>,
     /// Elements looked at, and elements kept, since these were last taken.
@@ -54,10 +56,10 @@ impl Default for Labels {
             ends: vec![0],
             numbers: HashMap::default(),
             unions: HashMap::default(),
-            raised: vec![[NONE; 1 << HOW_BITS]],
+            raised: vec![[NONE; 1 << DERIVATION_BITS]],
             single: Vec::new(),
-            passing: None,
-            passes: vec![false],
+            time_fact: None,
+            has_time: vec![false],
             later: Vec::new(),
             work: 0,
             kept: 0,
@@ -70,15 +72,15 @@ impl Labels {
         let index = fact as usize;
         self.single.resize(self.single.len().max(index + 1), NONE);
         if self.single[index] == NONE {
-            self.elements.push(fact << HOW_BITS);
+            self.elements.push(fact << DERIVATION_BITS);
             self.single[index] = self.intern();
         }
         self.single[index]
     }
 
     /// Marks the fact whose value changes later.
-    pub fn pass(&mut self, fact: u32) {
-        self.passing = Some(fact);
+    pub fn set_time_fact(&mut self, fact: u32) {
+        self.time_fact = Some(fact);
     }
 
     /// The label without a later value.
@@ -87,15 +89,15 @@ impl Labels {
     }
 
     /// Whether a word may have another value later.
-    pub fn passes(&self, label: Label) -> bool {
-        self.passes[self.plain(label) as usize]
+    pub fn depends_on_time(&self, label: Label) -> bool {
+        self.has_time[self.plain(label) as usize]
     }
 
     /// A word's later value; None if unknown. @param now its value now
     pub fn later(&self, label: Label, now: U256) -> Option<U256> {
         match label.checked_sub(LATER) {
             Some(at) => Some(self.later[at as usize].1),
-            None => (!self.passes(label)).then_some(now),
+            None => (!self.depends_on_time(label)).then_some(now),
         }
     }
 
@@ -118,8 +120,8 @@ impl Labels {
     }
 
     /// The facts in the set, and how the word was derived from each.
-    pub fn facts(&self, label: Label) -> impl Iterator<Item = (u32, How)> + '_ {
-        self.set(label).iter().map(|element| (element >> HOW_BITS, (element & HOW_MASK) as How))
+    pub fn facts(&self, label: Label) -> impl Iterator<Item = (u32, Derivation)> + '_ {
+        self.set(label).iter().map(|element| (element >> DERIVATION_BITS, (element & DERIVATION_MASK) as Derivation))
     }
 
     pub fn take_work(&mut self) -> u64 {
@@ -146,7 +148,7 @@ impl Labels {
         self.elements.reserve(left.len() + right.len());
         while !left.is_empty() && !right.is_empty() {
             let (l, r) = (self.elements[left.start], self.elements[right.start]);
-            let (fact, other) = (l >> HOW_BITS, r >> HOW_BITS);
+            let (fact, other) = (l >> DERIVATION_BITS, r >> DERIVATION_BITS);
             self.elements.push(match fact.cmp(&other) {
                 Ordering::Less => l,
                 Ordering::Equal => l | r,
@@ -164,7 +166,7 @@ impl Labels {
     }
 
     /// The same facts, also derived in this way.
-    pub fn raise(&mut self, label: Label, how: How) -> Label {
+    pub fn raise(&mut self, label: Label, how: Derivation) -> Label {
         let label = self.plain(label);
         if label == NONE || how == 0 {
             return label;
@@ -183,12 +185,12 @@ impl Labels {
     }
 
     /// The facts for which `holds` is true: often all, or none.
-    pub fn only(&mut self, label: Label, holds: impl Fn(u32, How) -> bool) -> Label {
+    pub fn only(&mut self, label: Label, holds: impl Fn(u32, Derivation) -> bool) -> Label {
         let range = self.range(label);
         self.work += range.len() as u64;
         for at in range {
             let element = self.elements[at];
-            if holds(element >> HOW_BITS, (element & HOW_MASK) as How) {
+            if holds(element >> DERIVATION_BITS, (element & DERIVATION_MASK) as Derivation) {
                 self.elements.push(element);
             }
         }
@@ -213,9 +215,10 @@ impl Labels {
         }
         // Its map entries take about as much as this many elements.
         self.kept += 2 + set.len() as u64 / 4;
-        self.passes.push(self.passing.is_some_and(|fact| set.iter().any(|element| element >> HOW_BITS == fact)));
+        self.has_time
+            .push(self.time_fact.is_some_and(|fact| set.iter().any(|element| element >> DERIVATION_BITS == fact)));
         self.ends.push(self.elements.len());
-        self.raised.push([NONE; 1 << HOW_BITS]);
+        self.raised.push([NONE; 1 << DERIVATION_BITS]);
         number
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// The labels of a frame.
 #[derive(Debug, Default)]
-pub struct Shadow {
+pub struct ShadowFrame {
     pub stack: Vec<Label>,
     pub memory: Spans,
     pub memory_size: Label,
@@ -50,7 +50,7 @@ pub struct Opening {
     pub output: (usize, usize),
 }
 
-impl Shadow {
+impl ShadowFrame {
     /// The label at this depth below the top of the stack.
     pub fn at(&self, depth: usize) -> Label {
         self.stack.len().checked_sub(depth + 1).map_or(NONE, |index| self.stack[index])

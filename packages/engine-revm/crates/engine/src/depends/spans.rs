@@ -1,3 +1,5 @@
+//! Labels of byte ranges in memory and in data.
+
 use super::labels::{Label, Labels, NONE};
 
 /// The labels of bytes in memory or in data passed on. Bytes without label are in no span.

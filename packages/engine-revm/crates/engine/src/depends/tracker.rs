@@ -1,7 +1,9 @@
+//! Follows facts through the stack, memory and storage of a plan's calls, for at most 16 million steps and pieces.
+
 use super::{
     fact::{Dependencies, FactKey, FactKind, Facts, reached},
-    labels::{COMPUTED, How, Label, Labels, NONE, SELECTED},
-    shadow::{Opening, Returned, Shadow},
+    labels::{COMPUTED, Derivation, Label, Labels, NONE, SELECTED},
+    shadow::{Opening, Returned, ShadowFrame},
     spans::Spans,
 };
 use alloy_primitives::{
@@ -28,7 +30,7 @@ const MIN_BITS: usize = 64;
 pub struct Tracker {
     pub facts: Facts,
     pub labels: Labels,
-    frames: Vec<Shadow>,
+    frames: Vec<ShadowFrame>,
     words: HashMap<Word, Label>,
     balances: AddressMap<Label>,
     /// Labels of deployed code.
@@ -41,7 +43,7 @@ pub struct Tracker {
     /// Seconds after which the outcome is compared; 0 if not asked.
     later: u64,
     /// Whether the outcome may differ later.
-    pub differs: bool,
+    pub differs_later: bool,
     work: u64,
     kept: u64,
 }
@@ -92,13 +94,17 @@ impl Tracker {
         self.decided = NONE;
         self.settled.clear();
         self.facts.take_decided();
-        (self.later, self.differs) = (later, false);
+        (self.later, self.differs_later) = (later, false);
     }
 
     pub fn finish(&mut self) -> Dependencies {
         let (facts, is_partial) = (self.facts.take_decided(), self.is_spent());
         let passes = facts.iter().all(|fact| fact.kind != FactKind::Time || fact.reached & !DECIDED_BY_BRANCHES == 0);
-        Dependencies { is_same_later: self.later > 0 && passes && !self.differs && !is_partial, facts, is_partial }
+        Dependencies {
+            is_same_later: self.later > 0 && passes && !self.differs_later && !is_partial,
+            facts,
+            is_partial,
+        }
     }
 
     pub fn is_spent(&self) -> bool {
@@ -119,14 +125,14 @@ impl Tracker {
     /// Called before a step that does more than move words. Notes it already, if its result does not matter.
     /// @returns the label of its operands; None if it has to be noted after it ran
     pub fn takes(&mut self, opcode: u8, stack: &[U256]) -> Option<Label> {
-        let Self { frames, labels, settled, differs, .. } = self;
+        let Self { frames, labels, settled, differs_later, .. } = self;
         let shadow = frames.last_mut()?;
         let operand = |at: usize| stack.iter().nth_back(at).copied().unwrap_or_default();
         let later = |labels: &Labels, at: usize| labels.later(shadow.at(at), operand(at));
         match opcode {
-            JUMPI => *differs |= later(labels, 1).is_none_or(|later| later.is_zero() != operand(1).is_zero()),
+            JUMPI => *differs_later |= later(labels, 1).is_none_or(|later| later.is_zero() != operand(1).is_zero()),
             // Its cost depends on the exponent.
-            EXP => *differs |= labels.passes(shadow.at(1)),
+            EXP => *differs_later |= labels.depends_on_time(shadow.at(1)),
             _ => {}
         }
         let place = || operand(0).saturating_to();
@@ -173,7 +179,7 @@ impl Tracker {
         };
         let is_known = (0..words).any(|at| shadow.at(at) != labels.plain(shadow.at(at)));
         let result = if is_known { result_of(opcode, later(labels, 0), later(labels, 1)) } else { None };
-        let label = self.made(words, how, result);
+        let label = self.replace_operands(words, how, result);
         self.count_step();
         Some(label)
     }
@@ -186,7 +192,7 @@ impl Tracker {
     }
 
     /// Replaces `words` words by one derived from them. @param later its later value, if known @returns the union of their labels
-    pub fn made(&mut self, words: usize, how: How, later: Option<U256>) -> Label {
+    pub fn replace_operands(&mut self, words: usize, how: Derivation, later: Option<U256>) -> Label {
         let label = self.all(words);
         let made = self.labels.raise(label, how);
         self.with(|shadow, labels| {
@@ -224,7 +230,7 @@ impl Tracker {
     }
 
     /// Applies `work` to the innermost frame.
-    pub fn with<T: Default>(&mut self, work: impl FnOnce(&mut Shadow, &mut Labels) -> T) -> T {
+    pub fn with<T: Default>(&mut self, work: impl FnOnce(&mut ShadowFrame, &mut Labels) -> T) -> T {
         self.frames.last_mut().map(|shadow| work(shadow, &mut self.labels)).unwrap_or_default()
     }
 
@@ -232,7 +238,7 @@ impl Tracker {
     pub fn fact(&mut self, place: FactKey, value: U256) -> Label {
         let fact = self.facts.number_of(place, value);
         if place.kind == FactKind::Time {
-            self.labels.pass(fact);
+            self.labels.set_time_fact(fact);
         }
         self.labels.of(fact)
     }
@@ -273,8 +279,8 @@ impl Tracker {
             }
         }
         let facts = &self.facts;
-        let surroundings = self.labels.only(label, |fact, _| facts.kind(fact).is_of_surroundings());
-        let selected = self.labels.raise(surroundings, SELECTED);
+        let environment = self.labels.only(label, |fact, _| facts.kind(fact).is_environment());
+        let selected = self.labels.raise(environment, SELECTED);
         self.decided = self.labels.union(self.decided, selected);
     }
 
@@ -332,7 +338,7 @@ impl Tracker {
         self.codes.get(&address).cloned()
     }
 
-    pub fn raise(&mut self, label: Label, how: How) -> Label {
+    pub fn raise(&mut self, label: Label, how: Derivation) -> Label {
         self.labels.raise(label, how)
     }
 
@@ -340,12 +346,20 @@ impl Tracker {
     pub fn enter(&mut self, account: Address, caller: Label) {
         let journal = self.journal.len();
         let shadow = match self.frames.last() {
-            None => Shadow { account, caller, journal, ..Shadow::default() },
+            None => ShadowFrame { account, caller, journal, ..ShadowFrame::default() },
             Some(parent) => {
                 let Opening { input, input_size, value, is_create, .. } = &parent.opens;
                 let (input, code) =
                     if *is_create { (Rc::default(), input.clone()) } else { (input.clone(), Rc::default()) };
-                Shadow { account, journal, input, code, input_size: *input_size, value: *value, ..Shadow::default() }
+                ShadowFrame {
+                    account,
+                    journal,
+                    input,
+                    code,
+                    input_size: *input_size,
+                    value: *value,
+                    ..ShadowFrame::default()
+                }
             }
         };
         self.frames.push(shadow);
@@ -371,7 +385,7 @@ impl Tracker {
         let mut success = opens.success;
         if ended.is_precompile {
             let label = frame.input.of(0, usize::MAX, &mut self.labels);
-            self.differs |= self.labels.passes(label);
+            self.differs_later |= self.labels.depends_on_time(label);
             let label = self.labels.raise(label, SELECTED);
             let mut data = Spans::default();
             data.set(0, ended.size, label);
@@ -399,7 +413,7 @@ impl Tracker {
 
     /// The label of the block's time.
     pub fn time(&mut self, now: U256) -> Label {
-        let label = self.of_surroundings(FactKind::Time, now);
+        let label = self.environment_label(FactKind::Time, now);
         if self.later == 0 { label } else { self.labels.with_later(label, now + U256::from(self.later)) }
     }
 
@@ -407,28 +421,28 @@ impl Tracker {
     pub fn takes_later(&mut self, words: usize) {
         let Self { frames, labels, .. } = self;
         let taken = frames.last().into_iter().flat_map(|shadow| (0..words).map(|at| shadow.at(at)));
-        self.differs |= taken.into_iter().any(|label| labels.passes(label));
+        self.differs_later |= taken.into_iter().any(|label| labels.depends_on_time(label));
     }
 
     /// Called for a storage write whose word may change later: it must cost the same then. A write costs the same if the word differs, now
     /// and later, from the slot's value before the call (EIP-2200).
     pub fn writes_later(&mut self, place: &FactKey, now: U256) {
         let label = self.with(|shadow, _| shadow.at(1));
-        if !self.labels.passes(label) {
+        if !self.labels.depends_on_time(label) {
             return;
         }
         let before = self.facts.value_of(place);
         let is_same = |later| later == now || before.is_some_and(|before| before != now && before != later);
-        self.differs |= !self.labels.later(label, now).is_some_and(is_same);
+        self.differs_later |= !self.labels.later(label, now).is_some_and(is_same);
     }
 
     /// The label of a fact of an account.
-    pub fn of_account(&mut self, kind: FactKind, address: Address, value: U256) -> Label {
+    pub fn account_label(&mut self, kind: FactKind, address: Address, value: U256) -> Label {
         self.fact(FactKey { kind, address: Some(address), key: U256::ZERO }, value)
     }
 
     /// The label of a fact of the block or transaction.
-    pub fn of_surroundings(&mut self, kind: FactKind, value: U256) -> Label {
+    pub fn environment_label(&mut self, kind: FactKind, value: U256) -> Label {
         self.fact(FactKey { kind, address: None, key: U256::ZERO }, value)
     }
 }

@@ -1,3 +1,5 @@
+//! Reuse of EVM frames between simulations: at most 8 frames of 32 KiB, and 64 KiB of memory per thread.
+
 use revm::{context_interface::FrameStack, handler::EthFrame, interpreter::interpreter::EthInterpreter};
 use std::{
     cell::{Cell, RefCell},

@@ -64,7 +64,7 @@ fn invalid(opcode: impl Into<String>) -> Halt {
 }
 
 /// geth's message for what it finds before an instruction runs (core/vm/errors.go). Only then does its step have an error.
-pub fn found_before(halt: &Halt, opcode: u8) -> Option<Cow<'static, str>> {
+pub fn step_error(halt: &Halt, opcode: u8) -> Option<Cow<'static, str>> {
     Some(match *halt {
         Halt::OutOfGas => "out of gas".into(),
         Halt::ReentrancySentry => "out of gas: not enough gas for reentrancy sentry".into(),
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn finds_too_small_a_stack_before_an_instruction_runs_unless_a_byte_names_the_word() {
-        let words = |opcode, inputs| found_before(&Halt::StackUnderflow { height: 1, inputs }, opcode);
+        let words = |opcode, inputs| step_error(&Halt::StackUnderflow { height: 1, inputs }, opcode);
         assert_eq!(words(revm::bytecode::opcode::SWAP16, 17).as_deref(), Some("stack underflow (1 <=> 17)"));
         assert_eq!(words(SWAPN, 2).as_deref(), Some("stack underflow (1 <=> 2)"));
         assert_eq!(words(SWAPN, 17), None);

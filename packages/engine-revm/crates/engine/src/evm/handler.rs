@@ -1,9 +1,12 @@
+//! One transaction of a simulation, after its checks: charges the sender in wei, runs the call, pays the fees.
+
 use super::{context::Context, halt, instance::Evm, record_frame};
 use crate::{
     op::{BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT, OperatorFee},
     outcome::Halt,
     state::ReadError,
 };
+use alloy_eips::eip2930::AccessListItem;
 use alloy_primitives::{Address, Bytes, Log, U256};
 use revm::{
     context::{JournalTr, TxEnv},
@@ -59,8 +62,6 @@ pub struct CallOutcome {
 pub struct SimulationHandler<'a> {
     pub charge: &'a Charge,
     pub gas: InitialAndFloorGas,
-    pub access_list: &'a [(Address, Vec<alloy_primitives::B256>)],
-    pub authorizations: Option<&'a [crate::plan::Authorization]>,
     pub outcome: Option<CallOutcome>,
 }
 
@@ -99,16 +100,16 @@ impl Handler for SimulationHandler<'_> {
     }
 
     fn load_accounts(&self, evm: &mut Evm) -> Result<(), Error> {
-        let context = &mut evm.inner.ctx;
-        if context.cfg.spec.is_enabled_in(SpecId::SHANGHAI) {
-            context.journaled_state.warm_coinbase_account(context.block.beneficiary);
+        let Context { block, tx, cfg, journaled_state, .. } = &mut evm.inner.ctx;
+        if cfg.spec.is_enabled_in(SpecId::SHANGHAI) {
+            journaled_state.warm_coinbase_account(block.beneficiary);
         }
-        if !self.access_list.is_empty() {
+        if !tx.access_list.is_empty() {
             let mut warm: AddressMap<HashSet<U256>> = AddressMap::default();
-            for (address, slots) in self.access_list {
-                warm.entry(*address).or_default().extend(slots.iter().map(|slot| U256::from_be_bytes(slot.0)));
+            for AccessListItem { address, storage_keys } in tx.access_list.iter() {
+                warm.entry(*address).or_default().extend(storage_keys.iter().map(|slot| U256::from_be_bytes(slot.0)));
             }
-            context.journaled_state.warm_access_list(warm);
+            journaled_state.warm_access_list(warm);
         }
         Ok(())
     }
@@ -131,10 +132,8 @@ impl Handler for SimulationHandler<'_> {
     }
 
     fn apply_eip7702_auth_list(&self, evm: &mut Evm, gas: &mut GasTracker) -> Result<Option<u64>, Error> {
-        let Some(authorizations) = self.authorizations else { return Ok(Some(0)) };
         let Context { journaled_state, cfg, tx, .. } = &mut evm.inner.ctx;
-        let params = &cfg.gas_params;
-        let signed = authorizations.iter().map(crate::plan::Authorization::recovered);
+        let (params, signed) = (&cfg.gas_params, tx.authorization_list.iter());
         if cfg.enable_amsterdam_eip2780 {
             let receiver = tx.kind.to().copied().filter(|_| !tx.value.is_zero());
             let mut written = receiver.into_iter().chain([tx.caller]).collect();

@@ -1,13 +1,15 @@
+//! revm's EVM with hooks where a frame opens, runs and ends.
+
 use super::{
-    bend,
     context::Context,
+    forced_run,
     frames::FrameStore,
     halt,
-    inspector::{Inspector, LogPosition},
     instructions::{Instructions, record_transfer, step},
     precompiles::PrecompileSet,
     record_frame, record_step, record_uses,
-    recorder::Named,
+    recorder::NamedOperand,
+    simulation_context::{LogPosition, SimulationContext},
     step_log::StepBefore,
     wrapping,
 };
@@ -44,7 +46,7 @@ pub struct Evm {
 impl Evm {
     pub fn new(
         state: SimulationState,
-        inspector: Inspector,
+        inspector: SimulationContext,
         cfg: CfgEnv,
         block: BlockEnv,
         precompiles: PrecompileSet,
@@ -97,7 +99,7 @@ impl Evm {
     /// Commits the changes of a transaction or system call.
     pub fn commit(&mut self, changes: EvmState) {
         if let Some(list) = &mut self.inner.ctx.chain.access_list {
-            list.note(&changes);
+            list.add(&changes);
         }
         self.state().commit(changes);
     }
@@ -110,7 +112,7 @@ impl Evm {
     }
 
     /// Returns the frames to the thread's store.
-    pub fn finish(self) -> (SimulationState, Inspector) {
+    pub fn finish(self) -> (SimulationState, SimulationContext) {
         let Context { journaled_state, chain, local, .. } = self.inner.ctx;
         FrameStore { frames: self.inner.frame_stack, memory: local.shared_memory_buffer }.give_back(chain.deepest);
         (journaled_state.database, chain)
@@ -157,7 +159,7 @@ fn run_stepwise(
         let tracker = context.chain.tracker.as_mut();
         let followed = tracker.map(|tracker| depends::Before::of(tracker, interpreter));
         let ended = interpreter.step(table, prices, context);
-        let taken = step.gas().wrapping_sub(interpreter.gas.remaining());
+        let taken = step.gas.wrapping_sub(interpreter.gas.remaining());
         if let Err(ended) = ended {
             frame_end::end(interpreter, ended);
         }
@@ -170,8 +172,8 @@ fn run_stepwise(
         if let Some(before) = before {
             log_step(interpreter, context, &step, before, depth, taken)?;
         }
-        if context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_state())
-            && let Some(named) = Named::by(&step)
+        if context.chain.recorder.as_ref().is_some_and(|recorder| recorder.recording.state)
+            && let Some(named) = NamedOperand::of(&step)
         {
             record_frame::note(context, interpreter, named);
         }
@@ -216,20 +218,14 @@ fn passed_on(action: &InterpreterAction) -> u64 {
     }
 }
 
-trait Transferring {
-    fn sends_to_another(&self) -> bool;
-}
-
-impl Transferring for FrameInput {
-    fn sends_to_another(&self) -> bool {
-        match self {
-            Self::Call(call) => {
-                matches!(call.value, CallValue::Transfer(value) if !value.is_zero())
-                    && call.caller != call.target_address
-            }
-            Self::Create(create) => !create.value().is_zero(),
-            Self::Empty => false,
+/// Whether opening the frame moves value from one account to another.
+fn transfers(input: &FrameInput) -> bool {
+    match input {
+        FrameInput::Call(call) => {
+            matches!(call.value, CallValue::Transfer(value) if !value.is_zero()) && call.caller != call.target_address
         }
+        FrameInput::Create(create) => !create.value().is_zero(),
+        FrameInput::Empty => false,
     }
 }
 
@@ -247,15 +243,15 @@ type Opened = Result<Option<FrameResult>, ContextError<ReadError>>;
 impl Evm {
     /// Opens a frame. If a transfer exceeds 256 bits of balance, it wraps around, as in geth.
     fn open(&mut self, mut frame_input: FrameInit) -> Opened {
-        let (learns, is_blind) = (self.state().learns(), self.state().is_blind());
-        if (learns || is_blind)
+        let (notes_callees, is_past_unseen) = (self.state().notes_callees(), self.state().is_past_unseen());
+        if (notes_callees || is_past_unseen)
             && let FrameInput::Call(call) = &mut frame_input.frame_input
             && self.inner.precompiles.get(&call.bytecode_address).is_none()
         {
-            if learns {
-                bend::note_callee(&self.inner.ctx, call);
+            if notes_callees {
+                forced_run::note_callee(&self.inner.ctx, call);
             }
-            if is_blind && let Some(result) = bend::unknown_callee(&mut self.inner.ctx, call) {
+            if is_past_unseen && let Some(result) = forced_run::unknown_callee(&mut self.inner.ctx, call) {
                 return Ok(Some(result));
             }
         }
@@ -318,7 +314,7 @@ impl Evm {
     /// Opens a frame whose transfer the protocol logs (EIP-7708). If a precompile fails, the log is reverted, but its index stays used.
     fn open_with_log(&mut self, frame_input: FrameInit) -> Opened {
         let before = self.inner.ctx.journaled_state.logs().len();
-        let transfers = frame_input.frame_input.sends_to_another();
+        let transfers = transfers(&frame_input.frame_input);
         let result = self.open(frame_input)?;
         let context = &mut self.inner.ctx;
         let count = context.journaled_state.logs().len();
@@ -348,7 +344,7 @@ impl Evm {
         };
         let result = self.open_logged(frame_input)?;
         if let Some(result) = &result {
-            let Inspector { recorder, tracker, .. } = &mut self.inner.ctx.chain;
+            let SimulationContext { recorder, tracker, .. } = &mut self.inner.ctx.chain;
             if let Some(recorder) = recorder {
                 recorder.exit_at_once(result);
             }
@@ -401,7 +397,7 @@ impl EvmTr for Evm {
     ) -> Result<FrameInitResult<'_, Self::Frame>, ContextError<ReadError>> {
         let inspector = &mut self.inner.ctx.chain;
         inspector.deepest = inspector.deepest.max(frame_input.depth);
-        if inspector.stop.ends_work() {
+        if inspector.stop.must_stop() {
             return Err(ContextError::Db(ReadError::Cancelled));
         }
         let bytes = self.inner.ctx.local.shared_memory_buffer.borrow().len();
@@ -480,7 +476,7 @@ impl EvmTr for Evm {
     }
 
     fn frame_return_result(&mut self, mut result: FrameResult) -> Result<Option<FrameResult>, ContextError<ReadError>> {
-        bend::succeed(self.state(), &mut result);
+        forced_run::succeed(self.state(), &mut result);
         self.inner.frame_return_result(result)
     }
 }

@@ -1,4 +1,6 @@
-use super::{bend, context::Context, inspector::LogPosition, record_frame};
+//! Instruction tables by fork. Some instructions check the allowance (gas, bytes) or count logs before they run as revm's.
+
+use super::{context::Context, forced_run, record_frame, simulation_context::LogPosition};
 use crate::state::ReadError;
 use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, Log, LogData, U256, address, b256, utils::keccak256_uncached,
@@ -36,7 +38,7 @@ impl Instructions {
             [SpecId::AMSTERDAM, SpecId::OSAKA, SpecId::PRAGUE, SpecId::CANCUN, SpecId::SHANGHAI, SpecId::MERGE];
         static TABLES: [OnceLock<Box<(Table, GasTable)>>; FORKS.len()] = [const { OnceLock::new() }; FORKS.len()];
         let index = FORKS.iter().position(|fork| spec.is_enabled_in(*fork)).unwrap_or(FORKS.len() - 1);
-        Self(TABLES[index].get_or_init(|| Box::new(watched(FORKS[index]))))
+        Self(TABLES[index].get_or_init(|| Box::new(tables_of(FORKS[index]))))
     }
 }
 
@@ -53,16 +55,16 @@ impl InstructionProvider for Instructions {
     }
 }
 
-fn watched(spec: SpecId) -> (Table, GasTable) {
+fn tables_of(spec: SpecId) -> (Table, GasTable) {
     let mut table: Table = instruction_table();
     let mut prices = gas_table_spec(spec);
     let mut replace =
         |opcode: u8, with: fn(Step<'_>) -> InstructionExecResult| table[usize::from(opcode)] = Instruction::new(with);
-    replace(opcode::EXP, power);
+    replace(opcode::EXP, exponentiate);
     replace(opcode::GASPRICE, gas_price);
     replace(opcode::BASEFEE, base_fee);
     replace(opcode::JUMPDEST, jump_destination);
-    replace(opcode::JUMPI, bend::jump_if);
+    replace(opcode::JUMPI, forced_run::jump_if);
     if spec.is_enabled_in(SpecId::CANCUN) {
         replace(opcode::BLOBBASEFEE, blob_base_fee);
     }
@@ -86,7 +88,7 @@ fn watched(spec: SpecId) -> (Table, GasTable) {
     replace(opcode::DELEGATECALL, delegate_call);
     replace(opcode::STATICCALL, static_call);
     replace(opcode::CREATE2, create2);
-    for (opcode, since) in YOUNG {
+    for (opcode, since) in OPCODE_FORKS {
         if !spec.is_enabled_in(since) {
             table[usize::from(opcode)] = Instruction::new(not_activated);
             prices[usize::from(opcode)] = 0;
@@ -132,7 +134,7 @@ pub fn step(
 
 /// Opcodes and the forks that introduced them. Before its fork, geth calls an opcode invalid; revm would charge first, and might run out of
 /// gas instead.
-const YOUNG: [(u8, SpecId); 11] = [
+const OPCODE_FORKS: [(u8, SpecId); 11] = [
     (opcode::SLOTNUM, SpecId::AMSTERDAM),
     (opcode::DUPN, SpecId::AMSTERDAM),
     (opcode::SWAPN, SpecId::AMSTERDAM),
@@ -152,7 +154,7 @@ fn not_activated(_step: Step<'_>) -> InstructionExecResult {
 
 /// Stops endless calls: every loop passes a JUMPDEST.
 fn jump_destination(mut step: Step<'_>) -> InstructionExecResult {
-    if step.host.chain.stop.ends_work() {
+    if step.host.chain.stop.must_stop() {
         stop(step, ReadError::Cancelled)
     } else if is_allowance_spent(&mut step) {
         stop(step, ReadError::TooMuch)
@@ -183,7 +185,7 @@ fn exceeds_allowance(step: &mut Step<'_>, position: usize) -> bool {
     bytes > U256::from(allowance.bytes) || is_allowance_spent(step)
 }
 
-macro_rules! sized {
+macro_rules! limited_length {
     ($name:ident, $position:literal, $instruction:path) => {
         fn $name(mut step: Step<'_>) -> InstructionExecResult {
             if exceeds_allowance(&mut step, $position) {
@@ -194,15 +196,15 @@ macro_rules! sized {
     };
 }
 
-sized!(keccak, 1, hash);
-sized!(call_data_copy, 2, system::calldatacopy);
-sized!(code_copy, 2, system::codecopy);
-sized!(external_code_copy, 3, host::extcodecopy);
-sized!(return_data_copy, 2, copy_return_data);
-sized!(memory_copy, 2, memory::mcopy);
+limited_length!(keccak, 1, hash);
+limited_length!(call_data_copy, 2, system::calldatacopy);
+limited_length!(code_copy, 2, system::codecopy);
+limited_length!(external_code_copy, 3, host::extcodecopy);
+limited_length!(return_data_copy, 2, copy_return_data);
+limited_length!(memory_copy, 2, memory::mcopy);
 
 /// revm pops these instructions' operands one by one, so the stack's height is checked before.
-macro_rules! whole {
+macro_rules! checked_height {
     ($name:ident, $operands:literal, $instruction:path) => {
         fn $name(step: Step<'_>) -> InstructionExecResult {
             if step.interpreter.stack.len() < $operands {
@@ -213,11 +215,11 @@ macro_rules! whole {
     };
 }
 
-whole!(call, 7, contract::call::<{ opcode::CALL }, _, _>);
-whole!(call_code, 7, contract::call::<{ opcode::CALLCODE }, _, _>);
-whole!(delegate_call, 6, contract::call::<{ opcode::DELEGATECALL }, _, _>);
-whole!(static_call, 6, contract::call::<{ opcode::STATICCALL }, _, _>);
-whole!(create2, 4, contract::create::<true, _, _>);
+checked_height!(call, 7, contract::call::<{ opcode::CALL }, _, _>);
+checked_height!(call_code, 7, contract::call::<{ opcode::CALLCODE }, _, _>);
+checked_height!(delegate_call, 6, contract::call::<{ opcode::DELEGATECALL }, _, _>);
+checked_height!(static_call, 6, contract::call::<{ opcode::STATICCALL }, _, _>);
+checked_height!(create2, 4, contract::create::<true, _, _>);
 
 /// The length of a mapping's key and slot: most hashes are of such inputs, and the next request computes the same ones.
 const SLOT_PREIMAGE: U256 = U256::from_limbs([64, 0, 0, 0]);
@@ -263,7 +265,7 @@ fn copy_return_data(step: Step<'_>) -> InstructionExecResult {
 }
 
 /// EXP is the slowest arithmetic instruction, and thousands fit between two JUMPDESTs.
-fn power(mut step: Step<'_>) -> InstructionExecResult {
+fn exponentiate(mut step: Step<'_>) -> InstructionExecResult {
     if is_allowance_spent(&mut step) {
         return stop(step, ReadError::TooMuch);
     }

@@ -1,3 +1,5 @@
+//! The precompiles of one block, moved or removed by overrides.
+
 use super::{context::Context, halt};
 use crate::{
     plan::{BlockRules, OpFork},

@@ -1,6 +1,6 @@
 //! Reports frames, operands that name accounts and slots, and logs to the recorder.
 
-use super::{context::Context, precompiles::PrecompileSet, recorder::Named};
+use super::{context::Context, precompiles::PrecompileSet, recorder::NamedOperand};
 use crate::outcome::{Frame, FrameKind};
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, TxKind, keccak256};
 use revm::{
@@ -18,7 +18,7 @@ use revm::{
 /// Called before a frame is opened.
 pub fn enter(context: &mut Context, init: &FrameInit, precompiles: &PrecompileSet) {
     let depth = init.depth as u64;
-    let shows = context.chain.recorder.as_ref().is_some_and(|recorder| recorder.shows_frames());
+    let shows = context.chain.recorder.as_ref().is_some_and(|recorder| recorder.recording.frames);
     let frame = match &init.frame_input {
         FrameInput::Call(call) => {
             let (kind, from) = match call.scheme {
@@ -80,7 +80,7 @@ pub fn end(context: &mut Context, ended: &FrameResult, precompiles: &PrecompileS
 }
 
 /// Notes what an instruction named, after it ran.
-pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>, named: Named) {
+pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>, named: NamedOperand) {
     let frame = interpreter.input.target_address();
     let action = interpreter.bytecode.action();
     let failed = matches!(action, Some(InterpreterAction::Return(result)) if !result.result.is_ok());
@@ -88,29 +88,29 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
         Some(InterpreterAction::NewFrame(FrameInput::Create(create))) => {
             Some(create.created_address(nonce_of(context, frame)))
         }
-        _ => looked_at(context, interpreter, named).filter(|created| {
+        _ => intended_address(context, interpreter, named).filter(|created| {
             // If the instruction failed, the account was accessed only if the journal has it.
             !failed || context.journaled_state.inner.state.contains_key(created)
         }),
     };
     let target = match named {
-        Named::Callee(callee) if !failed => delegate_of(context, callee),
+        NamedOperand::Callee(callee) if !failed => delegate_of(context, callee),
         _ => None,
     };
     let always_removes = !context.cfg.spec.is_enabled_in(SpecId::CANCUN);
     let Some(recorder) = &mut context.chain.recorder else { return };
     match named {
-        Named::Slot(slot) => {
+        NamedOperand::Slot(slot) => {
             let lookup = recorder.slot(frame, slot);
             lookup.is_accessed = true;
             lookup.is_read |= !failed;
         }
-        Named::Account(address) | Named::Callee(address) | Named::Beneficiary(address) => {
+        NamedOperand::Account(address) | NamedOperand::Callee(address) | NamedOperand::Beneficiary(address) => {
             let lookup = recorder.account(address);
             lookup.is_accessed = true;
             lookup.is_read |= !failed;
         }
-        Named::Creation(..) => {}
+        NamedOperand::Creation(..) => {}
     }
     if let Some(created) = created {
         recorder.read(created);
@@ -119,7 +119,7 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
     if let Some(target) = target {
         recorder.read(target);
     }
-    if matches!(named, Named::Beneficiary(_))
+    if matches!(named, NamedOperand::Beneficiary(_))
         && !failed
         && (always_removes || recorder.lookups.created.contains(&frame))
     {
@@ -128,8 +128,12 @@ pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>
 }
 
 /// The address that a failed creation would have had: from Amsterdam on, the instruction accesses it before it may fail.
-fn looked_at(context: &Context, interpreter: &Interpreter<EthInterpreter>, named: Named) -> Option<Address> {
-    let Named::Creation(offset, size, salt) = named else { return None };
+fn intended_address(
+    context: &Context,
+    interpreter: &Interpreter<EthInterpreter>,
+    named: NamedOperand,
+) -> Option<Address> {
+    let NamedOperand::Creation(offset, size, salt) = named else { return None };
     if !context.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use super::{
     context::Context,
-    halt::found_before,
+    halt::step_error,
     step_log::{StepAfter, StepBefore},
 };
 use crate::{last_step::LastStep, outcome::Halt, state::ReadError};
@@ -39,12 +39,12 @@ pub fn after(
     // Nor does geth show state gas (EIP-8037) taken from execution gas, or returned: then more gas is left than before.
     let spilled = frame.gas.state_gas_spilled().wrapping_sub(before.spilled);
     let cost = taken.wrapping_sub(created).wrapping_sub(spilled);
-    let loaded = match (step.opcode(), &halt) {
+    let loaded = match (step.opcode, &halt) {
         (SLOAD, None) => frame.stack.data().last().copied().unwrap_or_default(),
-        (SLOAD, Some(_)) if step.height() >= 1 => present(context, account, step.operand(0))?,
+        (SLOAD, Some(_)) if step.height >= 1 => present(context, account, step.operand(0))?,
         _ => U256::ZERO,
     };
-    let error = halt.and_then(|halt| found_before(&halt, step.opcode()));
+    let error = halt.and_then(|halt| step_error(&halt, step.opcode));
     let after = StepAfter { cost, depth, error, account, loaded, refund: frame.gas.refunded() };
     let log = context.chain.recorder.as_mut().and_then(|recorder| recorder.steps.as_mut());
     Ok(log.map_or(0, |log| log.add(step, before, &after)))

@@ -26,10 +26,10 @@ fn is_call(opcode: u8) -> bool {
 
 /// Called after a step ran.
 pub fn note(context: &mut Context, frame: &mut Interpreter<EthInterpreter>, step: &LastStep) -> Result<(), ReadError> {
-    let opcode = step.opcode();
+    let opcode = step.opcode;
     let account = frame.input.target_address();
     let at = |index: usize| Address::from_word(B256::from(step.operand(index)));
-    let has = |words: usize| step.height() >= words;
+    let has = |words: usize| step.height >= words;
     let contract = match opcode {
         _ if is_inspection(opcode) && has(1) => Some(at(0)),
         _ if is_call(opcode) && has(2) => Some(at(1)),
@@ -106,7 +106,7 @@ fn hashed(frame: &Interpreter<EthInterpreter>, step: &LastStep) -> Option<Bytes>
     let low = |word: U256| i64::try_from(word.as_limbs()[0]).ok();
     let (offset, size) = (low(step.operand(0))?, low(step.operand(1))?);
     let end = offset.checked_add(size)?;
-    if end - step.memory() as i64 > MAX_PADDING as i64 {
+    if end - step.memory as i64 > MAX_PADDING as i64 {
         return None;
     }
     let mut preimage = vec![0; size as usize];
@@ -123,10 +123,5 @@ fn code_size(context: &mut Context, address: Address) -> Result<u64, ReadError> 
         Some(info) => Some(info),
         None => context.journaled_state.db_mut().basic(address)?,
     };
-    let Some(info) = info else { return Ok(0) };
-    let code = match info.code {
-        Some(code) => code,
-        None => context.journaled_state.db_mut().code_by_hash(info.code_hash)?,
-    };
-    Ok(code.original_byte_slice().len() as u64)
+    Ok(info.and_then(|info| info.code).map_or(0, |code| code.original_byte_slice().len() as u64))
 }

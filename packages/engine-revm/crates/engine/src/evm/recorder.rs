@@ -25,7 +25,7 @@ pub const MAX_PADDING: usize = 1 << 20;
 
 #[derive(Debug)]
 pub struct Recorder {
-    recording: Recording,
+    pub recording: Recording,
     /// Bytes that may still be recorded.
     left: usize,
     /// The limit was exceeded: the record is useless.
@@ -75,7 +75,7 @@ pub struct Lookup {
 
 /// What the next instruction will name.
 #[derive(Clone, Copy, Debug)]
-pub enum Named {
+pub enum NamedOperand {
     Slot(U256),
     Account(Address),
     Callee(Address),
@@ -84,19 +84,17 @@ pub enum Named {
     Creation(U256, U256, Option<U256>),
 }
 
-impl Named {
-    pub fn by(step: &LastStep) -> Option<Self> {
-        let height = step.height();
+impl NamedOperand {
+    pub fn of(step: &LastStep) -> Option<Self> {
+        let height = step.height;
         let address = |at: usize| Address::from_word(B256::from(step.operand(at)));
-        match step.opcode() {
+        match step.opcode {
             SLOAD | SSTORE if height >= 1 => Some(Self::Slot(step.operand(0))),
             EXTCODECOPY | EXTCODEHASH | EXTCODESIZE | BALANCE if height >= 1 => Some(Self::Account(address(0))),
             SELFDESTRUCT if height >= 1 => Some(Self::Beneficiary(address(0))),
             CALL | CALLCODE | DELEGATECALL | STATICCALL if height >= 5 => Some(Self::Callee(address(1))),
             // geth's prestateTracer does not read init code that far beyond the memory.
-            CREATE2 if step.operand(1).saturating_add(step.operand(2)) > U256::from(step.memory() + MAX_PADDING) => {
-                None
-            }
+            CREATE2 if step.operand(1).saturating_add(step.operand(2)) > U256::from(step.memory + MAX_PADDING) => None,
             opcode @ (CREATE | CREATE2) => {
                 let salt = (opcode == CREATE2).then(|| step.operand(3));
                 Some(Self::Creation(step.operand(1), step.operand(2), salt))
@@ -157,28 +155,15 @@ impl Recorder {
         }
     }
 
-    pub fn watches_state(&self) -> bool {
-        self.recording.state
-    }
-
     /// Whether it must be called for each instruction.
     pub fn watches_steps(&self) -> bool {
         self.recording.state || self.recording.uses || self.recording.steps.is_some()
-    }
-
-    /// Whether frames are part of the record. They are also followed for `balances` alone.
-    pub fn shows_frames(&self) -> bool {
-        self.recording.frames
     }
 
     /// Accounts whose balances are shown: both sides of each frame that sends native currency.
     pub fn paid(&self) -> AddressSet {
         let sends = |frame: &&Frame| self.recording.balances && frame.value.is_some_and(|value| !value.is_zero());
         self.frames.iter().filter(sends).flat_map(|frame| [Some(frame.from), frame.to]).flatten().collect()
-    }
-
-    pub fn shows_code(&self) -> bool {
-        !self.recording.without_code
     }
 
     /// The frames in the order in which they began, the steps, and the remaining bytes.

@@ -101,7 +101,7 @@ impl StepLog {
         }
         let start = self.json.len();
         let StepAfter { cost, depth, ref error, account, loaded, refund } = *after;
-        let (pc, name, gas) = (before.pc, opcode_name::of(step.opcode()), step.gas());
+        let (pc, name, gas) = (before.pc, opcode_name::of(step.opcode), step.gas);
         let refund = self.refund + refund;
         // Writing to a string never fails.
         let _ = write!(self.json, "{{\"pc\":{pc},\"op\":\"{name}\",\"gas\":{gas},\"gasCost\":{cost},\"depth\":{depth}");
@@ -121,9 +121,9 @@ impl StepLog {
 
     /// Adds the storage shown with the step, including the slot that it names.
     fn storage(&mut self, step: &LastStep, account: Address, loaded: U256) {
-        let named = match step.opcode() {
-            SLOAD if step.height() >= 1 => Some((step.operand(0), loaded)),
-            SSTORE if step.height() >= 2 => Some((step.operand(0), step.operand(1))),
+        let named = match step.opcode {
+            SLOAD if step.height >= 1 => Some((step.operand(0), loaded)),
+            SSTORE if step.height >= 2 => Some((step.operand(0), step.operand(1))),
             _ => None,
         };
         let Some((slot, value)) = named.filter(|_| self.options.storage) else { return };

@@ -1,6 +1,6 @@
 use crate::{
     access_list::AccessList,
-    evm::{Evm, Inspector, PrecompileSet},
+    evm::{Evm, PrecompileSet, SimulationContext},
     plan::{BlockRules, ChainRules},
     simulate::{blob_price, system_calls},
     state::{ReadError, SimulationState},
@@ -88,11 +88,11 @@ impl BlockExecution {
         let rules = &self.block.rules;
         let mut cfg = self.cfg();
         cfg.tx_gas_limit_cap = Some(u64::MAX);
-        let inspector = Inspector {
+        let inspector = SimulationContext {
             stop,
             base_fee: U256::from(self.block.base_fee),
             access_list: self.new_access_list(),
-            ..Inspector::default()
+            ..SimulationContext::default()
         };
         let mut evm = Evm::new(state, inspector, cfg, self.block_env(), PrecompileSet::new(rules, None));
         evm.state().set_block_hash(self.block.number.saturating_sub(1), self.block.parent_hash);

@@ -1,13 +1,13 @@
+//! Executes consecutive transactions of a block within its limits of gas and blob gas.
+
 use super::{
-    applied::Applied,
     block::BlockExecution,
-    ethereum::EthereumEvm,
+    block_evm::BlockEvm,
     failure::{ExecutionFailure, TransactionError},
-    optimism::OptimismEvm,
-    reading::reading,
     receipt::{ExecutionReceipt, bloom_of},
+    run_until_read::run_until_read,
     transaction::{PooledTransaction, decode},
-    warm::{PER_TRANSACTION, certain, try_out},
+    warm::{PER_TRANSACTION, dry_run, required_reads},
 };
 use crate::{
     access_list::AccessList,
@@ -15,11 +15,11 @@ use crate::{
     outcome::ExecutedLog,
     plan::OpFork,
     simulate::{BaseState, GasPool, blob_gas, current_da_footprint_scalar, da_footprint},
-    state::{Allowance, Layer, Lean, ReadError, SimulationState},
+    state::{Allowance, AlternativeGuess, Layer, ReadError, SimulationState},
     time_slices::Stop,
 };
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log};
-use alloy_trie::root::ordered_trie_root_with_encoder;
+use alloy_trie::root::ordered_trie_root_encoded;
 use revm::{Database, primitives::hardfork::SpecId};
 use std::sync::Arc;
 
@@ -38,47 +38,12 @@ pub struct BlockExecutionResult {
     pub access_list: Option<AccessList>,
 }
 
-enum BlockEvm {
-    Ethereum(Box<EthereumEvm>),
-    Optimism(Box<OptimismEvm>),
-}
-
-impl BlockEvm {
-    fn new(execution: &BlockExecution, state: SimulationState, access_list: Option<AccessList>) -> Self {
-        match execution.block.rules.op {
-            Some(fork) => Self::Optimism(Box::new(OptimismEvm::new(execution, fork, state))),
-            None => Self::Ethereum(Box::new(EthereumEvm::new(execution, state, access_list))),
-        }
-    }
-
-    fn state(&mut self) -> &mut SimulationState {
-        match self {
-            Self::Ethereum(evm) => evm.state(),
-            Self::Optimism(evm) => evm.state(),
-        }
-    }
-
-    fn finish(self) -> (SimulationState, Option<AccessList>) {
-        match self {
-            Self::Ethereum(evm) => evm.finish(),
-            Self::Optimism(evm) => (evm.into_state(), None),
-        }
-    }
-
-    fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, TransactionError> {
-        match self {
-            Self::Ethereum(evm) => evm.apply(transaction),
-            Self::Optimism(evm) => evm.apply(transaction),
-        }
-    }
-}
-
 /// Executes the transactions in order, fully validated.
 pub fn execute(execution: &BlockExecution, base: &BaseState) -> Result<BlockExecutionResult, ExecutionFailure> {
     let transactions = decoded(execution)?;
-    let certain = certain(execution, &transactions);
-    reading(base, |state| {
-        state.note(certain.iter().copied());
+    let required = required_reads(execution, &transactions);
+    run_until_read(base, |state| {
+        state.record_missing(required.iter().copied());
         let (executed, mut state) = run(execution, transactions.clone(), state, &base.stop);
         let executed = executed.map(|mut executed| {
             if !execution.is_split {
@@ -113,7 +78,7 @@ pub fn run(
         (state, inspector) = evm.finish();
         access_list = inspector.access_list;
         match opened {
-            Ok(()) | Err(ReadError::Lacking) => {}
+            Ok(()) | Err(ReadError::Missing) => {}
             Err(error) => return (Err(error.into()), state),
         }
         if execution.is_split {
@@ -132,7 +97,7 @@ pub fn run(
     let mut receipts = Vec::with_capacity(transactions.len());
     let mut gas_left = execution.block.gas_limit;
     for (index, transaction) in transactions.iter_mut().enumerate() {
-        if stop.ends_work() {
+        if stop.must_stop() {
             return (Err(ReadError::Cancelled.into()), evm.finish().0);
         }
         let error = match apply(execution, &mut evm, transaction, &mut progress) {
@@ -145,20 +110,20 @@ pub fn run(
             }
             Err(error) => error,
         };
-        if !evm.state().lacks() || matches!(error, TransactionError::Read(ReadError::Cancelled)) {
+        if !evm.state().has_missing() || matches!(error, TransactionError::Read(ReadError::Cancelled)) {
             return (Err(ExecutionFailure::of(index, error)), evm.finish().0);
         }
         let (mut state, access_list) = evm.finish();
         let gas = transaction.env.gas_limit.min(gas_left);
         let allowance = Some(Allowance { gas, ..PER_TRANSACTION });
-        let mut leans = LEANS.as_slice();
+        let mut patterns = GUESS_PATTERNS.as_slice();
         state.set_allowance(allowance);
-        (_, state) = try_out(execution, transaction, state, stop.clone());
-        while let ([pattern, rest @ ..], true) = (leans, state.guesses_storage()) {
-            leans = rest;
+        (_, state) = dry_run(execution, transaction, state, stop.clone());
+        while let ([pattern, rest @ ..], true) = (patterns, state.guesses_storage()) {
+            patterns = rest;
             state.set_allowance(allowance);
-            state.set_lean(Lean { pattern: *pattern, most: MAX_LEANT });
-            (_, state) = try_out(execution, transaction, state, stop.clone());
+            state.set_alternative(AlternativeGuess { pattern: *pattern, most: MAX_GUESSED_WORDS });
+            (_, state) = dry_run(execution, transaction, state, stop.clone());
         }
         let left = state.allowance().map_or(0, |allowance| allowance.gas);
         gas_left = gas_left.saturating_sub(gas - left);
@@ -181,9 +146,9 @@ pub fn run(
 }
 
 /// Guesses for unseen words, tried if zero leaves something open: all ones, and two alternating patterns.
-const LEANS: [u8; 3] = [0b111, 0b010, 0b101];
+const GUESS_PATTERNS: [u8; 3] = [0b111, 0b010, 0b101];
 /// Limit of new words that each guess may ask for.
-const MAX_LEANT: usize = 16;
+const MAX_GUESSED_WORDS: usize = 16;
 
 struct Progress {
     pool: GasPool,
@@ -300,5 +265,5 @@ fn seal(execution: &BlockExecution, receipts: &[ExecutionReceipt]) -> (B256, Blo
         .map(|encoded| encoded.as_ref())
         .chain(receipts.iter().map(|receipt| receipt.encoded.as_ref()))
         .collect();
-    (ordered_trie_root_with_encoder(&all, |encoded, out| out.extend_from_slice(encoded)), bloom)
+    (ordered_trie_root_encoded(&all), bloom)
 }

@@ -1,52 +1,46 @@
+//! The OP stack's rules for a block's transactions: https://specs.optimism.io/protocol/exec-engine.html and deposits.html
+
 use super::{
-    applied::Applied,
-    block::BlockExecution,
-    failure::TransactionError,
-    plain_evm::{PlainContext, PlainEvm, plain_evm},
+    block_evm::{Context, Error, Mainnet, Revm},
     transaction::PooledTransaction,
 };
 use crate::{
     op::{BASE_FEE_VAULT, L1_FEE_VAULT, L1Block, OPERATOR_FEE_VAULT, OpFork, RollupReceipt},
     seal::Deposit,
-    state::{ReadError, SimulationState},
 };
-use alloy_primitives::{Address, Bytes, U256, map::AddressSet};
+use alloy_primitives::{Bytes, U256};
 use revm::{
     context::{JournalTr, LocalContextTr},
     context_interface::{
-        context::ContextError,
         journaled_state::{JournalCheckpoint, account::JournaledAccountTr},
         result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultGas},
     },
     handler::{
-        EthFrame, EthPrecompiles, FrameResult, Handler, MainnetHandler, PrecompileProvider, post_execution,
+        FrameResult, Handler, post_execution,
         pre_execution::{calculate_caller_fee, validate_account_nonce_and_code_with_components},
     },
-    interpreter::{
-        CallInputs, Gas, GasTracker, InitialAndFloorGas, InstructionResult, InterpreterResult,
-        interpreter::EthInterpreter,
-    },
-    primitives::hardfork::SpecId,
+    interpreter::{Gas, GasTracker, InitialAndFloorGas, InstructionResult},
 };
 
-type Context = PlainContext<Rollup>;
-type Inner = PlainEvm<Rollup, OptimismPrecompiles>;
-type Mainnet = MainnetHandler<Inner, Error, EthFrame<EthInterpreter>>;
-type Error = EVMError<ReadError, InvalidTransaction>;
-
 /// The OP stack's additions to a transaction and its block.
-struct Rollup {
-    fork: OpFork,
+#[derive(Default)]
+pub struct Rollup {
     /// Fee parameters, read from L1Block when a transaction first pays them, after the block's attributes deposit has written them.
     l1_block: Option<L1Block>,
     deposit: Option<Deposit>,
     /// EIP-2718 bytes.
     encoded: Bytes,
     /// What L1 takes for these bytes, once it is known. A deposit has paid on L1 and has none.
-    charged: Option<RollupReceipt>,
+    pub charged: Option<RollupReceipt>,
 }
 
 impl Rollup {
+    pub fn begin(&mut self, transaction: &PooledTransaction) {
+        self.deposit.clone_from(&transaction.deposit);
+        self.encoded = transaction.raw.clone();
+        self.charged = None;
+    }
+
     /// The transaction's fees, for its bytes and for this much gas. Zero for a deposit, which was paid on L1.
     fn fees(&self, gas: u64) -> (U256, U256) {
         match (&self.l1_block, &self.charged) {
@@ -56,45 +50,13 @@ impl Rollup {
     }
 }
 
-/// Executes transactions by the OP stack's rules, fully validated except deposits, which have no validation.
-pub struct OptimismEvm(Inner);
-
-impl OptimismEvm {
-    pub fn new(execution: &BlockExecution, fork: OpFork, state: SimulationState) -> Self {
-        let chain = Rollup { fork, l1_block: None, deposit: None, encoded: Bytes::new(), charged: None };
-        let precompiles = EthPrecompiles { precompiles: fork.precompiles(), spec: fork.spec() };
-        Self(plain_evm(execution, state, chain, OptimismPrecompiles { fork, precompiles }))
-    }
-
-    pub fn state(&mut self) -> &mut SimulationState {
-        &mut self.0.ctx.journaled_state.database
-    }
-
-    pub fn into_state(self) -> SimulationState {
-        self.0.ctx.journaled_state.database
-    }
-
-    pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, TransactionError> {
-        let context = &mut self.0.ctx;
-        context.tx = transaction.env.clone();
-        context.chain.deposit.clone_from(&transaction.deposit);
-        context.chain.encoded = transaction.raw.clone();
-        context.chain.charged = None;
-        let result = OptimismHandler.run(&mut self.0);
-        let changes = self.0.ctx.journaled_state.finalize();
-        let result = result?;
-        self.state().commit(changes);
-        let rollup = self.0.ctx.chain.charged.take();
-        Ok(Applied { rollup, ..Applied::of(result) })
-    }
+pub struct OptimismHandler {
+    pub fork: OpFork,
 }
-
-/// https://specs.optimism.io/protocol/exec-engine.html and deposits.html
-struct OptimismHandler;
 
 impl OptimismHandler {
     /// A deposit can't be invalid: if it fails, its ether is still minted and its sender's nonce incremented.
-    fn fail_deposit(evm: &mut Inner, deposit: &Deposit) -> Result<ExecutionResult<HaltReason>, Error> {
+    fn fail_deposit(&self, evm: &mut Revm, deposit: &Deposit) -> Result<ExecutionResult<HaltReason>, Error> {
         let Context { journaled_state, tx, .. } = &mut evm.ctx;
         journaled_state.checkpoint_revert(JournalCheckpoint::default());
         {
@@ -105,24 +67,22 @@ impl OptimismHandler {
         journaled_state.commit_tx();
         evm.ctx.local.clear();
         evm.frame_stack.clear();
-        let Context { tx, chain, .. } = &evm.ctx;
-        let is_free = deposit.is_system_transaction && chain.fork < OpFork::Regolith;
-        let gas_used = if is_free { 0 } else { tx.gas_limit };
+        let is_free = deposit.is_system_transaction && self.fork < OpFork::Regolith;
+        let gas_used = if is_free { 0 } else { evm.ctx.tx.gas_limit };
         let gas = ResultGas::default().with_total_gas_spent(gas_used);
         Ok(ExecutionResult::Revert { gas, logs: Vec::new(), output: Bytes::new() })
     }
 }
 
 impl Handler for OptimismHandler {
-    type Evm = Inner;
+    type Evm = Revm;
     type Error = Error;
     type HaltReason = HaltReason;
 
-    fn validate_env(&self, evm: &mut Inner) -> Result<(), Error> {
-        let Rollup { deposit, fork, .. } = &evm.ctx.chain;
-        match deposit {
+    fn validate_env(&self, evm: &mut Revm) -> Result<(), Error> {
+        match &evm.ctx.chain.deposit {
             None => Mainnet::default().validate_env(evm),
-            Some(deposit) if deposit.is_system_transaction && *fork >= OpFork::Regolith => {
+            Some(deposit) if deposit.is_system_transaction && self.fork >= OpFork::Regolith => {
                 Err(InvalidTransaction::Str("a system deposit after Regolith".into()).into())
             }
             Some(_) => Ok(()),
@@ -131,14 +91,14 @@ impl Handler for OptimismHandler {
 
     fn validate_against_state_and_deduct_caller(
         &self,
-        evm: &mut Inner,
+        evm: &mut Revm,
         _gas: &mut InitialAndFloorGas,
     ) -> Result<(), Error> {
         let Context { block, tx, cfg, journaled_state, chain, .. } = &mut evm.ctx;
         if chain.deposit.is_none() {
             let l1_block = match chain.l1_block.take() {
                 Some(known) => known,
-                None => L1Block::read(&mut journaled_state.database, chain.fork)?,
+                None => L1Block::read(&mut journaled_state.database, self.fork)?,
             };
             chain.charged = Some(l1_block.receipt(&chain.encoded));
             chain.l1_block = Some(l1_block);
@@ -167,14 +127,14 @@ impl Handler for OptimismHandler {
 
     fn last_frame_result(
         &mut self,
-        evm: &mut Inner,
+        evm: &mut Revm,
         result: &mut FrameResult,
         gas: &mut GasTracker,
     ) -> Result<(), Error> {
         Mainnet::default().last_frame_result(evm, result, gas)?;
         let Context { chain, tx, .. } = &evm.ctx;
         if let Some(deposit) = &chain.deposit
-            && chain.fork < OpFork::Regolith
+            && self.fork < OpFork::Regolith
         {
             // Before Regolith, a deposit used all of its gas, except a successful system transaction, which used none.
             let is_free = deposit.is_system_transaction && result.instruction_result().is_ok();
@@ -184,14 +144,14 @@ impl Handler for OptimismHandler {
         Ok(())
     }
 
-    fn reimburse_caller(&self, evm: &mut Inner, result: &mut FrameResult) -> Result<(), Error> {
+    fn reimburse_caller(&self, evm: &mut Revm, result: &mut FrameResult) -> Result<(), Error> {
         let gas = result.gas();
         let (_, held) = evm.ctx.chain.fees(gas.limit());
         let (_, due) = evm.ctx.chain.fees(gas.used());
         Ok(post_execution::reimburse_caller(&mut evm.ctx, gas, held.saturating_sub(due))?)
     }
 
-    fn reward_beneficiary(&self, evm: &mut Inner, result: &mut FrameResult) -> Result<(), Error> {
+    fn reward_beneficiary(&self, evm: &mut Revm, result: &mut FrameResult) -> Result<(), Error> {
         if evm.ctx.chain.deposit.is_some() {
             return Ok(());
         }
@@ -209,62 +169,29 @@ impl Handler for OptimismHandler {
 
     fn execution_result(
         &mut self,
-        evm: &mut Inner,
+        evm: &mut Revm,
         result: FrameResult,
         gas: ResultGas,
     ) -> Result<ExecutionResult<HaltReason>, Error> {
         let ended = result.instruction_result();
         match evm.ctx.chain.deposit.clone() {
             Some(deposit)
-                if evm.ctx.chain.fork >= OpFork::Regolith
+                if self.fork >= OpFork::Regolith
                     && evm.ctx.error.is_ok()
                     && !ended.is_ok()
                     && ended != InstructionResult::Revert =>
             {
-                Self::fail_deposit(evm, &deposit)
+                self.fail_deposit(evm, &deposit)
             }
             _ => Mainnet::default().execution_result(evm, result, gas),
         }
     }
 
-    fn catch_error(&self, evm: &mut Inner, error: Error) -> Result<ExecutionResult<HaltReason>, Error> {
+    fn catch_error(&self, evm: &mut Revm, error: Error) -> Result<ExecutionResult<HaltReason>, Error> {
         match (&error, evm.ctx.chain.deposit.clone()) {
-            (EVMError::Transaction(_), Some(deposit)) => Self::fail_deposit(evm, &deposit),
+            (EVMError::Transaction(_), Some(deposit)) => self.fail_deposit(evm, &deposit),
             _ => Mainnet::default().catch_error(evm, error),
         }
-    }
-}
-
-/// The fork's precompiles. A call that reaches code native to the chain's nodes is an error, because its account's code is not what they
-/// run.
-struct OptimismPrecompiles {
-    fork: OpFork,
-    precompiles: EthPrecompiles,
-}
-
-impl PrecompileProvider<Context> for OptimismPrecompiles {
-    type Output = InterpreterResult;
-
-    /// The fork is the same throughout the block.
-    fn set_spec(&mut self, _spec: SpecId) -> bool {
-        false
-    }
-
-    fn run(&mut self, context: &mut Context, inputs: &CallInputs) -> Result<Option<InterpreterResult>, String> {
-        if self.fork.is_native(&inputs.bytecode_address, &inputs.known_bytecode.1) {
-            context.error = Err(ContextError::Db(ReadError::NativeCode(inputs.bytecode_address)));
-            let gas = Gas::new(inputs.gas_limit);
-            return Ok(Some(InterpreterResult::new(InstructionResult::PrecompileError, Bytes::new(), gas)));
-        }
-        self.precompiles.run(context, inputs)
-    }
-
-    fn warm_addresses(&self) -> &AddressSet {
-        self.precompiles.warm_addresses()
-    }
-
-    fn contains(&self, address: &Address) -> bool {
-        self.precompiles.contains(address)
     }
 }
 
@@ -272,12 +199,12 @@ impl PrecompileProvider<Context> for OptimismPrecompiles {
 mod tests {
     use super::*;
     use crate::{
-        execution::BlockEnvironment,
+        execution::{BlockEnvironment, BlockExecution, TransactionError, block_evm::BlockEvm},
         plan::{BlockRules, ChainRules},
-        state::{Read, StateCache, StateSource, Value},
+        state::{Read, ReadError, SimulationState, StateCache, StateSource, Value},
         time_slices::Stop,
     };
-    use alloy_primitives::{B256, TxKind, U256, address, bytes};
+    use alloy_primitives::{Address, B256, TxKind, address, bytes};
     use revm::context::TxEnv;
     use std::sync::Arc;
 
@@ -347,7 +274,7 @@ mod tests {
             }),
             raw: Bytes::from_static(&[0x7e]),
         };
-        OptimismEvm::new(&execution, fork, state).apply(&transaction).map(|applied| applied.succeeded)
+        BlockEvm::new(&execution, state, None).apply(&transaction).map(|applied| applied.succeeded)
     }
 
     #[test]

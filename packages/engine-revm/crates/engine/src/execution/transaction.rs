@@ -1,8 +1,6 @@
-use crate::{
-    op::DEPOSIT_TYPE,
-    plan::{Authorization, PlannedCall},
-    seal::Deposit,
-};
+//! Decodes a block's transactions from EIP-2718 bytes.
+
+use crate::{op::DEPOSIT_TYPE, seal::Deposit};
 use alloy_consensus::{Transaction, TxEnvelope, transaction::SignerRecoverable};
 use alloy_eips::eip2718::{Decodable2718, Eip2718Error};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, keccak256};
@@ -41,41 +39,6 @@ impl PooledTransaction {
     pub fn to(&self) -> Option<Address> {
         self.env.kind.to().copied()
     }
-
-    /// The transaction as an unvalidated call, to find out what it reads.
-    pub fn as_call(&self) -> PlannedCall {
-        PlannedCall {
-            tx_type: self.env.tx_type,
-            from: self.from,
-            to: self.to(),
-            input: self.env.data.clone(),
-            value: self.env.value,
-            nonce: None,
-            gas: Some(self.env.gas_limit),
-            gas_price: None,
-            shown_gas_price: None,
-            max_fee: U256::ZERO,
-            max_priority_fee: U256::ZERO,
-            max_blob_fee: U256::ZERO,
-            access_list: self.env.access_list.iter().map(|item| (item.address, item.storage_keys.clone())).collect(),
-            blob_hashes: None,
-            authorizations: Some(self.env.authorization_list.iter().filter_map(signed).collect()),
-            sealed: None,
-        }
-    }
-}
-
-fn signed<R>(authorization: &Either<alloy_eips::eip7702::SignedAuthorization, R>) -> Option<Authorization> {
-    let Either::Left(signed) = authorization else { return None };
-    Some(Authorization {
-        chain_id: signed.chain_id,
-        address: signed.address,
-        nonce: signed.nonce,
-        y_parity: signed.y_parity(),
-        r: signed.r(),
-        s: signed.s(),
-        authority: None,
-    })
 }
 
 /// Decodes EIP-2718 bytes and recovers the sender.

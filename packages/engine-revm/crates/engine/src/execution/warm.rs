@@ -1,6 +1,8 @@
+//! Runs single transactions without validation, to find what they read.
+
 use super::{
     block::BlockExecution,
-    reading::reading,
+    run_until_read::run_until_read,
     transaction::{PooledTransaction, decode},
 };
 use crate::{
@@ -21,11 +23,11 @@ use std::sync::Arc;
 /// Runs one transaction without validation, to cache the state that it reads. The result is discarded.
 pub fn warm(execution: &BlockExecution, raw: &Bytes, base: &BaseState) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
-    let certain = certain(execution, std::slice::from_ref(&transaction));
-    let tried = reading(base, |mut state| {
-        state.note(certain.iter().copied());
+    let required = required_reads(execution, std::slice::from_ref(&transaction));
+    let tried = run_until_read(base, |mut state| {
+        state.record_missing(required.iter().copied());
         state.set_allowance(Some(Allowance { gas: transaction.env.gas_limit, ..PER_TRANSACTION }));
-        try_out(execution, &transaction, state, base.stop.clone())
+        dry_run(execution, &transaction, state, base.stop.clone())
     })?;
     match tried {
         // Everything read before the limit is cached.
@@ -39,7 +41,7 @@ pub(super) const PER_TRANSACTION: Allowance =
     Allowance { gas: 30_000_000, frames: 10_000, bytes: 1 << 20, precompile_gas: 10_000_000 };
 
 /// Runs one transaction without validation, and leaves the state unchanged.
-pub(super) fn try_out(
+pub(super) fn dry_run(
     execution: &BlockExecution,
     transaction: &PooledTransaction,
     mut state: SimulationState,
@@ -52,14 +54,7 @@ pub(super) fn try_out(
     if transaction.deposit.is_none() {
         state.change(from).nonce = Some(transaction.env.nonce);
     }
-    let call = transaction.as_call();
-    let handler = SimulationHandler {
-        charge: &Charge::default(),
-        gas: InitialAndFloorGas::default(),
-        access_list: &call.access_list,
-        authorizations: call.authorizations.as_deref().filter(|list| !list.is_empty()),
-        outcome: None,
-    };
+    let handler = SimulationHandler { charge: &Charge::default(), gas: InitialAndFloorGas::default(), outcome: None };
     let mut evm = execution.evm(state, stop);
     let tx = TxEnv { tx_type: 0, ..transaction.env.clone() };
     let ran = handler.execute(&mut evm, tx);
@@ -69,7 +64,7 @@ pub(super) fn try_out(
 }
 
 /// What executing these transactions certainly reads.
-pub fn certain(execution: &BlockExecution, transactions: &[PooledTransaction]) -> Vec<Read> {
+pub fn required_reads(execution: &BlockExecution, transactions: &[PooledTransaction]) -> Vec<Read> {
     let block = &execution.block;
     let mut accounts = vec![block.fee_recipient];
     let mut reads = Vec::new();

@@ -1,8 +1,9 @@
+//! A block's hash and its size in bytes.
+
 use crate::plan::Withdrawal;
 use alloy_consensus::Header;
 use alloy_primitives::{B256, U256, keccak256};
 use alloy_rlp::Encodable;
-use alloy_trie::root::ordered_trie_root_with_encoder;
 
 /// A block without its header.
 pub struct Body<'a> {
@@ -29,26 +30,13 @@ pub fn seal(header: &Header, base_fee: U256, body: Body<'_>) -> (B256, usize) {
         .sum();
     let mut payload = encoded.len() + list_length(transactions) + list_length(0);
     if let Some(withdrawals) = body.withdrawals {
-        payload += list_length(withdrawals.iter().map(|withdrawal| encode_withdrawal(withdrawal).len()).sum());
+        payload += list_length(withdrawals.iter().map(Encodable::length).sum());
     }
     (keccak256(&encoded), list_length(payload))
 }
 
-pub fn withdrawals_root(withdrawals: &[Withdrawal]) -> B256 {
-    ordered_trie_root_with_encoder(withdrawals, |withdrawal, out| out.extend_from_slice(&encode_withdrawal(withdrawal)))
-}
-
 fn list_length(payload_length: usize) -> usize {
     alloy_rlp::Header { list: true, payload_length }.length_with_payload()
-}
-
-fn encode_withdrawal(withdrawal: &Withdrawal) -> Vec<u8> {
-    let mut fields = Vec::with_capacity(48);
-    withdrawal.index.encode(&mut fields);
-    withdrawal.validator_index.encode(&mut fields);
-    withdrawal.address.encode(&mut fields);
-    withdrawal.amount.encode(&mut fields);
-    list(fields)
 }
 
 fn list(payload: Vec<u8>) -> Vec<u8> {

@@ -2,9 +2,9 @@ use crate::{
     outcome::{ExecutedCall, ExecutedLog, Status},
     plan::PlannedCall,
 };
-use alloy_primitives::{B256, Bloom, BloomInput, keccak256};
-use alloy_rlp::{EMPTY_STRING_CODE, Encodable, Header};
-use alloy_trie::{Nibbles, nodes::LeafNodeRef, root::ordered_trie_root_with_encoder};
+use alloy_primitives::{B256, Bloom, BloomInput};
+use alloy_rlp::{Encodable, Header};
+use alloy_trie::root::ordered_trie_root_encoded;
 
 /// The roots of a block's transactions and receipts, and its bloom filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,10 +15,6 @@ pub struct Roots {
 }
 
 pub fn roots(planned: &[PlannedCall], calls: &[ExecutedCall], encoded: &[Vec<u8>]) -> Roots {
-    if calls.is_empty() {
-        let empty = alloy_trie::EMPTY_ROOT_HASH;
-        return Roots { transactions: empty, receipts: empty, bloom: Bloom::ZERO };
-    }
     let mut bloom = Bloom::ZERO;
     let mut cumulative = 0u64;
     let receipts: Vec<Vec<u8>> = planned
@@ -32,18 +28,7 @@ pub fn roots(planned: &[PlannedCall], calls: &[ExecutedCall], encoded: &[Vec<u8>
             receipt
         })
         .collect();
-    Roots { transactions: ordered_root(encoded), receipts: ordered_root(&receipts), bloom }
-}
-
-/// The root of a trie with these items by RLP of their index. Most simulated blocks have one item, whose trie is a single leaf that is
-/// hashed directly.
-fn ordered_root(items: &[Vec<u8>]) -> B256 {
-    let [item] = items else {
-        return ordered_trie_root_with_encoder(items, |item, out| out.extend_from_slice(item));
-    };
-    let mut leaf = Vec::with_capacity(item.len() + 16);
-    LeafNodeRef { key: &Nibbles::unpack([EMPTY_STRING_CODE]), value: item }.encode(&mut leaf);
-    keccak256(leaf)
+    Roots { transactions: ordered_trie_root_encoded(encoded), receipts: ordered_trie_root_encoded(&receipts), bloom }
 }
 
 /// A receipt's EIP-2718 bytes and bloom filter, both without synthetic logs. `tail`: the additional fields of a deposit's receipt.
@@ -85,19 +70,4 @@ pub fn encode_receipt_fields(
     out.extend_from_slice(&encoded_logs);
     tail.iter().for_each(|value| value.encode(&mut out));
     (out, bloom)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_item_has_the_root_that_the_library_builds() {
-        for length in [0, 1, 20, 31, 55, 56, 300, 70_000] {
-            let item = vec![0x7f; length];
-            let built =
-                ordered_trie_root_with_encoder(std::slice::from_ref(&item), |item, out| out.extend_from_slice(item));
-            assert_eq!(ordered_root(&[item]), built, "of {length} bytes");
-        }
-    }
 }

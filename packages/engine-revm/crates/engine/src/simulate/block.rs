@@ -1,6 +1,8 @@
+//! Executes and seals one simulated block.
+
 use super::{
     Progress, call,
-    call::{BlockFees, Executed, Turn},
+    call::{BlockFees, CallPosition, Executed},
     fees,
     gas_pool::GasPool,
     op, overrides, requests, system_calls, withdrawals,
@@ -55,12 +57,12 @@ pub fn execute(plan: &Plan, index: usize, evm: &mut Evm, progress: &mut Progress
     let mut pool = GasPool::new(block.gas_limit, rules.spec, 0);
     let mut executed: Vec<Executed> = Vec::with_capacity(block.calls.len());
     for (position, planned) in block.calls.iter().enumerate() {
-        if evm.inner.ctx.chain.stop.ends_work() {
+        if evm.inner.ctx.chain.stop.must_stop() {
             return Err(Failure::Cancelled);
         }
         let left = if block.is_executed { u64::MAX } else { pool.available(plan.validation) };
         evm.set_access_index(position as u64 + 1);
-        let turn = Turn { block: index, call: position, gas_left: left };
+        let turn = CallPosition { block: index, call: position, gas_left: left };
         let done = call::execute(plan, block, planned, turn, &fees, evm, progress)
             .map_err(|fault| fault.at(index, Some(position)))?;
         pool.charge(&done.gas);
@@ -104,7 +106,7 @@ pub fn execute(plan: &Plan, index: usize, evm: &mut Evm, progress: &mut Progress
         excess_blob_gas: rules.has(SpecId::CANCUN).then_some(excess_blob_gas),
         parent_beacon_block_root: rules.has(SpecId::CANCUN).then(|| block.parent_beacon_block_root.unwrap_or_default()),
         requests_hash,
-        block_access_list_hash: evm.inner.ctx.chain.access_list.as_ref().map(AccessList::hash),
+        block_access_list_hash: evm.inner.ctx.chain.access_list.take().map(AccessList::hash),
         slot_number,
     };
     let withdrawals = rules.has(SpecId::SHANGHAI).then_some(block.withdrawals.as_slice());
@@ -143,7 +145,7 @@ fn block_environment(block: &PlannedBlock, excess_blob_gas: u64, slot_number: Op
         beneficiary: block.fee_recipient,
         timestamp: U256::from(block.timestamp),
         gas_limit: block.gas_limit,
-        // BASEFEE and BLOBBASEFEE read `Inspector`, which has 256 bits for them.
+        // BASEFEE and BLOBBASEFEE read `SimulationContext`, which has 256 bits for them.
         basefee: 0,
         difficulty: U256::ZERO,
         prevrandao: Some(block.prev_randao),

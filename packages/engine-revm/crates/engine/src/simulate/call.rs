@@ -1,13 +1,17 @@
-use super::{Progress, effects, op, probe, record, validity::Candidate};
+//! Executes one call of a simulated block as a transaction.
+
+use super::{Progress, effects, op, probe, record, validity::TransactionCheck};
 use crate::{
     evm::{CallOutcome, Charge, Evm, RollupCharge, SimulationHandler},
+    op::L1Block,
     outcome::{ExecutedCall, ExecutedLog, Probed, Status},
-    plan::{Plan, PlannedBlock, PlannedCall},
+    plan::{Authorization, Plan, PlannedBlock, PlannedCall},
     rejection::{Fault, Rejection},
     seal::{self, UnsignedTransaction},
-    touched::Touched,
+    touched_set::TouchedSet,
 };
-use alloy_primitives::{Bytes, TxKind, U256};
+use alloy_eips::eip2930::{AccessList, AccessListItem};
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256};
 use revm::{
     Database,
     context::{JournalTr, TxEnv},
@@ -27,7 +31,7 @@ pub struct Executed {
 
 /// A call by the indices of its block and in it, and what earlier calls left of the block's gas limit.
 #[derive(Clone, Copy)]
-pub struct Turn {
+pub struct CallPosition {
     pub block: usize,
     pub call: usize,
     pub gas_left: u64,
@@ -44,13 +48,13 @@ pub fn execute(
     plan: &Plan,
     block: &PlannedBlock,
     call: &PlannedCall,
-    turn: Turn,
+    position: CallPosition,
     fees: &BlockFees,
     evm: &mut Evm,
     progress: &mut Progress,
 ) -> Result<Executed, Fault> {
-    let gas_left = turn.gas_left;
-    evm.state().set_harmless(call.value.is_zero().then_some(call.from));
+    let gas_left = position.gas_left;
+    evm.state().set_exempt_sender(call.value.is_zero().then_some(call.from));
     let sender = evm.state().basic(call.from)?.unwrap_or_default();
     let nonce = call.nonce.unwrap_or(sender.nonce);
     let asked = call.gas.unwrap_or(gas_left);
@@ -70,7 +74,7 @@ pub fn execute(
     let gas_price = effective_price(call, fees.base_fee, priced);
     let rollup = if validation || priced { rollup_charge(block, call, &encoded, fees.base_fee, evm)? } else { None };
     let initial = initial_gas(evm, call);
-    let upfront = Candidate {
+    let upfront = TransactionCheck {
         call,
         spec: block.rules.spec,
         validation,
@@ -91,12 +95,12 @@ pub fn execute(
     let charge = Charge { upfront, mint, gas_price, tip, rollup };
     let shown_price = call.shown_gas_price.unwrap_or(gas_price);
     evm.inner.ctx.chain.gas_price = shown_price;
-    let probes = plan.probes_of(turn.block, turn.call);
+    let probes = plan.probes_of(position.block, position.call);
     let before = probe::ask(evm, &probes, false)?;
     evm.inner.ctx.chain.gas_price = shown_price;
     record::begin(plan.recording, evm, call, progress.output_left)?;
     let outcome = run(evm, call, &sender, &charge, initial, gas)?;
-    let mut executed = present(evm, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
+    let mut executed = present(evm, &outcome, CallNumbers { encoded: &encoded, nonce, gas, capped: gas < asked });
     let changes = evm.inner.ctx.journaled_state.finalize();
     count_touched(&mut progress.touched, evm, call, &changes);
     if changes.get(&op::MESSAGE_PASSER).is_some_and(|account| account.changed_storage_slots().next().is_some()) {
@@ -132,7 +136,7 @@ fn effective_price(call: &PlannedCall, base_fee: U256, priced: bool) -> U256 {
     }
 }
 
-/// Roll-up fees of a call on an OP-stack chain, as in a block, if it pays fees at all.
+/// Roll-up fees of a call on an OP-stack chain by L1Block's current slots, as in a block, if it pays fees at all.
 fn rollup_charge(
     block: &PlannedBlock,
     call: &PlannedCall,
@@ -141,11 +145,12 @@ fn rollup_charge(
     evm: &mut Evm,
 ) -> Result<Option<RollupCharge>, Fault> {
     let Some(op) = block.rules.op else { return Ok(None) };
-    let charge = match call.sealed {
-        Some(_) => op::rollup_charge(evm.state(), op, encoded, base_fee)?,
-        None => op::rollup_charge(evm.state(), op, &op::as_signed(encoded), base_fee)?,
+    let block = L1Block::read(evm.state(), op)?;
+    let l1_fee = match call.sealed {
+        Some(_) => block.l1_fee(encoded),
+        None => block.l1_fee(&op::as_signed(encoded)),
     };
-    Ok(Some(charge))
+    Ok(Some(RollupCharge { l1_fee, base_fee, operator: block.operator }))
 }
 
 fn initial_gas(evm: &Evm, call: &PlannedCall) -> InitialAndFloorGas {
@@ -186,31 +191,30 @@ fn run(
         // The address of a creation depends on the account's nonce, whatever the call names.
         nonce: sender.nonce,
         chain_id: None,
+        access_list: AccessList(call.access_list.iter().map(access_list_item).collect()),
         blob_hashes: call.blob_hashes.clone().unwrap_or_default(),
+        authorization_list: call.authorizations.iter().flatten().map(Authorization::signed).collect(),
         ..TxEnv::default()
     };
-    let handler = SimulationHandler {
-        charge,
-        gas: initial,
-        access_list: &call.access_list,
-        authorizations: call.authorizations.as_deref(),
-        outcome: None,
-    };
-    let mut outcome = handler.execute(evm, tx)?;
+    let mut outcome = SimulationHandler { charge, gas: initial, outcome: None }.execute(evm, tx)?;
     if call.to.is_none() && sender.nonce == u64::MAX {
         outcome.result = InstructionResult::NonceOverflow;
     }
     Ok(outcome)
 }
 
-struct Numbers<'a> {
+fn access_list_item((address, slots): &(Address, Vec<B256>)) -> AccessListItem {
+    AccessListItem { address: *address, storage_keys: slots.clone() }
+}
+
+struct CallNumbers<'a> {
     encoded: &'a [u8],
     nonce: u64,
     gas: u64,
     capped: bool,
 }
 
-fn present(evm: &mut Evm, outcome: &CallOutcome, numbers: Numbers<'_>) -> ExecutedCall {
+fn present(evm: &mut Evm, outcome: &CallOutcome, numbers: CallNumbers<'_>) -> ExecutedCall {
     let (status, return_data) = if outcome.result.is_ok() {
         (Status::Success, outcome.output.clone())
     } else if outcome.result == InstructionResult::Revert {
@@ -246,7 +250,7 @@ fn present(evm: &mut Evm, outcome: &CallOutcome, numbers: Numbers<'_>) -> Execut
     }
 }
 
-fn count_touched(touched: &mut Touched, evm: &Evm, call: &PlannedCall, changes: &revm::state::EvmState) {
+fn count_touched(touched: &mut TouchedSet, evm: &Evm, call: &PlannedCall, changes: &revm::state::EvmState) {
     let context = &evm.inner.ctx;
     for (address, account) in changes {
         if evm.inner.precompiles.get(address).is_some() || context.chain.fee_only.contains(address) {

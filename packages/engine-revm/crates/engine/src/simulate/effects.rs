@@ -7,28 +7,28 @@ pub fn digest(call: &ExecutedCall, frames: &[Frame], fee_recipient: Address) -> 
     if call.status != Status::Success {
         return B256::ZERO;
     }
-    let mut told = Vec::with_capacity(512);
+    let mut encoded = Vec::with_capacity(512);
     for (from, to, value) in transfers(frames) {
         for account in [from, to] {
             let is_paid_for_block = account == fee_recipient;
-            told.push(u8::from(is_paid_for_block));
-            told.extend_from_slice(if is_paid_for_block { Address::ZERO } else { account }.as_slice());
+            encoded.push(u8::from(is_paid_for_block));
+            encoded.extend_from_slice(if is_paid_for_block { Address::ZERO } else { account }.as_slice());
         }
-        told.extend_from_slice(&value.to_be_bytes::<32>());
+        encoded.extend_from_slice(&value.to_be_bytes::<32>());
     }
     for log in call.logs.iter().filter(|log| !log.synthetic) {
         // A value that is no flag of a transfer.
-        told.push(2);
-        told.extend_from_slice(log.address.as_slice());
-        told.push(log.topics.len() as u8);
+        encoded.push(2);
+        encoded.extend_from_slice(log.address.as_slice());
+        encoded.push(log.topics.len() as u8);
         for topic in &log.topics {
-            told.push(u8::from(Address::from_word(*topic) == fee_recipient));
-            told.extend_from_slice(topic.as_slice());
+            encoded.push(u8::from(Address::from_word(*topic) == fee_recipient));
+            encoded.extend_from_slice(topic.as_slice());
         }
-        told.extend_from_slice(&(log.data.len() as u64).to_be_bytes());
-        told.extend_from_slice(&log.data);
+        encoded.extend_from_slice(&(log.data.len() as u64).to_be_bytes());
+        encoded.extend_from_slice(&log.data);
     }
-    keccak256(told)
+    keccak256(encoded)
 }
 
 /// Transfers of native currency by frames that did not fail.
@@ -97,8 +97,8 @@ mod tests {
             synthetic: false,
             index: 0,
         };
-        let told = |builder| digest(&call(vec![log.clone()]), &[], builder);
-        assert_ne!(told(BUILDER), told(FRIEND));
+        let encoded = |builder| digest(&call(vec![log.clone()]), &[], builder);
+        assert_ne!(encoded(BUILDER), encoded(FRIEND));
         let traced = ExecutedLog { synthetic: true, ..log.clone() };
         assert_eq!(digest(&call(vec![traced]), &[], BUILDER), digest(&call(Vec::new()), &[], BUILDER));
     }

@@ -1,3 +1,5 @@
+//! The gas that a block has left for its transactions.
+
 use revm::{context_interface::result::ResultGas, primitives::hardfork::SpecId};
 
 /// EIP-7825.

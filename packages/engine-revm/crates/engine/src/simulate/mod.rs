@@ -8,26 +8,26 @@ mod gas_pool;
 mod op;
 mod overrides;
 mod probe;
-mod reading;
 mod record;
 mod requests;
+mod run_ahead;
 pub(crate) mod system_calls;
 mod validity;
 mod withdrawals;
 
 #[cfg(test)]
-mod bent_tests;
+mod forced_run_tests;
 #[cfg(test)]
 mod tests;
 
 use crate::{
-    evm::{Evm, Inspector, MemoryReservation, PrecompileSet},
+    evm::{Evm, MemoryReservation, PrecompileSet, SimulationContext},
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
-    state::{Missed, SimulationState},
+    state::{MissingValues, SimulationState},
     time_slices::Stop,
-    touched::Touched,
+    touched_set::TouchedSet,
 };
 use revm::context::{BlockEnv, CfgEnv};
 use std::{cell::RefCell, sync::Arc};
@@ -35,15 +35,15 @@ use std::{cell::RefCell, sync::Arc};
 pub(crate) use fees::{blob_gas, blob_price};
 pub(crate) use gas_pool::GasPool;
 pub(crate) use op::{current_da_footprint_scalar, da_footprint};
-pub use reading::{BaseState, simulate_reading};
 pub(crate) use requests::hash as requests_hash;
+pub use run_ahead::{BaseState, simulate_with_reads};
 pub(crate) use withdrawals::credit as credit_withdrawals;
 
 /// The result of a plan's run.
 pub struct Simulated {
     pub outcome: Result<Outcome, Failure>,
     /// If not empty, the outcome is valid only if the missing values are as assumed.
-    pub missed: Missed,
+    pub missing: MissingValues,
 }
 
 /// Executes and seals all blocks of the plan on `state`, which determines whether missing values are waited for.
@@ -52,15 +52,16 @@ pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, reserv
     if plan.is_trial {
         state.swap_reads(Some(RefCell::default()));
     }
-    let inspector = Inspector { stop, reservation, trace_transfers: plan.trace_transfers, ..Inspector::default() };
+    let inspector =
+        SimulationContext { stop, reservation, trace_transfers: plan.trace_transfers, ..SimulationContext::default() };
     let precompiles = PrecompileSet::new(&plan.base.rules, None);
     let mut evm =
         Evm::new(state, inspector, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
     let outcome = run(plan, &mut evm);
     let (state, _) = evm.finish();
-    let outcome = outcome.and_then(|outcome| if state.is_bent() { Err(Failure::Bent) } else { Ok(outcome) });
+    let outcome = outcome.and_then(|outcome| if state.is_forced() { Err(Failure::Forced) } else { Ok(outcome) });
     let outcome = outcome.map(|outcome| Outcome { read_list: state.read_list(), ..outcome });
-    Simulated { outcome, missed: state.into_missing() }
+    Simulated { outcome, missing: state.into_missing() }
 }
 
 fn run(plan: &Plan, evm: &mut Evm) -> Result<Outcome, Failure> {
@@ -69,7 +70,7 @@ fn run(plan: &Plan, evm: &mut Evm) -> Result<Outcome, Failure> {
         gas_budget: plan.gas_budget,
         // As hex: two characters per byte.
         output_left: plan.answer_bytes / 2,
-        touched: Touched::default(),
+        touched: TouchedSet::default(),
         message_passer_written: false,
     };
     let mut blocks = Vec::with_capacity(plan.blocks.len());
@@ -92,6 +93,6 @@ struct Progress {
     gas_budget: u64,
     /// Remaining bytes of return data and logs.
     output_left: usize,
-    touched: Touched,
+    touched: TouchedSet,
     message_passer_written: bool,
 }

@@ -1,8 +1,7 @@
 //! An OP-stack transaction's costs in addition to gas: roll-up fees and DA footprint.
 
 use crate::{
-    evm::RollupCharge,
-    op::{DA_FOOTPRINT_SLOT, L1_BLOCK, L1Block, OpFork, compressed_size},
+    op::{DA_FOOTPRINT_SLOT, L1_BLOCK, compressed_size},
     plan::Plan,
     state::{ReadError, SimulationState},
 };
@@ -11,18 +10,6 @@ use revm::Database;
 
 /// L2ToL1MessagePasser. Its storage root is the `withdrawalsRoot` of headers since Isthmus.
 pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000000016");
-
-/// A transaction's roll-up fees by L1Block's current slots.
-/// @param signed its EIP-2718 bytes, real or assumed
-pub fn rollup_charge(
-    state: &mut impl Database<Error = ReadError>,
-    fork: OpFork,
-    signed: &[u8],
-    base_fee: U256,
-) -> Result<RollupCharge, ReadError> {
-    let block = L1Block::read(state, fork)?;
-    Ok(RollupCharge { l1_fee: block.l1_fee(signed), base_fee, operator: block.operator })
-}
 
 /// Appends a dummy signature, because the L1 fee depends on the signed bytes: 64 incompressible bytes for `r` and `s`.
 pub fn as_signed(encoded: &[u8]) -> Vec<u8> {

@@ -1,3 +1,5 @@
+//! State overrides of a block.
+
 use crate::{
     evm::{Moved, PrecompileSet, for_rules},
     plan::{BlockRules, StateOverride},

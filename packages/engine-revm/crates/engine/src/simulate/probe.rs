@@ -48,13 +48,7 @@ fn answer(evm: &mut Evm, probe: &Probe) -> Result<(Option<Bytes>, u64), ReadErro
         chain_id: None,
         ..TxEnv::default()
     };
-    let handler = SimulationHandler {
-        charge: &Charge::default(),
-        gas: InitialAndFloorGas::default(),
-        access_list: &[],
-        authorizations: None,
-        outcome: None,
-    };
+    let handler = SimulationHandler { charge: &Charge::default(), gas: InitialAndFloorGas::default(), outcome: None };
     let recorder = evm.inner.ctx.chain.recorder.take();
     let logs = evm.inner.ctx.chain.log_count;
     let outcome = handler.execute(evm, tx);

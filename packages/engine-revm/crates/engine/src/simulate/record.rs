@@ -10,6 +10,7 @@ use crate::{
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256, map::AddressMap, map::AddressSet};
 use revm::{
     Database,
+    context_interface::transaction::AuthorizationTr,
     state::{Account, AccountInfo, EvmState},
 };
 
@@ -59,7 +60,7 @@ pub fn end(
 ) -> Result<Option<Box<CallRecord>>, Fault> {
     let Some(mut recorder) = evm.inner.ctx.chain.recorder.take() else { return Ok(None) };
     let lookups = std::mem::take(&mut recorder.lookups);
-    let accounts = if recorder.watches_state() {
+    let accounts = if recorder.recording.state {
         accounts(evm, call, nonce, changes, lookups, &mut recorder)?
     } else {
         balances(evm, changes, &mut recorder)?
@@ -113,7 +114,7 @@ fn accounts(
             continue;
         }
         let mut account = account(evm, address, changes.get(&address))?;
-        if !recorder.shows_code() {
+        if recorder.recording.without_code {
             (account.before.code, account.after.code) = (None, None);
         }
         let code = account.before.code.iter().chain(&account.after.code).map(|code| code.len()).sum::<usize>();
@@ -215,7 +216,7 @@ fn authorities(call: &PlannedCall, chain_id: Option<u64>) -> impl Iterator<Item 
         if chain_id.is_some_and(|chain_id| elsewhere(chain_id) || authorization.nonce == u64::MAX) {
             return None;
         }
-        authorization.recovered().authority()
+        authorization.signed().authority()
     })
 }
 

@@ -124,7 +124,7 @@ fn run_on(
     let cache = StateCache::new(1 << 20);
     let state = SimulationState::new(&cache, plan.base.hash, Vec::new(), source.clone(), stop.clone());
     let state = match allowance {
-        Some(allowance) => state.within(allowance),
+        Some(allowance) => state.with_allowance(allowance),
         None => state,
     };
     simulate(plan, state, stop, MemoryReservation::default()).outcome
@@ -168,7 +168,7 @@ fn what_a_whole_request_lacks_is_read_together() {
     let calls = (1..=50).map(|to| call(Some(Address::with_last_byte(to).create(0)), 1, Bytes::new())).collect();
     let plan = plan(Vec::new(), calls);
     let source = Arc::new(Sevens::default());
-    let ahead = simulate_reading(&plan, &base_on(source.clone())).unwrap();
+    let ahead = simulate_with_reads(&plan, &base_on(source.clone())).unwrap();
     assert_eq!(*source.0.lock().unwrap(), [3 * 51], "the sender and fifty recipients");
     let waiting =
         simulate(&plan, base_on(Arc::default()).state(), Arc::default(), MemoryReservation::default()).outcome.unwrap();
@@ -184,7 +184,7 @@ fn a_chain_of_reads_takes_as_many_batches_as_it_is_long() {
         vec![call(Some(PROGRAM), 0, Bytes::new())],
     );
     let source = Arc::new(Sevens::default());
-    let outcome = simulate_reading(&plan, &base_on(source.clone())).unwrap();
+    let outcome = simulate_with_reads(&plan, &base_on(source.clone())).unwrap();
     assert_eq!(*source.0.lock().unwrap(), [1, 1]);
     assert_eq!(U256::from_be_slice(&only_call(&outcome).return_data), U256::from(7));
 }
@@ -197,7 +197,7 @@ fn how_far_is_looked_ahead_counts_from_the_first_missing_value() {
     let mut plan = plan(overrides, vec![call(Some(PROGRAM), 0, Bytes::new())]);
     (plan.gas_budget, plan.blocks[0].calls[0].gas) = (2_000_000, Some(2_000_000));
     let source = Arc::new(Sevens::default());
-    simulate_reading(&plan, &base_on(source.clone())).unwrap();
+    simulate_with_reads(&plan, &base_on(source.clone())).unwrap();
     let batches = source.0.lock().unwrap();
     assert!(batches.len() <= 6, "a quarter of the gas each time: {batches:?}");
     assert!(batches.iter().sum::<usize>() > 3 * 700, "all that the call has gas for");
@@ -208,15 +208,15 @@ fn a_long_record_waits_until_others_are_done() {
     let mut plan = plan(Vec::new(), vec![call(Some(ALICE), 0, Bytes::new())]);
     plan.recording.state = true;
     let base = base_on(Arc::default());
-    let other = base.records.hold(usize::MAX, &Stop::default());
+    let other = base.records.acquire(usize::MAX, &Stop::default());
     base.stop.raise();
-    assert!(matches!(simulate_reading(&plan, &base), Err(Failure::Cancelled)), "stopped while it waits");
+    assert!(matches!(simulate_with_reads(&plan, &base), Err(Failure::Cancelled)), "stopped while it waits");
     let base = BaseState { stop: Arc::default(), ..base };
     plan.answer_bytes = 1 << 18;
-    assert!(simulate_reading(&plan, &base).is_ok(), "a short one waits for nobody");
+    assert!(simulate_with_reads(&plan, &base).is_ok(), "a short one waits for nobody");
     drop(other);
     plan.answer_bytes = 64 << 20;
-    assert!(simulate_reading(&plan, &base).is_ok());
+    assert!(simulate_with_reads(&plan, &base).is_ok());
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn an_endless_look_ahead_ends() {
         vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)],
         vec![PlannedCall { gas: None, ..call(Some(PROGRAM), 0, Bytes::new()) }],
     );
-    let outcome = simulate_reading(&plan, &base_on(Arc::default())).unwrap();
+    let outcome = simulate_with_reads(&plan, &base_on(Arc::default())).unwrap();
     assert_eq!(only_call(&outcome).status, Status::Success);
 }
 

@@ -14,7 +14,7 @@ const MAX_BLOBS_PER_TRANSACTION: usize = 6;
 const VERSIONED_HASH_KZG: u8 = 1;
 
 /// Everything that determines whether a call is a valid transaction in its block.
-pub struct Candidate<'a> {
+pub struct TransactionCheck<'a> {
     pub call: &'a PlannedCall,
     pub spec: SpecId,
     pub validation: bool,
@@ -31,7 +31,7 @@ pub struct Candidate<'a> {
     pub init_code_limit: usize,
 }
 
-impl Candidate<'_> {
+impl TransactionCheck<'_> {
     /// What the sender pays before execution.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
+//! States by block hash, within a limit in bytes.
+
 use super::{
-    budget::Budget,
     history::{History, NotCarried, Writes},
     pinned::{LastSeen, PinnedState},
     read::{Cached, Read},
@@ -12,7 +13,7 @@ use std::{
     cmp::Reverse,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicUsize, Ordering},
     },
 };
 
@@ -22,7 +23,8 @@ type States = HashMap<B256, Arc<PinnedState>>;
 /// the least recently used before others; within the last history, its oldest states and least recently used values.
 pub struct StateCache {
     states: Mutex<States>,
-    budget: Arc<Budget>,
+    /// Bytes of all histories together, estimated.
+    bytes: Arc<AtomicUsize>,
     last_seen: Arc<LastSeen>,
     clock: AtomicU32,
     limit: usize,
@@ -35,7 +37,7 @@ impl StateCache {
     pub fn new(limit: usize) -> Self {
         Self {
             states: Mutex::default(),
-            budget: Arc::default(),
+            bytes: Arc::default(),
             last_seen: Arc::default(),
             clock: AtomicU32::new(0),
             limit,
@@ -44,7 +46,7 @@ impl StateCache {
     }
 
     pub fn bytes(&self) -> usize {
-        self.budget.bytes()
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// The state of the block with this hash, created if needed and marked as used.
@@ -52,9 +54,9 @@ impl StateCache {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut states = self.states();
         if self.bytes() > self.limit {
-            self.make_room(&mut states, key);
+            self.evict(&mut states, key);
         }
-        let new = || Arc::new(PinnedState::new(Arc::new(History::new(self.budget.clone())), 0, self.last_seen.clone()));
+        let new = || Arc::new(PinnedState::new(Arc::new(History::new(self.bytes.clone())), 0, self.last_seen.clone()));
         let state = states.entry(key).or_insert_with(new).clone();
         state.used.store(now, Ordering::Relaxed);
         state
@@ -85,24 +87,24 @@ impl StateCache {
         let state = Arc::new(PinnedState::new(below.history.clone(), position, self.last_seen.clone()));
         state.used.store(now, Ordering::Relaxed);
         if let Some(read) = &read {
-            let known = read.history.known(read.position);
+            let known = read.history.values_at(read.position);
             let contradicted = known.iter().find(|(read, value)| state.get(read).is_some_and(|held| held != *value));
             if let Some((read, _)) = contradicted {
                 return Err(NotCarried::Disputed(*read));
             }
-            state.keep_cached(&known);
+            state.store_cached(&known);
         }
         let mut states = self.states();
         if let Some(before) = states.insert(key, state.clone()) {
             before.history.detach();
             // Values read there since the check above.
-            state.keep_cached(&before.history.known(before.position));
+            state.store_cached(&before.history.values_at(before.position));
         }
         let floor = state.history.floor();
         states.retain(|_, each| each.position >= floor || !Arc::ptr_eq(&each.history, &state.history));
         // In advance, so that requests seldom have to.
         if self.bytes() > self.limit - self.limit / 8 {
-            self.make_room(&mut states, key);
+            self.evict(&mut states, key);
         }
         Ok(written)
     }
@@ -115,7 +117,7 @@ impl StateCache {
     }
 
     /// Takes time in proportion to the states, so it frees more than is needed at once.
-    fn make_room(&self, states: &mut States, wanted: B256) {
+    fn evict(&self, states: &mut States, wanted: B256) {
         let limit = self.limit - self.limit / 8;
         let now = self.clock.load(Ordering::Relaxed);
         let kept = states.get(&wanted).map(|state| state.history.clone());

@@ -121,7 +121,7 @@ fn play(seed: u64, limit: usize, rounds: usize) -> (usize, usize) {
             let cold = cache.pinned(block.key);
             for _ in 0..random.below(8) {
                 let read = any_read(random, block.number);
-                cold.keep([(read, block.value(&read))]);
+                cold.store([(read, block.value(&read))]);
             }
         }
         match cache.carry(parent_key, block.key, changes.into(), parent_number) {
@@ -130,7 +130,7 @@ fn play(seed: u64, limit: usize, rounds: usize) -> (usize, usize) {
             Err(disputed) => panic!("seed {seed}, round {round}: {disputed:?}"),
         }
         if let Some(state) = cache.find(block.key) {
-            for (read, word) in state.some_words(round, 8) {
+            for (read, word) in state.sample_words(round, 8) {
                 assert_eq!(Value::Word(word), block.value(&read), "seed {seed}, round {round}: {read:?} is sampled");
             }
         }
@@ -155,7 +155,7 @@ fn play(seed: u64, limit: usize, rounds: usize) -> (usize, usize) {
                             "seed {seed}, round {round}: {read:?} is {value:?}"
                         );
                     }
-                    None if random.chance(60) => drop(state.keep([(read, blocks[of].value(&read))])),
+                    None if random.chance(60) => drop(state.store([(read, blocks[of].value(&read))])),
                     None => {}
                 }
             }
@@ -184,7 +184,7 @@ fn nothing_held_is_wrong_where_little_is_kept() {
 fn bytes_are_counted_to_the_end() {
     let cache = StateCache::new(1 << 30);
     let random = &mut Random(5);
-    cache.pinned(B256::ZERO).keep([(Read::Balance(account(0)), Value::Word(U256::from(1)))]);
+    cache.pinned(B256::ZERO).store([(Read::Balance(account(0)), Value::Word(U256::from(1)))]);
     for block in 1..=300u64 {
         let key = |number: u64| B256::from(U256::from(number));
         cache.carry(key(block - 1), key(block), any_changes(random).into(), block - 1).unwrap();
@@ -192,7 +192,7 @@ fn bytes_are_counted_to_the_end() {
             let state = cache.pinned(key(block));
             let read = Read::Storage(account(random.below(ACCOUNTS)), U256::from(slot));
             if state.get(&read).is_none() {
-                state.keep([(read, Value::Word(U256::ZERO))]);
+                state.store([(read, Value::Word(U256::ZERO))]);
             }
         }
     }
@@ -212,12 +212,12 @@ fn a_value_that_contradicts_what_was_carried_ends_carrying() {
     };
     let cache = StateCache::new(1 << 20);
     cache.pinned(key(1));
-    cache.pinned(key(2)).keep([(balance, Value::Word(U256::from(8)))]);
+    cache.pinned(key(2)).store([(balance, Value::Word(U256::from(8)))]);
     assert_eq!(cache.carry(key(1), key(2), change(7).into(), 1), Err(NotCarried::Disputed(balance)));
     let cache = StateCache::new(1 << 20);
     cache.pinned(key(1));
     cache.carry(key(1), key(2), change(7).into(), 1).unwrap();
-    cache.pinned(key(2)).keep([(balance, Value::Word(U256::from(8)))]);
+    cache.pinned(key(2)).store([(balance, Value::Word(U256::from(8)))]);
     assert_eq!(cache.carry(key(2), key(3), change(9).into(), 2), Err(NotCarried::Disputed(balance)));
 }
 

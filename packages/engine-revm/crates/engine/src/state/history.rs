@@ -8,7 +8,6 @@
 //! without another look-up.
 
 use super::{
-    budget::Budget,
     change::AccountChange,
     read::{Cached, Read},
     recent_writes::RecentWrites,
@@ -20,7 +19,10 @@ use alloy_primitives::{
 };
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic::Ordering},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// Why a state was not carried.
@@ -70,7 +72,7 @@ const KEY_BYTES: usize = 64;
 const MAX_SKIPPED: usize = 4_096;
 
 type Map = papaya::HashMap<Read, Entry, DefaultHashBuilder>;
-type Held<'a> = papaya::HashMapRef<'a, Read, Entry, DefaultHashBuilder, papaya::LocalGuard<'a>>;
+type Entries<'a> = papaya::HashMapRef<'a, Read, Entry, DefaultHashBuilder, papaya::LocalGuard<'a>>;
 
 pub(super) struct History {
     values: Map,
@@ -99,7 +101,8 @@ struct Window {
     /// A value that was read after steps had been made and differs from the cached one.
     disputed: Option<Read>,
     recent: RecentWrites,
-    budget: Arc<Budget>,
+    /// Bytes of all histories in the cache together.
+    all_bytes: Arc<AtomicUsize>,
 }
 
 struct Step {
@@ -187,13 +190,14 @@ impl Window {
     fn count(&mut self, bytes: isize) {
         self.bytes = self.bytes.saturating_add_signed(bytes);
         if !self.detached {
-            self.budget.change(bytes);
+            // Wraps around, so it also adds negative numbers.
+            self.all_bytes.fetch_add(bytes as usize, Ordering::Relaxed);
         }
     }
 
     /// What may differ between the newest state and the one at this position: values, and accounts any slot of which may. Found from the
     /// blocks' writes back to the common ancestor; if that is no longer kept, everything that changed since.
-    fn apart(&self, position: Position) -> (Vec<Read>, AddressSet) {
+    fn differing_since(&self, position: Position) -> (Vec<Read>, AddressSet) {
         let (mut one, mut other) = (self.newest(), position);
         let (mut written, mut cleared) = (Vec::new(), AddressSet::default());
         while one != other {
@@ -227,9 +231,9 @@ impl Window {
 }
 
 impl History {
-    pub(super) fn new(budget: Arc<Budget>) -> Self {
+    pub(super) fn new(all_bytes: Arc<AtomicUsize>) -> Self {
         let values = Map::with_hasher(DefaultHashBuilder::default());
-        let window = RwLock::new(Window { budget, ..Window::default() });
+        let window = RwLock::new(Window { all_bytes, ..Window::default() });
         Self { values, window, stepping: Mutex::default() }
     }
 
@@ -253,14 +257,14 @@ impl History {
     }
 
     /// All known values at this position.
-    pub(super) fn known(&self, at: Position) -> Vec<(Read, Cached)> {
+    pub(super) fn values_at(&self, at: Position) -> Vec<(Read, Cached)> {
         let values = self.values.pin();
         values.iter().filter_map(|(read, entry)| Some((*read, self.value(entry, at)?))).collect()
     }
 
     /// A sample of the words known at this position, written or read.
     /// @param seed selects the sample
-    pub(super) fn some_words(&self, at: Position, seed: usize, most: usize) -> Vec<(Read, U256)> {
+    pub(super) fn sample_words(&self, at: Position, seed: usize, most: usize) -> Vec<(Read, U256)> {
         let values = self.values.pin();
         let from = seed % values.len().clamp(1, MAX_SKIPPED);
         let words = values.iter().skip(from).take(MAX_SKIPPED).filter_map(|(read, entry)| {
@@ -286,14 +290,14 @@ impl History {
     }
 
     /// Stores values read at this position. Returns false if the position is no longer kept.
-    pub(super) fn keep(&self, at: Position, values: &[(Read, Cached)], now: u32) -> bool {
+    pub(super) fn store(&self, at: Position, values: &[(Read, Cached)], now: u32) -> bool {
         let mut window = self.window_mut();
         if at < window.floor {
             return false;
         }
         let held = self.values.pin();
         for (read, value) in values {
-            keep_one(&mut window, &held, at, read, value, now);
+            store_read(&mut window, &held, at, read, value, now);
         }
         true
     }
@@ -315,7 +319,7 @@ impl History {
             window.recent.add(parent, to, &written);
             let grown = window.recent.bytes() as isize - before as isize;
             window.count(grown);
-            let (undone, restored) = window.apart(parent);
+            let (undone, restored) = window.differing_since(parent);
             let marked: AddressSet = writes.cleared.union(&restored).copied().collect();
             for address in &marked {
                 window.mark_cleared(*address, to);
@@ -338,7 +342,7 @@ impl History {
             // Look-ups are independent, unlike the changes below, so their memory accesses overlap.
             let before: Vec<Option<&Entry>> = chunk.iter().map(|(read, _)| held.get(read)).collect();
             for ((read, value), before) in chunk.iter().zip(before) {
-                change(&mut window, &held, to, (read, value), before, now);
+                write_value(&mut window, &held, to, (read, value), before, now);
             }
         }
         let mut window = self.window_mut();
@@ -397,7 +401,7 @@ impl History {
         let mut window = self.window_mut();
         if !window.detached {
             window.detached = true;
-            window.budget.change(-(window.bytes as isize));
+            window.all_bytes.fetch_sub(window.bytes, Ordering::Relaxed);
         }
     }
 
@@ -427,7 +431,7 @@ impl History {
             }
         }
         for read in dropped {
-            put(&mut window, &values, &read, None);
+            set_entry(&mut window, &values, &read, None);
         }
     }
 
@@ -440,13 +444,13 @@ impl History {
     }
 }
 
-fn keep_one(window: &mut Window, held: &Held<'_>, at: Position, read: &Read, value: &Cached, now: u32) {
-    let (mut version, mut place) = (held.get(read).map(|entry| &entry.newest), Place::Newest);
+fn store_read(window: &mut Window, held: &Entries<'_>, at: Position, read: &Read, value: &Cached, now: u32) {
+    let (mut version, mut place) = (held.get(read).map(|entry| &entry.newest), VersionLocation::Newest);
     let mut later = None;
     while let Some(passed) = version.filter(|version| version.from > at) {
         later = Some((passed.clone(), place));
         version = window.before(passed);
-        place = Place::Displaced(passed.from, passed.before);
+        place = VersionLocation::Displaced(passed.from, passed.before);
     }
     if let Some(version) = version {
         match &version.value {
@@ -468,7 +472,7 @@ fn keep_one(window: &mut Window, held: &Held<'_>, at: Position, read: &Read, val
         version = Version { from, value: None, before: window.displace(from, version) };
     }
     match later {
-        None => put(window, held, read, Some(Entry::new(version, now))),
+        None => set_entry(window, held, read, Some(Entry::new(version, now))),
         Some((later, place)) => {
             let before = window.displace(later.from, version);
             replace(window, held, read, place, Version { before, ..later }, now);
@@ -477,9 +481,9 @@ fn keep_one(window: &mut Window, held: &Held<'_>, at: Position, read: &Read, val
 }
 
 /// Replaces a version by one at the same position.
-fn replace(window: &mut Window, held: &Held<'_>, read: &Read, place: Place, version: Version, now: u32) {
-    let Place::Displaced(to, place) = place else {
-        return put(window, held, read, Some(Entry::new(version, now)));
+fn replace(window: &mut Window, held: &Entries<'_>, read: &Read, place: VersionLocation, version: Version, now: u32) {
+    let VersionLocation::Displaced(to, place) = place else {
+        return set_entry(window, held, read, Some(Entry::new(version, now)));
     };
     let step = window.step_to_mut(to);
     let Some(held) = step.zip(place).and_then(|(step, place)| step.displaced.get_mut(place as usize)) else {
@@ -490,9 +494,9 @@ fn replace(window: &mut Window, held: &Held<'_>, read: &Read, place: Place, vers
     window.count_step(to, grown);
 }
 
-fn change(
+fn write_value(
     window: &mut Window,
-    held: &Held<'_>,
+    held: &Entries<'_>,
     to: Position,
     (read, value): (&Read, &Option<Cached>),
     before: Option<&Entry>,
@@ -505,11 +509,11 @@ fn change(
             (before, used.load(Ordering::Relaxed))
         }
     };
-    put(window, held, read, Some(Entry::new(Version { from: to, value: value.clone(), before }, used)));
+    set_entry(window, held, read, Some(Entry::new(Version { from: to, value: value.clone(), before }, used)));
 }
 
 /// Replaces or removes an entry.
-fn put(window: &mut Window, held: &Held<'_>, read: &Read, entry: Option<Entry>) {
+fn set_entry(window: &mut Window, held: &Entries<'_>, read: &Read, entry: Option<Entry>) {
     let after = entry.as_ref().map_or(0, Entry::bytes);
     let before = match entry {
         Some(entry) => held.insert(*read, entry),
@@ -534,7 +538,7 @@ fn put(window: &mut Window, held: &Held<'_>, read: &Read, entry: Option<Entry>) 
 }
 
 /// Where a version is.
-enum Place {
+enum VersionLocation {
     Newest,
     /// Among the versions displaced by the step to this position.
     Displaced(Position, Option<u32>),

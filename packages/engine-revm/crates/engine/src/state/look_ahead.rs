@@ -1,3 +1,5 @@
+//! Limits and results of runs that continue past missing values.
+
 use super::read::{Cached, Read};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -60,13 +62,13 @@ pub type Assumed = BTreeMap<Read, Assumption>;
 
 /// Everything that a run missed.
 #[derive(Default)]
-pub struct Missed {
+pub struct MissingValues {
     pub assumed: Assumed,
     /// The first missing values, which the run certainly needs; the others are guesses.
     pub first: Vec<Read>,
 }
 
-impl Missed {
+impl MissingValues {
     pub fn is_empty(&self) -> bool {
         self.assumed.is_empty()
     }
@@ -96,17 +98,17 @@ pub struct Assumption {
 /// Other guesses for words never seen, for another run: a search takes another path with each, so what lies on either path is found at
 /// once.
 #[derive(Clone, Copy, Debug)]
-pub struct Lean {
+pub struct AlternativeGuess {
     /// The bits, in turn, decide whether a contract's next word is assumed to be all ones or zero.
     pub pattern: u8,
     /// Limit of words that the run misses, in addition to those missed before.
     pub most: usize,
 }
 
-/// Bits of `Lean::pattern`.
-pub(super) const LEANS: usize = 3;
+/// Bits of `AlternativeGuess::pattern`.
+pub(super) const GUESS_BITS: usize = 3;
 
 /// Limit of values that a simulation's run misses, at first.
 pub const MAX_ASSUMED: usize = 1_000;
 /// Limit of values that a block's run misses: about what its gas can pay for.
-pub const MAX_NOTED: usize = 16_384;
+pub const MAX_RECORDED: usize = 16_384;

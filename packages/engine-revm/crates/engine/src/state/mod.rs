@@ -1,18 +1,17 @@
 //! Sources of values, nearest first: the simulation's changes, pre-confirmed layers, the pinned block.
 
-mod budget;
 mod cache;
 mod change;
-mod codes;
+mod code_cache;
 mod history;
+mod last_seen_words;
 mod look_ahead;
 mod pinned;
+mod predictions;
 mod read;
 mod recent_writes;
 mod simulation_state;
-mod usual;
 mod version;
-mod words;
 
 #[cfg(test)]
 mod carried_tests;
@@ -22,8 +21,10 @@ mod tests;
 pub use cache::StateCache;
 pub use change::{AccountChange, Code, Layer, analysed};
 pub use history::{NotCarried, Writes};
-pub use look_ahead::{Allowance, Assumed, Assumption, Lean, LookAhead, MAX_ASSUMED, MAX_NOTED, Missed, thread_time};
+pub use look_ahead::{
+    Allowance, AlternativeGuess, Assumed, Assumption, LookAhead, MAX_ASSUMED, MAX_RECORDED, MissingValues, thread_time,
+};
 pub use pinned::PinnedState;
+pub use predictions::Selector;
 pub use read::{Cached, Read, ReadError, StateSource, Value};
 pub use simulation_state::SimulationState;
-pub use usual::Selector;

@@ -1,12 +1,14 @@
+//! The values of one block.
+
 use super::{
     change::analysed,
-    codes::Codes,
+    code_cache::CodeCache,
     history::History,
+    last_seen_words::LastSeenWords,
     look_ahead::Assumption,
+    predictions::{Predictions, Selector},
     read::{Cached, Read, ReadError, StateSource, Value},
-    usual::{Selector, Usual},
     version::Position,
-    words::Words,
 };
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256, map::DefaultHashBuilder};
 use revm::bytecode::Bytecode;
@@ -18,9 +20,9 @@ use std::sync::{
 /// What was last seen on any block.
 #[derive(Default)]
 pub(super) struct LastSeen {
-    codes: Codes,
-    pub(super) words: Words,
-    usual: Usual,
+    codes: CodeCache,
+    pub(super) words: LastSeenWords,
+    predictions: Predictions,
 }
 
 /// The values of one block that were read, provided or carried, shared by all simulations on it. Look-ups take no lock.
@@ -28,11 +30,11 @@ pub struct PinnedState {
     pub(super) history: Arc<History>,
     pub(super) position: Position,
     /// Values read after the history dropped this position, for simulations that still use it.
-    left: OnceLock<papaya::HashMap<Read, Cached, DefaultHashBuilder>>,
+    values_after_drop: OnceLock<papaya::HashMap<Read, Cached, DefaultHashBuilder>>,
     pub(super) used: AtomicU32,
     last_seen: Arc<LastSeen>,
     /// Whether values were read that no run has seen since.
-    news: AtomicBool,
+    has_new_values: AtomicBool,
 }
 
 impl PinnedState {
@@ -40,10 +42,10 @@ impl PinnedState {
         Self {
             history,
             position,
-            left: OnceLock::new(),
+            values_after_drop: OnceLock::new(),
             used: AtomicU32::new(0),
             last_seen,
-            news: AtomicBool::default(),
+            has_new_values: AtomicBool::default(),
         }
     }
 
@@ -51,7 +53,7 @@ impl PinnedState {
     pub fn get(&self, read: &Read) -> Option<Cached> {
         let found = self.history.get(read, self.position, self.used.load(Ordering::Relaxed));
         match found {
-            None => self.left.get()?.pin().get(read).cloned(),
+            None => self.values_after_drop.get()?.pin().get(read).cloned(),
             found => found,
         }
     }
@@ -62,15 +64,15 @@ impl PinnedState {
     }
 
     /// A sample of the cached words, written or read. `seed` selects it.
-    pub fn some_words(&self, seed: usize, most: usize) -> Vec<(Read, U256)> {
-        self.history.some_words(self.position, seed, most)
+    pub fn sample_words(&self, seed: usize, most: usize) -> Vec<(Read, U256)> {
+        self.history.sample_words(self.position, seed, most)
     }
 
     /// What a run that looks ahead assumes for a missing value: the value last seen on any block. If never seen: no code, a high balance
     /// (so that lack of funds does not end the run), for a slot the value in another contract with the same code, else zero.
     /// @param code assumed code of the account
     pub(super) fn assumption(&self, read: Read, code: Option<B256>) -> Assumption {
-        let LastSeen { codes, words, usual } = &*self.last_seen;
+        let LastSeen { codes, words, predictions } = &*self.last_seen;
         let seen = match read {
             Read::Code(address) => codes.last_seen(address).map(|(hash, code)| Cached::Code(hash, code)),
             _ => words.last_seen(&read).map(Cached::Word),
@@ -80,7 +82,7 @@ impl PinnedState {
             Read::Code(_) => Cached::Code(KECCAK256_EMPTY, Bytecode::default()),
             Read::Storage(address, slot) => {
                 let code = code.or_else(|| codes.last_seen(address).map(|(hash, _)| hash));
-                Cached::Word(code.and_then(|code| usual.word(code, slot)).unwrap_or_default())
+                Cached::Word(code.and_then(|code| predictions.word(code, slot)).unwrap_or_default())
             }
             _ => Cached::Word(U256::ZERO),
         };
@@ -88,22 +90,22 @@ impl PinnedState {
     }
 
     /// Whether values were read since the last call of this function.
-    pub(super) fn has_news(&self) -> bool {
-        self.news.load(Ordering::Relaxed) && self.news.swap(false, Ordering::Relaxed)
+    pub(super) fn take_has_new_values(&self) -> bool {
+        self.has_new_values.load(Ordering::Relaxed) && self.has_new_values.swap(false, Ordering::Relaxed)
     }
 
     /// Notes which account a contract called.
     pub(super) fn note_callee(&self, caller: Address, selector: Selector, callee: Address) {
-        self.last_seen.usual.note_callee(&self.last_seen.codes, caller, selector, callee);
+        self.last_seen.predictions.note_callee(&self.last_seen.codes, caller, selector, callee);
     }
 
     pub(super) fn is_first_run(&self, contract: Address, code: B256) -> bool {
-        self.last_seen.usual.is_first_run(contract, code)
+        self.last_seen.predictions.is_first_run(contract, code)
     }
 
     /// The code that such a call likely reaches.
-    pub(super) fn usual_callee(&self, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
-        self.last_seen.usual.callee(&self.last_seen.codes, caller, selector)
+    pub(super) fn predicted_callee(&self, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
+        self.last_seen.predictions.callee(&self.last_seen.codes, caller, selector)
     }
 
     /// Values in the order of `reads`, from the cache or `source`.
@@ -116,30 +118,31 @@ impl PinnedState {
             return Ok(found.into_iter().flatten().collect());
         }
         let certain = found.iter().take(certain).filter(|value| value.is_none()).count();
-        let mut fetched = self.keep(missing.iter().copied().zip(source.read(&missing, certain)?)).into_iter();
+        let mut fetched = self.store(missing.iter().copied().zip(source.read(&missing, certain)?)).into_iter();
         found.into_iter().map(|value| value.or_else(|| fetched.next()).ok_or(ReadError::Failed)).collect()
     }
 
     /// Stores values that were read, and returns them in the EVM's form.
-    pub fn keep(&self, values: impl IntoIterator<Item = (Read, Value)>) -> Vec<Cached> {
+    pub fn store(&self, values: impl IntoIterator<Item = (Read, Value)>) -> Vec<Cached> {
         let values: Vec<(Read, Cached)> =
             values.into_iter().map(|(read, value)| (read, self.cached(&read, value))).collect();
-        let LastSeen { codes, words, usual } = &*self.last_seen;
-        self.news.store(true, Ordering::Relaxed);
+        let LastSeen { codes, words, predictions } = &*self.last_seen;
+        self.has_new_values.store(true, Ordering::Relaxed);
         words.note(&values);
-        usual.note_words(values.iter().filter_map(|(read, value)| match (read, value) {
+        predictions.note_words(values.iter().filter_map(|(read, value)| match (read, value) {
             (Read::Storage(address, slot), Cached::Word(word)) => Some(((codes.last_seen(*address)?.0, *slot), *word)),
             _ => None,
         }));
-        self.keep_cached(&values);
+        self.store_cached(&values);
         values.into_iter().map(|(_, value)| value).collect()
     }
 
-    pub(super) fn keep_cached(&self, values: &[(Read, Cached)]) {
-        if self.history.keep(self.position, values, self.used.load(Ordering::Relaxed)) {
+    pub(super) fn store_cached(&self, values: &[(Read, Cached)]) {
+        if self.history.store(self.position, values, self.used.load(Ordering::Relaxed)) {
             return;
         }
-        let left = self.left.get_or_init(|| papaya::HashMap::with_hasher(DefaultHashBuilder::default())).pin();
+        let left =
+            self.values_after_drop.get_or_init(|| papaya::HashMap::with_hasher(DefaultHashBuilder::default())).pin();
         for (read, value) in values {
             left.insert(*read, value.clone());
         }

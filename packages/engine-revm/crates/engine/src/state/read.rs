@@ -77,7 +77,7 @@ pub enum ReadError {
     Cancelled,
     /// Nothing is waited for: the missing value is noted.
     #[error("a value of the state is missing")]
-    Lacking,
+    Missing,
     /// The run exceeded its `Allowance`.
     #[error("more work than the run may do")]
     TooMuch,

@@ -1,12 +1,17 @@
+//! The state that one simulation reads and changes, and what it does about missing values.
+
 use super::{
     cache::StateCache,
     change::{AccountChange, Layer, analysed},
-    look_ahead::{Allowance, Assumed, Assumption, LEANS, Lean, LookAhead, MAX_ASSUMED, MAX_NOTED, Missed, thread_time},
+    look_ahead::{
+        Allowance, AlternativeGuess, Assumed, Assumption, GUESS_BITS, LookAhead, MAX_ASSUMED, MAX_RECORDED,
+        MissingValues, thread_time,
+    },
     pinned::PinnedState,
+    predictions::Selector,
     read::{Cached, Read, ReadError, StateSource},
-    usual::Selector,
 };
-use crate::{outcome::TouchedList, time_slices::Stop, touched::Touched};
+use crate::{outcome::TouchedList, time_slices::Stop, touched_set::TouchedSet};
 use alloy_primitives::{
     Address, B256, Bytes, U256,
     map::{AddressMap, HashMap},
@@ -30,25 +35,25 @@ const MAX_FIRST_RUNS: usize = 1_000;
 #[derive(Clone, Copy)]
 enum Missing {
     /// The run waits for it.
-    Waited,
-    Ahead(LookAhead),
+    Awaited,
+    LookedAhead(LookAhead),
     /// It is noted, and the read fails.
-    Noted,
+    Recorded,
 }
 
 /// A run with other guesses.
-struct Leaning {
-    lean: Lean,
+struct AlternativeRun {
+    guess: AlternativeGuess,
     words: HashMap<Read, U256>,
     /// Words that it may still ask for.
     left: usize,
 }
 
-impl Leaning {
+impl AlternativeRun {
     /// @param count how many of the contract's words were assumed so far
     fn word(&mut self, read: Read, count: &mut usize) -> U256 {
         *self.words.entry(read).or_insert_with(|| {
-            let is_set = self.lean.pattern >> (*count % LEANS) & 1 == 1;
+            let is_set = self.guess.pattern >> (*count % GUESS_BITS) & 1 == 1;
             *count += 1;
             if is_set { U256::MAX } else { U256::ZERO }
         })
@@ -71,29 +76,29 @@ pub struct SimulationState {
     /// Set while missing values are assumed.
     allowance: Cell<Option<Allowance>>,
     /// Whether a value was assumed that no block is known to have had.
-    blind: Cell<bool>,
+    past_unseen: Cell<bool>,
     /// Whether such a value was a word of storage.
     guesses_storage: Cell<bool>,
     /// An account whose balance, nonce and code don't count as such.
-    harmless: Option<Address>,
+    exempt_sender: Option<Address>,
     /// Whether the run continued past a failure.
-    bent: bool,
+    is_forced: bool,
     assumed: RefCell<Assumed>,
     /// The first missing values, which the run certainly needs; the others are guesses.
     first: RefCell<Vec<Read>>,
     /// Number of unseen slots assumed, per contract.
     unseen_slots: RefCell<AddressMap<usize>>,
-    leaning: RefCell<Option<Leaning>>,
+    alternative: RefCell<Option<AlternativeRun>>,
     /// Whether calls are noted.
-    learns: bool,
+    notes_callees: bool,
     /// How many contracts' code may still be scanned for what it will read. No gas pays for that.
     first_runs_left: Cell<usize>,
     /// Read along with missing values.
-    hoped: RefCell<Vec<Read>>,
+    likely_reads: RefCell<Vec<Read>>,
     /// Assumed code of unknown accounts.
     guessed: RefCell<AddressMap<B256>>,
     /// What was read, if listed.
-    reads: Option<RefCell<Touched>>,
+    reads: Option<RefCell<TouchedSet>>,
     /// Whether code may be a delegation (EIP-7702). Before Prague it runs as it is.
     delegations: bool,
 }
@@ -107,7 +112,7 @@ impl SimulationState {
         stop: Arc<Stop>,
     ) -> Self {
         let pinned = cache.pinned(key);
-        let learns = pinned.has_news();
+        let notes_callees = pinned.take_has_new_values();
         Self {
             changes: AddressMap::default(),
             hashes: HashMap::default(),
@@ -115,20 +120,20 @@ impl SimulationState {
             pinned,
             source,
             stop,
-            missing: Missing::Waited,
+            missing: Missing::Awaited,
             most_assumed: MAX_ASSUMED,
             allowance: Cell::default(),
-            blind: Cell::default(),
+            past_unseen: Cell::default(),
             guesses_storage: Cell::default(),
-            harmless: None,
-            bent: false,
+            exempt_sender: None,
+            is_forced: false,
             unseen_slots: RefCell::default(),
-            leaning: RefCell::default(),
+            alternative: RefCell::default(),
             assumed: RefCell::default(),
             first: RefCell::default(),
-            learns,
+            notes_callees,
             first_runs_left: Cell::new(MAX_FIRST_RUNS),
-            hoped: RefCell::default(),
+            likely_reads: RefCell::default(),
             guessed: RefCell::default(),
             reads: None,
             delegations: true,
@@ -141,13 +146,13 @@ impl SimulationState {
     }
 
     /// Nothing is waited for: missing values are assumed, within this allowance.
-    pub fn within(self, allowance: Allowance) -> Self {
+    pub fn with_allowance(self, allowance: Allowance) -> Self {
         self.allowance.set(Some(allowance));
         self
     }
 
     /// Lists reads there from now on, or nowhere. Returns the previous list.
-    pub fn swap_reads(&mut self, reads: Option<RefCell<Touched>>) -> Option<RefCell<Touched>> {
+    pub fn swap_reads(&mut self, reads: Option<RefCell<TouchedSet>>) -> Option<RefCell<TouchedSet>> {
         std::mem::replace(&mut self.reads, reads)
     }
 
@@ -167,26 +172,26 @@ impl SimulationState {
 
     /// From the first missing value on, nothing is waited for.
     pub fn looking_ahead(mut self, look_ahead: LookAhead) -> Self {
-        self.missing = Missing::Ahead(look_ahead);
+        self.missing = Missing::LookedAhead(look_ahead);
         self
     }
 
     /// Sets the limit of values that a look ahead may miss.
-    pub fn assuming(mut self, most: usize) -> Self {
+    pub fn with_max_assumed(mut self, most: usize) -> Self {
         self.most_assumed = most;
         self
     }
 
-    /// Nothing is waited for: a read of a missing value is noted and fails with `ReadError::Lacking`.
-    pub fn noting(mut self) -> Self {
-        self.missing = Missing::Noted;
+    /// Nothing is waited for: a read of a missing value is noted and fails with `ReadError::Missing`.
+    pub fn recording_missing(mut self) -> Self {
+        self.missing = Missing::Recorded;
         self
     }
 
     /// Whether calls are noted, for later runs that look ahead.
     #[inline]
-    pub fn learns(&self) -> bool {
-        self.learns
+    pub fn notes_callees(&self) -> bool {
+        self.notes_callees
     }
 
     /// Notes a call, if the callee's code is known.
@@ -207,14 +212,14 @@ impl SimulationState {
     }
 
     /// Reads these along with other missing values: they are likely needed.
-    pub fn hope_for(&self, reads: impl IntoIterator<Item = Read>) {
+    pub fn add_likely_reads(&self, reads: impl IntoIterator<Item = Read>) {
         let missing = reads.into_iter().filter(|read| self.is_missing(read));
-        self.hoped.borrow_mut().extend(missing);
+        self.likely_reads.borrow_mut().extend(missing);
     }
 
     /// The code that such a call likely reaches; the account is assumed to have it.
     pub fn guess_callee(&self, caller: Address, selector: Selector, callee: Address) -> Option<(B256, Bytecode)> {
-        let code = self.pinned.usual_callee(caller, selector).filter(|(_, code)| !code.is_eip7702())?;
+        let code = self.pinned.predicted_callee(caller, selector).filter(|(_, code)| !code.is_eip7702())?;
         self.guessed.borrow_mut().insert(callee, code.0);
         Some(code)
     }
@@ -222,15 +227,15 @@ impl SimulationState {
     /// Assumes missing values from now on, within this allowance; None ends that.
     pub fn set_allowance(&mut self, allowance: Option<Allowance>) {
         self.allowance.set(allowance);
-        self.blind.set(false);
+        self.past_unseen.set(false);
         self.guesses_storage.set(false);
         self.unseen_slots.get_mut().clear();
-        *self.leaning.get_mut() = None;
+        *self.alternative.get_mut() = None;
     }
 
     /// Sets guesses for unseen words, until the allowance is next set.
-    pub fn set_lean(&mut self, lean: Lean) {
-        *self.leaning.get_mut() = Some(Leaning { left: lean.most, lean, words: HashMap::default() });
+    pub fn set_alternative(&mut self, guess: AlternativeGuess) {
+        *self.alternative.get_mut() = Some(AlternativeRun { left: guess.most, guess, words: HashMap::default() });
     }
 
     /// Whether an unseen word of storage was assumed since the allowance was set.
@@ -239,16 +244,16 @@ impl SimulationState {
     }
 
     /// Notes those of the reads that no changes, layers or cached values determine.
-    pub fn note(&self, reads: impl IntoIterator<Item = Read>) {
+    pub fn record_missing(&self, reads: impl IntoIterator<Item = Read>) {
         let reads: Vec<Read> = reads.into_iter().filter(|read| self.is_missing(read)).collect();
-        self.note_first(&reads);
+        self.record_first(&reads);
         for read in reads {
             let _ = self.assume(read);
         }
     }
 
     /// Whether any value was missing so far.
-    pub fn lacks(&self) -> bool {
+    pub fn has_missing(&self) -> bool {
         !self.assumed.borrow().is_empty()
     }
 
@@ -257,24 +262,24 @@ impl SimulationState {
         self.assumed.borrow().get(read).is_some_and(|assumption| !assumption.is_seen)
     }
 
-    /// Whether the run continues past an unseen value. It would seldom get far, so it may be bent.
+    /// Whether the run continues past an unseen value. It would seldom get far, so it may be forced.
     #[inline]
-    pub fn is_blind(&self) -> bool {
-        self.blind.get()
+    pub fn is_past_unseen(&self) -> bool {
+        self.past_unseen.get()
     }
 
     /// Sets the account whose own values hardly affect what runs: the sender, unless it sends value.
-    pub fn set_harmless(&mut self, account: Option<Address>) {
-        self.harmless = account;
+    pub fn set_exempt_sender(&mut self, account: Option<Address>) {
+        self.exempt_sender = account;
     }
 
     /// Marks the run's result as invalid, whatever the missing values are.
-    pub fn bend(&mut self) {
-        self.bent = true;
+    pub fn force(&mut self) {
+        self.is_forced = true;
     }
 
-    pub fn is_bent(&self) -> bool {
-        self.bent
+    pub fn is_forced(&self) -> bool {
+        self.is_forced
     }
 
     #[inline]
@@ -287,20 +292,20 @@ impl SimulationState {
         self.allowance.get_mut().as_mut()
     }
 
-    /// The missing values, with the first ones. Includes the hoped-for reads if the run gave no answer.
-    pub fn into_missing(self) -> Missed {
+    /// The missing values, with the first ones. Includes the likely reads if the run gave no answer.
+    pub fn into_missing(self) -> MissingValues {
         let first = self.first.take();
-        Missed { assumed: self.into_assumed(), first }
+        MissingValues { assumed: self.into_assumed(), first }
     }
 
     pub fn into_assumed(self) -> Assumed {
         let mut assumed = self.assumed.take();
-        let may_be_answer = !self.bent && !matches!(self.missing, Missing::Noted);
+        let may_be_answer = !self.is_forced && !matches!(self.missing, Missing::Recorded);
         if assumed.is_empty() || may_be_answer {
             return assumed;
         }
-        let room = self.most_assumed().saturating_sub(assumed.len());
-        for read in self.hoped.take().into_iter().take(room) {
+        let left = self.most_assumed().saturating_sub(assumed.len());
+        for read in self.likely_reads.take().into_iter().take(left) {
             assumed.entry(read).or_insert_with(|| self.pinned.assumption(read, None));
         }
         assumed
@@ -358,7 +363,7 @@ impl SimulationState {
     /// The hash of the account's code; of empty code if it has none.
     pub fn code_hash(&self, address: Address) -> Result<B256, ReadError> {
         self.list(address, None);
-        if let Some((hash, _)) = self.above(address).find_map(|change| change.code.as_ref()) {
+        if let Some((hash, _)) = self.changes_above(address).find_map(|change| change.code.as_ref()) {
             return Ok(*hash);
         }
         match self.read(Read::Code(address))? {
@@ -371,7 +376,7 @@ impl SimulationState {
     /// out.
     pub fn prefetch(&self, mut reads: Vec<Read>) -> Result<(), ReadError> {
         if self.allowance.get().is_some() {
-            self.note(reads);
+            self.record_missing(reads);
             return Ok(());
         }
         reads.retain(|read| self.is_missing(read));
@@ -389,29 +394,29 @@ impl SimulationState {
         }
         if self.allowance.get().is_none() {
             match self.missing {
-                Missing::Ahead(ahead) if thread_time() < ahead.until => self.allowance.set(Some(ahead.allowance)),
-                Missing::Noted => {
-                    self.note_first(reads);
+                Missing::LookedAhead(ahead) if thread_time() < ahead.until => self.allowance.set(Some(ahead.allowance)),
+                Missing::Recorded => {
+                    self.record_first(reads);
                     for read in reads {
                         self.assume(*read)?;
                     }
-                    return Err(ReadError::Lacking);
+                    return Err(ReadError::Missing);
                 }
                 _ => return self.pinned.fetch(reads, reads.len(), &*self.source),
             }
         }
-        self.note_first(reads);
+        self.record_first(reads);
         reads.iter().map(|read| self.assume(*read)).collect()
     }
 
-    fn note_first(&self, reads: &[Read]) {
-        if !self.lacks() {
+    fn record_first(&self, reads: &[Read]) {
+        if !self.has_missing() {
             *self.first.borrow_mut() = reads.to_vec();
         }
     }
 
     fn most_assumed(&self) -> usize {
-        if let Missing::Noted = self.missing { MAX_NOTED } else { self.most_assumed }
+        if let Missing::Recorded = self.missing { MAX_RECORDED } else { self.most_assumed }
     }
 
     fn assume(&self, read: Read) -> Result<Cached, ReadError> {
@@ -419,21 +424,21 @@ impl SimulationState {
         if assumed.len() >= self.most_assumed() {
             return Err(ReadError::TooMuch);
         }
-        let mut leaning = self.leaning.borrow_mut();
-        if let (Some(leaning), Read::Storage(..)) = (leaning.as_mut(), read)
+        let mut alternative = self.alternative.borrow_mut();
+        if let (Some(alternative), Read::Storage(..)) = (alternative.as_mut(), read)
             && !assumed.contains_key(&read)
         {
-            leaning.left = leaning.left.checked_sub(1).ok_or(ReadError::TooMuch)?;
+            alternative.left = alternative.left.checked_sub(1).ok_or(ReadError::TooMuch)?;
         }
-        let assumption = assumed.entry(read).or_insert_with(|| self.assumption(read, leaning.is_some()));
-        let is_harmless = matches!(read, Read::Balance(account) | Read::Nonce(account) | Read::Code(account) if Some(account) == self.harmless);
-        if !assumption.is_seen && !is_harmless && self.allowance.get().is_some() {
-            self.blind.set(true);
+        let assumption = assumed.entry(read).or_insert_with(|| self.assumption(read, alternative.is_some()));
+        let is_exempt = matches!(read, Read::Balance(account) | Read::Nonce(account) | Read::Code(account) if Some(account) == self.exempt_sender);
+        if !assumption.is_seen && !is_exempt && self.allowance.get().is_some() {
+            self.past_unseen.set(true);
             self.guesses_storage.set(self.guesses_storage.get() || matches!(read, Read::Storage(..)));
         }
-        Ok(match (leaning.as_mut(), read) {
-            (Some(leaning), Read::Storage(address, _)) if !assumption.is_seen => {
-                Cached::Word(leaning.word(read, self.unseen_slots.borrow_mut().entry(address).or_default()))
+        Ok(match (alternative.as_mut(), read) {
+            (Some(alternative), Read::Storage(address, _)) if !assumption.is_seen => {
+                Cached::Word(alternative.word(read, self.unseen_slots.borrow_mut().entry(address).or_default()))
             }
             _ => assumption.value.clone(),
         })
@@ -441,13 +446,13 @@ impl SimulationState {
 
     /// A contract's first unseen slots are assumed to be zero, then every other one is one, so that a loop up to a zero or a non-zero slot
     /// ends.
-    fn assumption(&self, read: Read, leans: bool) -> Assumption {
+    fn assumption(&self, read: Read, is_alternative: bool) -> Assumption {
         let code = match read {
             Read::Storage(address, _) => self.guessed.borrow().get(&address).copied(),
             _ => None,
         };
         let mut assumption = self.pinned.assumption(read, code);
-        if let (false, false, Read::Storage(address, _)) = (leans, assumption.is_seen, read) {
+        if let (false, false, Read::Storage(address, _)) = (is_alternative, assumption.is_seen, read) {
             let mut unseen = self.unseen_slots.borrow_mut();
             let count = unseen.entry(address).or_default();
             *count += 1;
@@ -460,10 +465,10 @@ impl SimulationState {
 
     /// Whether no changes, layers or cached values determine it.
     fn is_missing(&self, read: &Read) -> bool {
-        !self.is_above(read) && self.pinned.get(read).is_none()
+        !self.is_changed_above(read) && self.pinned.get(read).is_none()
     }
 
-    fn is_above(&self, read: &Read) -> bool {
+    fn is_changed_above(&self, read: &Read) -> bool {
         let known = |change: &AccountChange| match read {
             Read::Balance(_) => change.balance.is_some(),
             Read::Nonce(_) => change.nonce.is_some(),
@@ -474,7 +479,7 @@ impl SimulationState {
         match read {
             Read::BlockHash(number) => self.hashes.contains_key(number),
             Read::Balance(address) | Read::Nonce(address) | Read::Code(address) | Read::Storage(address, _) => {
-                self.above(*address).any(known)
+                self.changes_above(*address).any(known)
             }
         }
     }
@@ -490,7 +495,7 @@ impl SimulationState {
     }
 
     /// The account's changes above the pinned block, nearest first.
-    fn above(&self, address: Address) -> impl Iterator<Item = &AccountChange> {
+    fn changes_above(&self, address: Address) -> impl Iterator<Item = &AccountChange> {
         self.changes
             .get(&address)
             .into_iter()
@@ -514,7 +519,7 @@ impl SimulationState {
     fn account(&self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
         self.list(address, None);
         let (mut balance, mut nonce, mut code, mut exists) = (None, None, None, false);
-        for change in self.above(address) {
+        for change in self.changes_above(address) {
             balance = balance.or(change.balance);
             nonce = nonce.or(change.nonce);
             if code.is_none() {
@@ -620,7 +625,7 @@ impl Database for SimulationState {
 
     fn storage(&mut self, address: Address, slot: U256) -> Result<U256, ReadError> {
         self.list(address, Some(slot));
-        match self.above(address).find_map(|change| change.slot(&slot)) {
+        match self.changes_above(address).find_map(|change| change.slot(&slot)) {
             Some(value) => Ok(value),
             None => self.word(Read::Storage(address, slot)),
         }

@@ -103,7 +103,7 @@ fn a_failed_read_is_no_value() {
 fn what_is_provided_is_not_asked_for_and_counts_once() {
     let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
     let provide =
-        || cache.pinned(B256::repeat_byte(1)).keep([(Read::Storage(ALICE, U256::ZERO), Value::Word(U256::from(3)))]);
+        || cache.pinned(B256::repeat_byte(1)).store([(Read::Storage(ALICE, U256::ZERO), Value::Word(U256::from(3)))]);
     provide();
     let bytes = cache.bytes();
     provide();
@@ -163,8 +163,8 @@ const ALLOWANCE: Allowance = Allowance { gas: 0, frames: 0, bytes: 0, precompile
 #[test]
 fn a_run_that_may_not_wait_takes_missing_values_for_granted() {
     let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
-    cache.pinned(B256::repeat_byte(1)).keep([(Read::Nonce(ALICE), Value::Word(U256::from(7)))]);
-    let mut state = state_on(&cache, 1, &source).within(ALLOWANCE);
+    cache.pinned(B256::repeat_byte(1)).store([(Read::Nonce(ALICE), Value::Word(U256::from(7)))]);
+    let mut state = state_on(&cache, 1, &source).with_allowance(ALLOWANCE);
     let alice = state.basic(ALICE).unwrap().unwrap();
     assert_eq!((alice.nonce, alice.code_hash), (7, KECCAK_EMPTY));
     assert!(alice.balance > U256::from(u64::MAX), "no lack of funds ends the run");
@@ -179,8 +179,8 @@ fn a_run_that_may_not_wait_takes_missing_values_for_granted() {
 fn missing_code_is_taken_for_what_the_account_was_last_seen_with() {
     let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
     let code = Bytes::from_static(&[0x5f, 0x5f, 0xfd]);
-    cache.pinned(B256::repeat_byte(1)).keep([(Read::Code(ALICE), Value::Code(code.clone()))]);
-    let state = state_on(&cache, 2, &source).within(ALLOWANCE);
+    cache.pinned(B256::repeat_byte(1)).store([(Read::Code(ALICE), Value::Code(code.clone()))]);
+    let state = state_on(&cache, 2, &source).with_allowance(ALLOWANCE);
     assert_eq!(state.code_hash(ALICE), Ok(keccak256(code)));
 }
 
@@ -189,8 +189,8 @@ fn a_missing_word_is_taken_for_what_it_was_last_seen_as_on_any_block() {
     let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
     let slot = Read::Storage(ALICE, U256::from(1));
     let seen = [(slot, Value::Word(U256::from(9))), (Read::Balance(ALICE), Value::Word(U256::from(5)))];
-    cache.pinned(B256::repeat_byte(1)).keep(seen);
-    let mut state = state_on(&cache, 2, &source).within(ALLOWANCE);
+    cache.pinned(B256::repeat_byte(1)).store(seen);
+    let mut state = state_on(&cache, 2, &source).with_allowance(ALLOWANCE);
     assert_eq!(state.storage(ALICE, U256::from(1)), Ok(U256::from(9)));
     assert_eq!(state.basic(ALICE).unwrap().unwrap().balance, U256::from(5));
     let assumed = state.into_assumed();
@@ -215,13 +215,13 @@ fn a_run_looks_ahead_from_its_first_missing_value_on_while_it_has_the_time() {
 #[test]
 fn a_run_that_waits_for_nothing_notes_all_that_its_reads_lack() {
     let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
-    let mut state = state_on(&cache, 1, &source).noting();
+    let mut state = state_on(&cache, 1, &source).recording_missing();
     let slot = U256::from(1);
     state.change(ALICE).storage.insert(slot, U256::from(5));
-    assert_eq!((state.storage(ALICE, slot), state.lacks()), (Ok(U256::from(5)), false));
-    assert_eq!(state.initial_storage(ALICE, slot), Err(ReadError::Lacking), "what lies below the change");
-    assert_eq!(state.basic(BOB).map(drop), Err(ReadError::Lacking));
-    state.note([Read::Nonce(BOB), Read::Storage(ALICE, slot), Read::Storage(BOB, slot)]);
+    assert_eq!((state.storage(ALICE, slot), state.has_missing()), (Ok(U256::from(5)), false));
+    assert_eq!(state.initial_storage(ALICE, slot), Err(ReadError::Missing), "what lies below the change");
+    assert_eq!(state.basic(BOB).map(drop), Err(ReadError::Missing));
+    state.record_missing([Read::Nonce(BOB), Read::Storage(ALICE, slot), Read::Storage(BOB, slot)]);
     assert_eq!(source.batches.load(Ordering::SeqCst), 0);
     let noted: Vec<Read> = state.into_assumed().into_keys().collect();
     let [balance, nonce, code] = Read::account(BOB);
@@ -231,12 +231,12 @@ fn a_run_that_waits_for_nothing_notes_all_that_its_reads_lack() {
 #[test]
 fn a_run_that_leans_takes_words_for_all_ones_and_zero_in_turn_and_asks_for_few() {
     let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
-    let mut state = state_on(&cache, 1, &source).noting();
+    let mut state = state_on(&cache, 1, &source).recording_missing();
     let allowance = Allowance { gas: 1_000, frames: 10, bytes: 1_000, precompile_gas: 0 };
     state.set_allowance(Some(allowance));
     assert_eq!((state.storage(ALICE, U256::from(1)), state.guesses_storage()), (Ok(U256::ZERO), true));
     state.set_allowance(Some(allowance));
-    state.set_lean(Lean { pattern: 0b101, most: 2 });
+    state.set_alternative(AlternativeGuess { pattern: 0b101, most: 2 });
     let mut words = |slots: [u64; 4]| slots.map(|slot| state.storage(ALICE, U256::from(slot)).unwrap());
     let expected = [U256::MAX, U256::ZERO, U256::MAX, U256::ZERO];
     assert_eq!(words([1, 2, 3, 2]), expected, "the first one was asked for before");

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    evm::{Evm, Inspector, PrecompileSet},
+    evm::{Evm, PrecompileSet, SimulationContext},
     plan::BlockRules,
     state::{Read, ReadError, SimulationState, StateCache, StateSource, Value},
     time_slices::Stop,
@@ -27,7 +27,7 @@ fn evm(stop: Arc<Stop>) -> Evm {
     let state = SimulationState::new(&StateCache::new(1 << 20), B256::ZERO, Vec::new(), Arc::new(Unread), stop.clone());
     let rules = BlockRules { spec: SpecId::OSAKA, op: None, blob: None };
     let precompiles = PrecompileSet::new(&rules, None);
-    let inspector = Inspector { stop, ..Inspector::default() };
+    let inspector = SimulationContext { stop, ..SimulationContext::default() };
     Evm::new(state, inspector, CfgEnv::new_with_spec(rules.spec), BlockEnv::default(), precompiles)
 }
 

@@ -1,3 +1,5 @@
+//! A semaphore over bytes of EVM memory. A simulation needs a permit once its frames have more than 1 MiB.
+
 use crate::time_slices::Stop;
 use std::{
     collections::VecDeque,
@@ -13,12 +15,12 @@ const MAX_FRAMES: u64 = 1_024;
 /// Memory of one frame in addition to the EVM's: the stack, code that it creates, revm's own.
 const FRAME_BYTES: usize = 64 * 1024;
 /// How often a waiting simulation checks whether it is stopped.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// Bounds the EVM memory of simulations on all threads. A simulation that needs much waits its turn, in order of arrival, and holds the
 /// most that its gas can pay for until it ends. So no holder ever waits for another.
 #[derive(Debug)]
-pub struct MemoryGate {
+pub struct MemorySemaphore {
     bytes: usize,
     /// Called on the thread of a simulation that held memory, after freeing it and before the next one's turn.
     return_freed: fn(),
@@ -28,26 +30,25 @@ pub struct MemoryGate {
 #[derive(Debug, Default)]
 struct Turns {
     taken: usize,
-    waiting: VecDeque<(u64, Thread)>,
-    last: u64,
+    waiting: VecDeque<Thread>,
 }
 
 impl Turns {
     /// Wakes the first waiter to check for its turn.
     fn wake_first(&self) {
-        if let Some((_, thread)) = self.waiting.front() {
+        if let Some(thread) = self.waiting.front() {
             thread.unpark();
         }
     }
 }
 
-impl Default for MemoryGate {
+impl Default for MemorySemaphore {
     fn default() -> Self {
         Self::new(usize::MAX, || ())
     }
 }
 
-impl MemoryGate {
+impl MemorySemaphore {
     /// `return_freed` returns this thread's freed memory from the allocator to the system.
     pub fn new(bytes: usize, return_freed: fn()) -> Self {
         Self { bytes, return_freed, turns: Mutex::default() }
@@ -58,65 +59,64 @@ impl MemoryGate {
     }
 
     /// Waits until the bytes are free. Returns false if stopped before.
-    fn take(&self, bytes: usize, stop: &Stop) -> bool {
+    fn wait_for(&self, bytes: usize, stop: &Stop) -> bool {
         let mut turns = self.turns();
-        turns.last += 1;
-        let mine = turns.last;
-        turns.waiting.push_back((mine, thread::current()));
+        let me = thread::current().id();
+        turns.waiting.push_back(thread::current());
         loop {
-            let is_first = turns.waiting.front().is_some_and(|&(ticket, _)| ticket == mine);
+            let is_first = turns.waiting.front().is_some_and(|thread| thread.id() == me);
             let fits = is_first && bytes <= self.bytes - turns.taken;
             if fits || stop.is_raised() {
-                turns.waiting.retain(|&(ticket, _)| ticket != mine);
+                turns.waiting.retain(|thread| thread.id() != me);
                 turns.taken += if fits { bytes } else { 0 };
                 turns.wake_first();
                 return fits;
             }
             drop(turns);
-            stop.while_waiting(|| thread::park_timeout(LOOK_EVERY));
+            stop.while_waiting(|| thread::park_timeout(CHECK_EVERY));
             turns = self.turns();
         }
     }
 
-    fn give(&self, bytes: usize) {
+    fn release(&self, bytes: usize) {
         let mut turns = self.turns();
         turns.taken -= bytes;
         turns.wake_first();
     }
 
     /// Waits until the bytes are free, at most all of them, and holds them. Returns None if stopped before.
-    pub fn hold(self: &Arc<Self>, bytes: usize, stop: &Stop) -> Option<Held> {
+    pub fn acquire(self: &Arc<Self>, bytes: usize, stop: &Stop) -> Option<MemoryPermit> {
         let bytes = bytes.min(self.bytes);
-        self.take(bytes, stop).then(|| Held { gate: self.clone(), bytes })
+        self.wait_for(bytes, stop).then(|| MemoryPermit { semaphore: self.clone(), bytes })
     }
 }
 
-/// Bytes held of a gate.
+/// Bytes held of a semaphore.
 #[derive(Debug)]
-pub struct Held {
-    gate: Arc<MemoryGate>,
+pub struct MemoryPermit {
+    semaphore: Arc<MemorySemaphore>,
     bytes: usize,
 }
 
-impl Drop for Held {
+impl Drop for MemoryPermit {
     fn drop(&mut self) {
-        (self.gate.return_freed)();
-        self.gate.give(self.bytes);
+        (self.semaphore.return_freed)();
+        self.semaphore.release(self.bytes);
     }
 }
 
-/// The bytes that one simulation holds of the gate. Without a gate it may hold any number.
+/// The bytes that one simulation holds of the semaphore. Without a semaphore it may hold any number.
 #[derive(Debug, Default)]
 pub struct MemoryReservation {
-    gate: Option<Arc<MemoryGate>>,
+    semaphore: Option<Arc<MemorySemaphore>>,
     most: usize,
-    held: Option<Held>,
+    held: Option<MemoryPermit>,
 }
 
 impl MemoryReservation {
     /// `gas`: the most that one of its calls can have.
-    pub fn new(gate: Arc<MemoryGate>, gas: u64) -> Self {
-        Self { gate: Some(gate), most: most_memory(gas), held: None }
+    pub fn new(semaphore: Arc<MemorySemaphore>, gas: u64) -> Self {
+        Self { semaphore: Some(semaphore), most: most_memory(gas), held: None }
     }
 
     /// Called before a frame opens, with the memory of the frames above it in bytes. Returns false if stopped while waiting.
@@ -124,8 +124,8 @@ impl MemoryReservation {
         if bytes <= FREE_BYTES || self.held.is_some() {
             return true;
         }
-        let Some(gate) = &self.gate else { return true };
-        self.held = gate.hold(self.most, stop);
+        let Some(semaphore) = &self.semaphore else { return true };
+        self.held = semaphore.acquire(self.most, stop);
         self.held.is_some()
     }
 }
@@ -149,8 +149,8 @@ mod tests {
         thread,
     };
 
-    fn reservation(gate: &Arc<MemoryGate>) -> MemoryReservation {
-        MemoryReservation::new(gate.clone(), u64::from(u32::MAX))
+    fn reservation(semaphore: &Arc<MemorySemaphore>) -> MemoryReservation {
+        MemoryReservation::new(semaphore.clone(), u64::from(u32::MAX))
     }
 
     #[test]
@@ -162,47 +162,47 @@ mod tests {
 
     #[test]
     fn little_memory_asks_nobody_and_much_takes_turns() {
-        let gate = Arc::new(MemoryGate::new(FREE_BYTES, || ()));
-        let (stop, mut first) = (Stop::default(), reservation(&gate));
+        let semaphore = Arc::new(MemorySemaphore::new(FREE_BYTES, || ()));
+        let (stop, mut first) = (Stop::default(), reservation(&semaphore));
         assert!(first.admits(FREE_BYTES + 1, &stop));
-        assert!(reservation(&gate).admits(FREE_BYTES, &stop));
+        assert!(reservation(&semaphore).admits(FREE_BYTES, &stop));
         let (tell, told) = mpsc::channel();
-        let waiting = gate.clone();
+        let waiting = semaphore.clone();
         let second = thread::spawn(move || {
             let mut second = reservation(&waiting);
             assert!(second.admits(FREE_BYTES + 1, &Stop::default()));
             tell.send(waiting.turns().taken).unwrap();
         });
-        while gate.turns().waiting.is_empty() {
+        while semaphore.turns().waiting.is_empty() {
             thread::yield_now();
         }
         assert!(told.try_recv().is_err());
         drop(first);
         assert_eq!(told.recv(), Ok(FREE_BYTES));
         second.join().unwrap();
-        assert_eq!(gate.turns().taken, 0);
+        assert_eq!(semaphore.turns().taken, 0);
     }
 
     #[test]
     fn freed_memory_is_returned_by_whoever_took_much() {
         static RETURNED: AtomicUsize = AtomicUsize::new(0);
-        let gate = Arc::new(MemoryGate::new(FREE_BYTES, || {
+        let semaphore = Arc::new(MemorySemaphore::new(FREE_BYTES, || {
             RETURNED.fetch_add(1, Relaxed);
         }));
         for (bytes, returned) in [(FREE_BYTES, 0), (FREE_BYTES + 1, 1)] {
-            assert!(reservation(&gate).admits(bytes, &Stop::default()));
+            assert!(reservation(&semaphore).admits(bytes, &Stop::default()));
             assert_eq!(RETURNED.load(Relaxed), returned);
         }
     }
 
     #[test]
     fn who_is_stopped_waits_no_longer_and_lets_the_next_one_by() {
-        let gate = Arc::new(MemoryGate::new(FREE_BYTES, || ()));
-        let (stop, mut first) = (Stop::default(), reservation(&gate));
+        let semaphore = Arc::new(MemorySemaphore::new(FREE_BYTES, || ()));
+        let (stop, mut first) = (Stop::default(), reservation(&semaphore));
         assert!(first.admits(FREE_BYTES + 1, &stop));
         stop.raise();
-        assert!(!reservation(&gate).admits(FREE_BYTES + 1, &stop));
-        assert!(gate.turns().waiting.is_empty());
-        assert_eq!(gate.turns().taken, FREE_BYTES);
+        assert!(!reservation(&semaphore).admits(FREE_BYTES + 1, &stop));
+        assert!(semaphore.turns().waiting.is_empty());
+        assert_eq!(semaphore.turns().taken, FREE_BYTES);
     }
 }

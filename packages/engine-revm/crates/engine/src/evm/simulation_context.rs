@@ -1,11 +1,11 @@
-use super::{memory_gate::MemoryReservation, recorder::Recorder};
+use super::{memory_semaphore::MemoryReservation, recorder::Recorder};
 use crate::{access_list::AccessList, depends::Tracker, outcome::Halt, time_slices::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
 
 /// A simulation's data in the EVM, in addition to revm's context.
 #[derive(Debug, Default)]
-pub struct Inspector {
+pub struct SimulationContext {
     pub stop: Arc<Stop>,
     pub reservation: MemoryReservation,
     /// Gas of the running frame when it was last entered or, if the allowance began later, at the first check after that. The frame's use
@@ -39,7 +39,7 @@ pub struct LogPosition {
     pub index: u64,
 }
 
-impl Inspector {
+impl SimulationContext {
     /// Sets the position of the newest of the journal's `count` logs.
     pub fn set_log_position(&mut self, count: usize, place: LogPosition) {
         self.log_positions.truncate(count.saturating_sub(1));

@@ -2,25 +2,41 @@
 
 use crate::{
     encode,
-    paused::{Paused, Simulation},
     payload::Payload,
     refusal::{Refusal, Result},
-    text::Tokens,
+    text::TextReader,
     values::values,
     work::answered,
 };
 use std::{collections::HashMap, sync::Arc};
 use upfront_engine::{
     evm::MemoryReservation,
+    plan::Plan,
     primitives::B256,
     rejection::Failure,
     simulate::{Simulated, simulate},
-    state::{Allowance, Layer, Read, ReadError, SimulationState, StateCache, StateSource, Value},
+    state::{Allowance, Layer, MissingValues, Read, ReadError, SimulationState, StateCache, StateSource, Value},
     time_slices::Stop,
 };
 
+/// A simulation as it was requested.
+pub struct Simulation {
+    pub plan: Plan,
+    pub key: B256,
+    pub layers: Vec<Arc<Layer>>,
+}
+
+/// A simulation that lacks state: JavaScript reads it and resumes it.
+struct Paused {
+    simulation: Simulation,
+    reads: Vec<Read>,
+    missing: MissingValues,
+    /// The answer, valid if all missing values are what the run assumed.
+    answer: Option<Payload>,
+}
+
 /// Cached states, layers by the numbers that JavaScript chose, and simulations that wait for values.
-pub struct Desk {
+pub struct Engine {
     pub cache: Arc<StateCache>,
     /// What a simulation may use on the caller's thread.
     allowance: Allowance,
@@ -34,7 +50,7 @@ const MAX_PROBES: usize = 16;
 
 /// `TooMuch` is large, but returned only once per request.
 #[expect(clippy::large_enum_variant)]
-pub enum AtOnce {
+pub enum Step {
     Done(Payload),
     /// The reason, as text.
     Rejected(Vec<u8>),
@@ -44,7 +60,7 @@ pub enum AtOnce {
     TooMuch(Simulation),
 }
 
-impl Desk {
+impl Engine {
     /// @param cache_bytes limit of cached state, estimated
     pub fn new(cache_bytes: usize, allowance: Allowance) -> Self {
         let cache = Arc::new(StateCache::new(cache_bytes));
@@ -52,39 +68,39 @@ impl Desk {
     }
 
     /// Runs a small simulation.
-    pub fn begin(&mut self, id: u32, simulation: Simulation) -> AtOnce {
+    pub fn begin(&mut self, id: u32, simulation: Simulation) -> Step {
         // Recording instructions takes many times as long as running them.
         if simulation.plan.recording.steps.is_some() {
-            return AtOnce::TooMuch(simulation);
+            return Step::TooMuch(simulation);
         }
         let Simulation { plan, key, layers } = &simulation;
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(NoSource), stop.clone());
         let frames = self.allowance.frames + FRAMES_OF_PROBE * plan.probes.len().min(MAX_PROBES);
-        let state = state.within(Allowance { frames, ..self.allowance });
-        let Simulated { outcome, missed } = simulate(plan, state, stop, MemoryReservation::default());
+        let state = state.with_allowance(Allowance { frames, ..self.allowance });
+        let Simulated { outcome, missing } = simulate(plan, state, stop, MemoryReservation::default());
         match outcome.and_then(|outcome| answered(plan, &outcome)) {
-            Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => AtOnce::TooMuch(simulation),
-            result if !missed.is_empty() => {
-                let (reads, certain) = missed.reads();
-                let lacking = encode::paused(&reads, certain);
-                self.paused.insert(id, Paused { simulation, reads, missed, answer: result.ok() });
-                AtOnce::Paused(lacking.into_bytes())
+            Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => Step::TooMuch(simulation),
+            result if !missing.is_empty() => {
+                let (reads, certain) = missing.reads();
+                let encoded = encode::paused(&reads, certain);
+                self.paused.insert(id, Paused { simulation, reads, missing, answer: result.ok() });
+                Step::Paused(encoded.into_bytes())
             }
-            Ok(answer) => AtOnce::Done(answer),
-            Err(Failure::Rejected(rejected)) => AtOnce::Rejected(encode::rejected(Some(*rejected))),
-            // A run without assumed values is never bent.
-            Err(Failure::TooLong | Failure::Bent) => AtOnce::Rejected(encode::rejected(None)),
+            Ok(answer) => Step::Done(answer),
+            Err(Failure::Rejected(rejected)) => Step::Rejected(encode::rejected(Some(*rejected))),
+            // A run without assumed values is never forced.
+            Err(Failure::TooLong | Failure::Forced) => Step::Rejected(encode::rejected(None)),
         }
     }
 
     /// Resumes a simulation with the values it waits for, and caches them. None if no simulation here has this number.
-    pub fn resume(&mut self, id: u32, given: &str) -> Result<Option<AtOnce>> {
-        let Some(Paused { simulation, reads, missed, answer }) = self.paused.remove(&id) else { return Ok(None) };
+    pub fn resume(&mut self, id: u32, given: &str) -> Result<Option<Step>> {
+        let Some(Paused { simulation, reads, missing, answer }) = self.paused.remove(&id) else { return Ok(None) };
         let given = values(given, &reads)?;
-        let given = self.cache.pinned(simulation.key).keep(reads.iter().copied().zip(given));
+        let given = self.cache.pinned(simulation.key).store(reads.iter().copied().zip(given));
         Ok(Some(match answer {
-            Some(answer) if missed.is_right(&reads, &given) => AtOnce::Done(answer),
+            Some(answer) if missing.is_right(&reads, &given) => Step::Done(answer),
             _ => self.begin(id, simulation),
         }))
     }
@@ -97,8 +113,8 @@ impl Desk {
     /// For each read, in order: `1` if its value is not cached, else `0`.
     pub fn missing(&self, key: B256, reads: &[Read]) -> Vec<u8> {
         let state = self.cache.find(key);
-        let lacks = |read| if state.as_ref().is_some_and(|state| state.get(read).is_some()) { b'0' } else { b'1' };
-        reads.iter().map(lacks).collect()
+        let is_missing = |read| if state.as_ref().is_some_and(|state| state.get(read).is_some()) { b'0' } else { b'1' };
+        reads.iter().map(is_missing).collect()
     }
 
     /// The cached values of the reads, in order.
@@ -111,7 +127,7 @@ impl Desk {
     /// Caches values, in the order of the reads.
     pub fn provide(&self, key: B256, reads: Vec<Read>, given: &str) -> Result<()> {
         let given = values(given, &reads)?;
-        self.cache.pinned(key).keep(reads.into_iter().zip(given));
+        self.cache.pinned(key).store(reads.into_iter().zip(given));
         Ok(())
     }
 
@@ -138,7 +154,7 @@ impl Desk {
     }
 
     /// Decodes and encodes a record, for the test that both sides of the border agree.
-    pub fn echo(name: &str, mut record: Tokens<'_>) -> Result<Vec<u8>> {
+    pub fn echo(name: &str, mut record: TextReader<'_>) -> Result<Vec<u8>> {
         Ok(crate::records::echo(name, &mut record)?.into_bytes())
     }
 }

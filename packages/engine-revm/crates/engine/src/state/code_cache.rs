@@ -1,3 +1,5 @@
+//! Analysed code by account, at most 8 MiB as read.
+
 use super::change::analysed;
 use alloy_primitives::{Address, B256, Bytes, map::HashMap};
 use revm::bytecode::Bytecode;
@@ -8,7 +10,7 @@ const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The code last seen at each account. It hardly ever changes, so blocks share it instead of each holding, hashing and analysing a copy.
 #[derive(Default)]
-pub(super) struct Codes(Mutex<Known>);
+pub(super) struct CodeCache(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
@@ -16,7 +18,7 @@ struct Known {
     bytes: usize,
 }
 
-impl Codes {
+impl CodeCache {
     /// The code's hash and its analysed form.
     pub(super) fn analysed(&self, address: Address, code: Bytes) -> (B256, Bytecode) {
         if code.is_empty() {
@@ -67,7 +69,7 @@ mod tests {
 
     #[test]
     fn shares_what_is_the_same() {
-        let codes = Codes::default();
+        let codes = CodeCache::default();
         let (one, other) = (Address::with_last_byte(1), Address::with_last_byte(2));
         let code = || Bytes::from(vec![0x5b; 1_000]);
         let (hash, first) = codes.analysed(one, code());
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn takes_what_changed() {
-        let codes = Codes::default();
+        let codes = CodeCache::default();
         let address = Address::with_last_byte(1);
         let delegation = |to: u8| Bytes::from([&[0xef, 0x01, 0x00], Address::with_last_byte(to).as_slice()].concat());
         for code in [Bytes::new(), delegation(1), delegation(2), Bytes::from(vec![0]), Bytes::new(), delegation(1)] {
@@ -90,7 +92,7 @@ mod tests {
 
     #[test]
     fn forgets_before_it_holds_too_much() {
-        let codes = Codes::default();
+        let codes = CodeCache::default();
         for number in 0..100 {
             codes.analysed(Address::with_last_byte(number), Bytes::from(vec![number; 1024 * 1024]));
             let known = codes.known();

@@ -1,4 +1,6 @@
-use super::{codes::Codes, words::Generations};
+//! Predicts callees and words of contracts never seen, from contracts with the same code.
+
+use super::{code_cache::CodeCache, last_seen_words::RecentMap};
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256};
 use revm::bytecode::Bytecode;
 use std::sync::{Mutex, PoisonError};
@@ -14,17 +16,17 @@ const MAX_RAN: usize = 16 * 1024;
 /// What unseen contracts are likely to be: like others that the same code calls with the same function, and like others with the same code.
 /// Guides runs that look ahead; never part of an answer.
 #[derive(Default)]
-pub(super) struct Usual {
+pub(super) struct Predictions {
     /// Callees, by the caller's code.
-    callees: Mutex<Generations<(B256, Selector), Address>>,
+    callees: Mutex<RecentMap<(B256, Selector), Address>>,
     /// Words at a slot, by the contract's code.
-    words: Mutex<Generations<(B256, U256), U256>>,
+    words: Mutex<RecentMap<(B256, U256), U256>>,
     /// Contracts that ran a code.
-    ran: Mutex<Generations<(Address, B256), ()>>,
+    ran: Mutex<RecentMap<(Address, B256), ()>>,
 }
 
-impl Usual {
-    pub(super) fn note_callee(&self, codes: &Codes, caller: Address, selector: Selector, callee: Address) {
+impl Predictions {
+    pub(super) fn note_callee(&self, codes: &CodeCache, caller: Address, selector: Selector, callee: Address) {
         let mut callees = self.callees.lock().unwrap_or_else(PoisonError::into_inner);
         for code in [hash_of(codes, caller), B256::ZERO] {
             callees.insert((code, selector), callee, MAX_CALLEES);
@@ -32,7 +34,7 @@ impl Usual {
     }
 
     /// The code that such a call reaches: learnt from callers with the same code, else from any caller.
-    pub(super) fn callee(&self, codes: &Codes, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
+    pub(super) fn callee(&self, codes: &CodeCache, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
         let callees = self.callees.lock().unwrap_or_else(PoisonError::into_inner);
         let known = [hash_of(codes, caller), B256::ZERO].map(|code| callees.get(&(code, selector)).copied());
         known.into_iter().flatten().find_map(|callee| codes.last_seen(callee))
@@ -61,7 +63,7 @@ impl Usual {
     }
 }
 
-fn hash_of(codes: &Codes, address: Address) -> B256 {
+fn hash_of(codes: &CodeCache, address: Address) -> B256 {
     codes.last_seen(address).map_or(KECCAK256_EMPTY, |(hash, _)| hash)
 }
 
@@ -76,8 +78,8 @@ mod tests {
         Address::with_last_byte(number)
     }
 
-    fn codes() -> Codes {
-        let codes = Codes::default();
+    fn codes() -> CodeCache {
+        let codes = CodeCache::default();
         for (contract, code) in [(1, 0xa), (2, 0xa), (3, 0xb), (4, 0xc)] {
             codes.analysed(address(contract), Bytes::from(vec![code]));
         }
@@ -86,29 +88,34 @@ mod tests {
 
     #[test]
     fn tells_a_callee_of_the_same_code_first_and_else_of_any() {
-        let (usual, codes) = (Usual::default(), codes());
-        assert_eq!(usual.callee(&codes, address(1), SWAP), None);
-        usual.note_callee(&codes, address(1), SWAP, address(3));
-        usual.note_callee(&codes, address(9), SWAP, address(4));
-        assert_eq!(usual.callee(&codes, address(2), SWAP), codes.last_seen(address(3)), "a caller with the same code");
-        assert_eq!(usual.callee(&codes, address(3), SWAP), codes.last_seen(address(4)), "the last of any");
-        assert_eq!(usual.callee(&codes, address(1), [0; 4]), None);
+        let (predictions, codes) = (Predictions::default(), codes());
+        assert_eq!(predictions.callee(&codes, address(1), SWAP), None);
+        predictions.note_callee(&codes, address(1), SWAP, address(3));
+        predictions.note_callee(&codes, address(9), SWAP, address(4));
+        assert_eq!(
+            predictions.callee(&codes, address(2), SWAP),
+            codes.last_seen(address(3)),
+            "a caller with the same code"
+        );
+        assert_eq!(predictions.callee(&codes, address(3), SWAP), codes.last_seen(address(4)), "the last of any");
+        assert_eq!(predictions.callee(&codes, address(1), [0; 4]), None);
     }
 
     #[test]
     fn tells_words_by_code() {
-        let usual = Usual::default();
+        let predictions = Predictions::default();
         let (one, other) = (B256::with_last_byte(1), B256::with_last_byte(2));
-        usual.note_words([((one, U256::ONE), U256::from(7))]);
-        assert_eq!(usual.word(one, U256::ONE), Some(U256::from(7)));
-        assert_eq!((usual.word(other, U256::ONE), usual.word(one, U256::ZERO)), (None, None));
+        predictions.note_words([((one, U256::ONE), U256::from(7))]);
+        assert_eq!(predictions.word(one, U256::ONE), Some(U256::from(7)));
+        assert_eq!((predictions.word(other, U256::ONE), predictions.word(one, U256::ZERO)), (None, None));
     }
 
     #[test]
     fn knows_a_first_run() {
-        let usual = Usual::default();
+        let predictions = Predictions::default();
         let runs = [(1, 1), (1, 1), (1, 2), (2, 1), (2, 1)];
-        let first = runs.map(|(contract, code)| usual.is_first_run(address(contract), B256::with_last_byte(code)));
+        let first =
+            runs.map(|(contract, code)| predictions.is_first_run(address(contract), B256::with_last_byte(code)));
         assert_eq!(first, [true, false, true, true, false]);
     }
 }

@@ -1,5 +1,7 @@
+//! Repeats a run until every value it reads is cached.
+
 use crate::{
-    evm::named_by,
+    evm::accounts_named_in,
     simulate::BaseState,
     state::{Read, ReadError, SimulationState},
 };
@@ -9,22 +11,22 @@ const MAX_NAMED: usize = 512;
 
 /// Repeats the run, each time with the values that the last one noted as missing, until none is missing; only that run counts. No run waits
 /// for a value. `run` returns the state.
-pub fn reading<T>(
+pub fn run_until_read<T>(
     base: &BaseState,
     mut run: impl FnMut(SimulationState) -> (T, SimulationState),
 ) -> Result<T, ReadError> {
     let (mut named, mut left) = (Vec::new(), MAX_NAMED);
     loop {
-        let state = base.state().noting();
-        state.hope_for(named);
+        let state = base.state().recording_missing();
+        state.add_likely_reads(named);
         let (done, state) = run(state);
-        if !state.lacks() || base.stop.is_raised() {
+        if !state.has_missing() || base.stop.is_raised() {
             return Ok(done);
         }
         let reads: Vec<Read> = state.into_assumed().into_keys().collect();
         let pinned = base.cache.pinned(base.key);
         pinned.fetch(&reads, reads.len(), &*base.source)?;
-        named = named_by(&reads, &pinned, &mut left);
+        named = accounts_named_in(&reads, &pinned, &mut left);
     }
 }
 
@@ -82,7 +84,7 @@ mod tests {
                 .and_then(|_| slots.iter().try_for_each(|slot| state.storage(CONTRACT, *slot).map(drop)));
             (read, state)
         };
-        reading(&base, run).unwrap().unwrap();
+        run_until_read(&base, run).unwrap().unwrap();
         let batches = node.0.lock().unwrap();
         let [account, library, behind, last] = &batches[..] else { panic!("{batches:?}") };
         assert_eq!(*account, Read::account(CONTRACT));

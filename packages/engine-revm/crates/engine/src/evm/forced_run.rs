@@ -1,5 +1,5 @@
-//! Bent runs. A run with a missing value would often end soon, because zero is no contract's code, no pair's reserve, no unlocked pool. To
-//! find what else is missing, it goes on where it would fail. Only the names of what it reads are used, never its result.
+//! Forced execution. A run with a missing value would often end soon, because zero is no contract's code, no pair's reserve, no unlocked
+//! pool. To find what else is missing, it goes on where it would fail. Only the names of what it reads are used, never its result.
 
 use super::{
     constants::{address_in, constant_addresses, constant_slots},
@@ -40,8 +40,8 @@ pub fn unknown_callee(context: &mut Context, call: &mut CallInputs) -> Option<Fr
     let state = &mut context.journaled_state.database;
     let is_taken_for_none = call.known_bytecode.1.is_empty() && state.is_unseen(&Read::Code(call.bytecode_address));
     let selector = selector.filter(|_| is_taken_for_none)?;
-    state.bend();
-    state.note(POINTERS.map(|slot| Read::Storage(call.target_address, slot)));
+    state.force();
+    state.record_missing(POINTERS.map(|slot| Read::Storage(call.target_address, slot)));
     if let Some(code) = state.guess_callee(call.caller, selector, call.bytecode_address) {
         call.known_bytecode = code;
         return None;
@@ -60,7 +60,7 @@ pub fn note_callee(context: &Context, call: &CallInputs) {
     let state = &context.journaled_state.database;
     if state.is_first_run(call.target_address, *hash) {
         let slots = constant_slots(code.original_byte_slice());
-        state.hope_for(slots.into_iter().map(|slot| Read::Storage(call.target_address, slot)));
+        state.add_likely_reads(slots.into_iter().map(|slot| Read::Storage(call.target_address, slot)));
     }
     if let Some(selector) = selector_of(context, call) {
         state.note_callee(call.caller, selector, call.bytecode_address);
@@ -73,7 +73,7 @@ const OWN_VARIABLES: U256 = U256::from_limbs([0, 1, 0, 0]);
 /// Accounts named by values just read: a code's libraries and constants, the implementation in a proxy's slot, and addresses in a
 /// contract's own variables. A run would reach some of them rounds later.
 /// @param left limit of accounts that may still be named
-pub fn named_by(reads: &[Read], state: &PinnedState, left: &mut usize) -> Vec<Read> {
+pub fn accounts_named_in(reads: &[Read], state: &PinnedState, left: &mut usize) -> Vec<Read> {
     let mut named = AddressSet::default();
     for read in reads {
         match (read, state.get(read)) {
@@ -103,10 +103,10 @@ fn selector_of(context: &Context, call: &CallInputs) -> Option<Selector> {
 /// Makes a failed call look successful.
 pub fn succeed(state: &mut SimulationState, result: &mut FrameResult) {
     let FrameResult::Call(CallOutcome { result, .. }) = result else { return };
-    if !state.is_blind() || result.result.is_ok() {
+    if !state.is_past_unseen() || result.result.is_ok() {
         return;
     }
-    state.bend();
+    state.force();
     *result = success(Gas::new(result.gas.limit()));
 }
 
@@ -117,7 +117,7 @@ fn success(gas: Gas) -> InterpreterResult {
 
 /// A JUMPI that avoids a branch leading only to an error, if the other branch does more.
 pub fn jump_if(mut step: InstructionContext<'_, Context, EthInterpreter>) -> InstructionExecResult {
-    if step.host.journaled_state.database.is_blind() {
+    if step.host.journaled_state.database.is_past_unseen() {
         avoid_error(&mut step);
     }
     control::jumpi(step)
@@ -133,7 +133,7 @@ fn avoid_error(step: &mut InstructionContext<'_, Context, EthInterpreter>) {
     let goes = !condition.is_zero();
     let (next, other) = if goes { (to, on) } else { (on, to) };
     if ends_in_error(code, next) && !ends_in_error(code, other) {
-        step.host.journaled_state.database.bend();
+        step.host.journaled_state.database.force();
         let height = words.len();
         step.interpreter.stack.data_mut()[height - 2] = U256::from(!goes);
     }

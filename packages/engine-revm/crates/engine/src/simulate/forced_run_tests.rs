@@ -1,7 +1,7 @@
-//! What bent runs find: `evm/bend.rs`.
+//! What forced runs find: `evm/forced_run.rs`.
 
 use super::{
-    BaseState, Plan, simulate_reading,
+    BaseState, Plan, simulate_with_reads,
     tests::{ALICE, PROGRAM, call, only_call, override_of, plan},
 };
 use crate::{
@@ -48,7 +48,7 @@ fn run_plan(plan: Plan, codes: Vec<(Address, Bytes)>) -> (Vec<Vec<Read>>, Outcom
         memory: Arc::default(),
         records: Arc::default(),
     };
-    let outcome = simulate_reading(&plan, &base).unwrap();
+    let outcome = simulate_with_reads(&plan, &base).unwrap();
     let batches = source.batches.lock().unwrap().clone();
     (batches, outcome)
 }

@@ -1,3 +1,5 @@
+//! Counts what calls touched.
+
 use crate::outcome::TouchedList;
 use alloy_primitives::{
     Address, B256, U256,
@@ -6,12 +8,12 @@ use alloy_primitives::{
 
 /// Distinct accounts and slots that calls touched, for metering.
 #[derive(Debug, Default)]
-pub struct Touched {
+pub struct TouchedSet {
     accounts: AddressSet,
     slots: HashSet<(Address, U256)>,
 }
 
-impl Touched {
+impl TouchedSet {
     pub fn account(&mut self, address: Address) {
         self.accounts.insert(address);
     }

@@ -1,3 +1,5 @@
+//! Words last read on any block, at most 2 * 32,768.
+
 use super::read::{Cached, Read};
 use alloy_primitives::{U256, map::HashMap};
 use std::{
@@ -10,21 +12,21 @@ const MAX_WORDS: usize = 32 * 1024;
 
 /// The words last read on any block. Most are the same on a new block, so a run that looks ahead assumes them for missing words.
 #[derive(Default)]
-pub(super) struct Words(Mutex<Generations<Read, U256>>);
+pub(super) struct LastSeenWords(Mutex<RecentMap<Read, U256>>);
 
 /// A map of recent entries in two generations: when the young one is full, it replaces the old one.
-pub(super) struct Generations<K, V> {
+pub(super) struct RecentMap<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
 }
 
-impl<K, V> Default for Generations<K, V> {
+impl<K, V> Default for RecentMap<K, V> {
     fn default() -> Self {
         Self { young: HashMap::default(), old: HashMap::default() }
     }
 }
 
-impl<K: Eq + Hash, V> Generations<K, V> {
+impl<K: Eq + Hash, V> RecentMap<K, V> {
     /// @param most limit of the young generation
     pub(super) fn insert(&mut self, key: K, value: V, most: usize) {
         if self.young.len() >= most {
@@ -38,7 +40,7 @@ impl<K: Eq + Hash, V> Generations<K, V> {
     }
 }
 
-impl Words {
+impl LastSeenWords {
     pub(super) fn note(&self, values: &[(Read, Cached)]) {
         let mut words = self.generations();
         for (read, value) in values {
@@ -51,7 +53,7 @@ impl Words {
         self.generations().get(read).copied()
     }
 
-    fn generations(&self) -> MutexGuard<'_, Generations<Read, U256>> {
+    fn generations(&self) -> MutexGuard<'_, RecentMap<Read, U256>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn keeps_the_newest_and_forgets_the_oldest() {
-        let words = Words::default();
+        let words = LastSeenWords::default();
         words.note(&[word(1), (Read::BlockHash(1), Cached::Word(U256::from(7)))]);
         assert_eq!(words.last_seen(&Read::BlockHash(1)), Some(U256::from(7)));
         for number in 2..3 * MAX_WORDS {
