@@ -22,7 +22,7 @@ type Item = Record<string, unknown> & { resource: string; accepts: { scheme: str
 describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const tokens = { listed: '', out: '' }
-  const stand = useStand(store, async ({ BILLING_DATA_DIR = '', ...variables }) => {
+  const prepare = async ({ BILLING_DATA_DIR = '', ...variables }: Record<string, string>) => {
     const ledger = await openLedger({ BILLING_DATA_DIR, ...variables }, createLogger({ level: 'silent' }))
     const terms = { recipients: [SELLER], minimum: 1n, perMinute: 1_000, dailyGas: null }
     tokens.listed = (await makeSeller(ledger.db, { ...terms, name: 'listed', origins: [ORIGIN] })).token
@@ -30,7 +30,8 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     const gone = await makeSeller(ledger.db, { ...terms, name: 'gone', origins: ['https://gone.example'] })
     await retireSeller(ledger.db, gone.account.id)
     await ledger.onApplicationShutdown()
-  })
+  }
+  const stand = useStand(store, { prepare })
 
   const items = async (query = '') =>
     ((await stand.billing.send(`/discovery/resources${query}`, { token: '' })).body as { items: Item[] }).items

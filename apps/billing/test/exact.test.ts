@@ -3,7 +3,7 @@ import { createLogger } from '@upfront/service'
 import { HTTPFacilitatorClient, x402ResourceServer } from '@x402/core/server'
 import type { PaymentPayload } from '@x402/core/types'
 import { ExactEvmScheme as ExactServer } from '@x402/evm/exact/server'
-import { createPublicClient, createTestClient, createWalletClient, type Hex, http } from 'viem'
+import { createPublicClient, createWalletClient, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { openLedger } from '../src/ledger/ledger.js'
@@ -53,16 +53,16 @@ async function makeAccount({ BILLING_DATA_DIR = '', ...variables }: Record<strin
 describe.each(oneStore())('the scheme exact, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let account: string
-  const stand = useStand(store, async (variables) => {
+  const prepare = async (variables: Record<string, string>) => {
     account = await makeAccount(variables)
-    Object.assign(variables, { recoveryMs: '200' })
-  })
+  }
+  const stand = useStand(store, { settings: { recoveryMs: '200' }, prepare })
   const earned = () => usdcBalance(stand.devnet, SELLER)
   const payments = async () =>
     ((await stand.billing.send('/payments')).body as { payments: { state: string }[] }).payments
   const differences = async () =>
     ((await stand.billing.send('/reconciliation')).body as { differences: unknown[] }).differences
-  const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+  const { anvil } = stand
   const stranger = () =>
     createWalletClient({
       account: privateKeyToAccount(DEVNET_ROLES.facilitators[1].privateKey),

@@ -1,10 +1,9 @@
-import { type Devnet, type FaultProxy, startDevnet, startFaultProxy, USDC_ADDRESS } from '@upfront/devnet'
+import { USDC_ADDRESS } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
-import { concatHex, createTestClient, http, numberToHex } from 'viem'
-import { runBilling } from './support/billing.js'
+import { concatHex, numberToHex } from 'viem'
 import { sign } from './support/buyer.js'
 import { settlementPromise } from './support/on-chain.js'
-import type { RunningBilling } from './support/stand.js'
+import { useStand } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
@@ -13,41 +12,17 @@ const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000f'
 
 describe.each(oneStore())('gas limits and node requests, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  let devnet: Devnet
-  let node: FaultProxy
-  let billing: RunningBilling
-
+  const stand = useStand(store, { settings: null })
+  const { anvil, describePayment } = stand
   const run = async (variables: NodeJS.ProcessEnv = {}, chain: Record<string, string> = {}) => {
-    await billing?.close()
     const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
-    const CHAINS = JSON.stringify({ 'eip155:31337': { rpcUrl: node.url, tokens, ...chain } })
-    billing = await runBilling(node.url, {
-      CHAINS,
-      recoveryMs: '200',
-      ...(await store.variables()),
-      ...variables,
-    })
+    const CHAINS = JSON.stringify({ 'eip155:31337': { rpcUrl: stand.node.url, tokens, ...chain } })
+    await stand.run({ CHAINS, recoveryMs: '200', ...variables })
   }
-  const describePayment = async (id: string) =>
-    (await billing.send(`/payments/${id}`)).body as { waitsFor: string | null }
-  const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   const mineWithBaseFee = async (baseFeePerGas: bigint) => {
     await anvil().setNextBlockBaseFeePerGas({ baseFeePerGas })
     await anvil().mine({ blocks: 1 })
   }
-
-  beforeAll(async () => {
-    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    await store.start()
-    devnet = await startDevnet()
-    node = await startFaultProxy(devnet.rpcUrl)
-  })
-  afterAll(async () => {
-    await billing?.close()
-    await node?.stop()
-    await devnet?.stop()
-    await store.stop()
-  })
 
   test('refuses a forged signature with one eth_getCode and no eth_call', async () => {
     await run()
@@ -55,29 +30,29 @@ describe.each(oneStore())('gas limits and node requests, on $name', (store) => {
     const other = (await sign()).payload as { signature: string }
     Object.assign(payload.payload, { signature: other.signature })
     // From then on the token's code is cached.
-    expect((await billing.verify(await sign())).body).toMatchObject({ isValid: true })
-    node.reset()
-    const { body } = await billing.verify(payload)
+    expect((await stand.billing.verify(await sign())).body).toMatchObject({ isValid: true })
+    stand.node.reset()
+    const { body } = await stand.billing.verify(payload)
     expect(body).toMatchObject({ isValid: false, invalidReason: 'invalid_permit2_signature' })
-    const { eth_call: calls = 0, eth_getCode: codes = 0 } = node.stats.byMethod
+    const { eth_call: calls = 0, eth_getCode: codes = 0 } = stand.node.stats.byMethod
     expect({ calls, codes }).toEqual({ calls: 0, codes: 1 })
   })
 
   test('waits while gas is above maxFeePerGas, reports that, and settles once gas is cheaper', async () => {
     await run({ receiptWaitMs: '500' }, { maxFeePerGas: (2n * BASE_FEE).toString() })
     await mineWithBaseFee(3n * BASE_FEE)
-    await until(async () => String((await billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
+    await until(async () => String((await stand.billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
     const payload = await sign()
-    expect((await billing.settle(payload, '1000')).body).toMatchObject({
+    expect((await stand.billing.settle(payload, '1000')).body).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
       errorMessage: 'the settlement waits for cheaper gas',
     })
-    const { id } = await billing.authorizeNew()
-    await billing.charge(id, '1000', { waitMilliseconds: 0 })
+    const { id } = await stand.billing.authorizeNew()
+    await stand.billing.charge(id, '1000', { waitMilliseconds: 0 })
     expect(await describePayment(id)).toMatchObject({ payment: { state: 'charging' }, waitsFor: 'cheaper gas' })
     await mineWithBaseFee(BASE_FEE)
-    await until(async () => (await billing.payment(id)).state === 'settled')
+    await until(async () => (await stand.billing.payment(id)).state === 'settled')
     expect(await describePayment(id)).toMatchObject({ waitsFor: null })
   })
 
@@ -85,32 +60,32 @@ describe.each(oneStore())('gas limits and node requests, on $name', (store) => {
     await mineWithBaseFee(BASE_FEE / 100n)
     await run(
       { minSettlements: '1', feeBumpMs: '500' },
-      { dailyGasBudget: ((await settlementPromise(devnet)) * 4n).toString() },
+      { dailyGasBudget: ((await settlementPromise(stand.devnet)) * 4n).toString() },
     )
-    const [spent, { id }] = [await billing.authorizeNew(), await billing.authorizeNew()]
+    const [spent, { id }] = [await stand.billing.authorizeNew(), await stand.billing.authorizeNew()]
     // Settlements that were promised at a low fee become expensive: the first takes the whole budget.
     await mineWithBaseFee(BASE_FEE)
-    await until(async () => (await billing.authorize(await sign())).outcome === 'refused')
-    expect((await billing.charge(spent.id, '1000')).payment.state).toBe('settled')
-    await until(async () => String((await billing.send('/metrics')).body).includes('for="gas budget"} 1'))
-    const { payment } = await billing.charge(id, '1000', { waitMilliseconds: 300 })
+    await until(async () => (await stand.billing.authorize(await sign())).outcome === 'refused')
+    expect((await stand.billing.charge(spent.id, '1000')).payment.state).toBe('settled')
+    await until(async () => String((await stand.billing.send('/metrics')).body).includes('for="gas budget"} 1'))
+    const { payment } = await stand.billing.charge(id, '1000', { waitMilliseconds: 300 })
     expect(payment.state).toBe('charging')
     expect(await describePayment(id)).toMatchObject({ waitsFor: 'gas budget' })
     // New payments are refused as well.
-    expect(await billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
+    expect(await stand.billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
   })
 
   test('authorizes no more payments than the dailyGasBudget covers in addition to those in flight', async () => {
     await mineWithBaseFee(BASE_FEE / 100n)
-    await run({ minSettlements: '1' }, { dailyGasBudget: ((await settlementPromise(devnet)) * 3n).toString() })
+    await run({ minSettlements: '1' }, { dailyGasBudget: ((await settlementPromise(stand.devnet)) * 3n).toString() })
     await anvil().setAutomine(false)
     try {
-      const first = await billing.authorizeNew()
-      await billing.charge(first.id, '1000', { waitMilliseconds: 0 })
-      await until(async () => (await billing.payment(first.id)).state === 'submitted')
-      const outcomes = [await billing.authorize(await sign()), await billing.authorize(await sign())]
+      const first = await stand.billing.authorizeNew()
+      await stand.billing.charge(first.id, '1000', { waitMilliseconds: 0 })
+      await until(async () => (await stand.billing.payment(first.id)).state === 'submitted')
+      const outcomes = [await stand.billing.authorize(await sign()), await stand.billing.authorize(await sign())]
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(['authorized', 'authorized'])
-      expect(await billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
+      expect(await stand.billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
     } finally {
       await anvil().setAutomine(true)
       await anvil().mine({ blocks: 1 })
@@ -119,16 +94,16 @@ describe.each(oneStore())('gas limits and node requests, on $name', (store) => {
 
   test('counts the L1 fee of an OP-stack chain against the dailyGasBudget', async () => {
     await mineWithBaseFee(BASE_FEE / 100n)
-    const plain = await settlementPromise(devnet)
+    const plain = await settlementPromise(stand.devnet)
     // `getL1Fee` of the predeploy returns the price of a settlement's gas; billing adds a quarter in case it rises.
     const code = concatHex(['0x7f', numberToHex(plain, { size: 32 }), '0x5f5260205ff3'])
     await anvil().setCode({ address: GAS_PRICE_ORACLE, bytecode: code })
     try {
       // The budget covers two settlements at 2.25 times the plain price each; without the L1 fee, five.
       await run({ minSettlements: '1' }, { dailyGasBudget: (plain * 5n).toString() })
-      const outcomes = [await billing.authorize(await sign()), await billing.authorize(await sign())]
+      const outcomes = [await stand.billing.authorize(await sign()), await stand.billing.authorize(await sign())]
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(['authorized', 'authorized'])
-      expect(await billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
+      expect(await stand.billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
     } finally {
       await anvil().setCode({ address: GAS_PRICE_ORACLE, bytecode: '0x' })
     }
@@ -138,13 +113,13 @@ describe.each(oneStore())('gas limits and node requests, on $name', (store) => {
     await run({ receiptWaitMs: '500' })
     // One token, at $3,000 per native coin, for 83,300 gas: 4 gwei.
     await mineWithBaseFee(5n * BASE_FEE)
-    await until(async () => String((await billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
-    const { id } = await billing.authorizeNew()
-    await billing.charge(id, '1000', { waitMilliseconds: 0 })
+    await until(async () => String((await stand.billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
+    const { id } = await stand.billing.authorizeNew()
+    await stand.billing.charge(id, '1000', { waitMilliseconds: 0 })
     expect(await describePayment(id)).toMatchObject({ payment: { state: 'charging' }, waitsFor: 'cheaper gas' })
     await mineWithBaseFee(BASE_FEE)
     const { feePaid, gasUsed } = await until(
-      () => billing.payment(id),
+      () => stand.billing.payment(id),
       ({ state }) => state === 'settled',
     )
     expect(BigInt(feePaid ?? 0) / BigInt(gasUsed ?? 1)).toBeLessThan(4n * BASE_FEE)

@@ -1,8 +1,7 @@
-import { DEVNET_ACCOUNTS, DEVNET_ROLES, freePort, fundBuyer } from '@upfront/devnet'
+import { builtProgram, DEVNET_ACCOUNTS, DEVNET_ROLES, freePort, fundBuyer, ServiceProcess } from '@upfront/devnet'
 import { decodePaymentPayload } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
 import { createTestClient, http } from 'viem'
-import { Service } from './crash/service.js'
 import { BillingClient, billingVariables } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { usdcBalance, useStand } from './support/stand.js'
@@ -66,7 +65,12 @@ describe.each(oneStore())('one authorization is granted once, on $name', (store)
     const anvil = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const port = String(await freePort())
     const environment = billingVariables(devnet.rpcUrl, { ...variables, BILLING_PORT: port })
-    const killed = new Service(`http://127.0.0.1:${port}`, 'apps/billing', '/supported', environment)
+    const killed = new ServiceProcess(
+      `http://127.0.0.1:${port}`,
+      builtProgram('apps/billing'),
+      '/supported',
+      environment,
+    )
     await killed.start()
     const payload = await sign()
     const { nonce } = decodePaymentPayload(payload).authorization

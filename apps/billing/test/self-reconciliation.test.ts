@@ -1,22 +1,12 @@
-import {
-  DEVNET_ACCOUNTS,
-  DEVNET_ROLES,
-  type Devnet,
-  type DevnetAccount,
-  type FaultProxy,
-  startDevnet,
-  startFaultProxy,
-  USDC_ADDRESS,
-} from '@upfront/devnet'
+import { DEVNET_ACCOUNTS, DEVNET_ROLES, type DevnetAccount, USDC_ADDRESS } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
 import { uptoPermit2WitnessTypes } from '@x402/evm'
-import { createTestClient, createWalletClient, http, keccak256 } from 'viem'
+import { createWalletClient, http, keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { encodeSettlement, PERMIT2, UPTO_PROXY } from '../src/chain/settlement-call.js'
-import { runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
 import { burnNonce, fetchHead, resend, rpc, settleElsewhere } from './support/on-chain.js'
-import type { RunningBilling } from './support/stand.js'
+import { useStand } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
@@ -27,32 +17,15 @@ const DEEP = ANVIL_FINAL_DEPTH + 6
 
 describe.each(oneStore())('background reconciliation, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  let devnet: Devnet
-  let node: FaultProxy
-  let billing: RunningBilling
-  const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  const stand = useStand(store, { settings: { recoveryMs: '200', reconcileMs: '100' } })
+  const { anvil } = stand
   const mine = (blocks: number) => anvil().mine({ blocks })
-  const metrics = async () => String((await billing.send('/metrics')).body)
-
-  beforeAll(async () => {
-    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    await store.start()
-    devnet = await startDevnet()
-    node = await startFaultProxy(devnet.rpcUrl)
-    const quick = { recoveryMs: '200', reconcileMs: '100' }
-    billing = await runBilling(node.url, { ...quick, ...(await store.variables()) })
-  })
-  afterAll(async () => {
-    await billing?.close()
-    await node?.stop()
-    await devnet?.stop()
-    await store.stop()
-  })
+  const metrics = async () => String((await stand.billing.send('/metrics')).body)
 
   test('follows the final blocks, and counts a settlement that is not in the ledger', async () => {
-    const { id } = await billing.authorizeNew()
-    expect((await billing.charge(id, '700')).payment.state).toBe('settled')
-    await settleElsewhere(devnet, await sign(), 5n)
+    const { id } = await stand.billing.authorizeNew()
+    expect((await stand.billing.charge(id, '700')).payment.state).toBe('settled')
+    await settleElsewhere(stand.devnet, await sign(), 5n)
     await mine(DEEP)
     const line = /^billing_reconciliation_differences_total\{network="eip155:31337",kind="not in ledger"\} 1$/m
     await until(async () => line.test(await metrics()))
@@ -66,57 +39,57 @@ describe.each(oneStore())('background reconciliation, on $name', (store) => {
 
   test('settles a payment that failed long ago once its transfer is found', async () => {
     await anvil().setAutomine(false)
-    const { id, nonce } = await billing.authorizeNew()
-    await billing.charge(id, '700', { waitMilliseconds: 0 })
-    const waiting = () => rpc(devnet.rpcUrl, 'txpool_content', []) as Promise<{ pending: object }>
+    const { id, nonce } = await stand.billing.authorizeNew()
+    await stand.billing.charge(id, '700', { waitMilliseconds: 0 })
+    const waiting = () => rpc(stand.devnet.rpcUrl, 'txpool_content', []) as Promise<{ pending: object }>
     // The first transaction has the nonce that was spent elsewhere above.
     await until(async () => Object.keys((await waiting()).pending).length > 0)
-    node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
-    const settlement = node.sent.at(-1) as `0x${string}`
-    const { transaction } = await billing.payment(id)
+    stand.node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
+    const settlement = stand.node.sent.at(-1) as `0x${string}`
+    const { transaction } = await stand.billing.payment(id)
     expect(transaction).toBe(keccak256(settlement))
     await anvil().dropTransaction({ hash: keccak256(settlement) })
     const snapshot = await anvil().snapshot()
-    await burnNonce(devnet, nonce)
+    await burnNonce(stand.devnet, nonce)
     const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
-    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
+    const wallet = createWalletClient({ account, transport: http(stand.devnet.rpcUrl) })
     await wallet.sendTransaction({ chain: null, to: account.address, value: 1n })
     await until(
-      async () => (await billing.payment(id)).state === 'failed',
+      async () => (await stand.billing.payment(id)).state === 'failed',
       Boolean,
       () => mine(1),
     )
     await anvil().revert({ id: snapshot })
     // Deep enough that the failure is no longer watched.
     await mine(DEEP)
-    await resend(devnet, settlement)
+    await resend(stand.devnet, settlement)
     await mine(DEEP)
     await until(
-      async () => (await billing.payment(id)).state === 'settled',
+      async () => (await stand.billing.payment(id)).state === 'settled',
       Boolean,
       () => mine(1),
     )
-    expect(await billing.payment(id)).toMatchObject({ charge: 700n, transaction, reason: null })
+    expect(await stand.billing.payment(id)).toMatchObject({ charge: 700n, transaction, reason: null })
   })
 
   test('counts a settlement of the same nonce by another facilitator as unexplained, and goes on', async () => {
     const attacker = DEVNET_ACCOUNTS[7]!
     const elsewhere = makeRequirements({ payTo: DEVNET_ROLES.unapprovedBuyer.address })
-    await billing.authorizeNew(elsewhere)
+    await stand.billing.authorizeNew(elsewhere)
     // The same nonce twice: for billing, which is not asked to settle it, and for the payer's own facilitator.
     const payload = await sign(makeRequirements())
-    const authorized = await billing.authorize(payload)
+    const authorized = await stand.billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
-    await billing.release(authorized.payment.id, 'not wanted')
+    await stand.billing.release(authorized.payment.id, 'not wanted')
     await settleForAttacker(payload, attacker, elsewhere.payTo as `0x${string}`)
     await mine(DEEP)
     const line = /^billing_reconciliation_differences_total\{network="eip155:31337",kind="unexplained"\} 1$/m
     await until(async () => line.test(await metrics()))
-    const at = Number(await fetchHead(devnet))
+    const at = Number(await fetchHead(stand.devnet))
     await mine(DEEP)
     const reached = async () => Number(/^billing_reconciled_block\{.*\} (\d+)$/m.exec(await metrics())?.[1] ?? 0)
     await until(async () => (await reached()) >= at)
-    expect((await billing.send('/reconciliation')).body).toMatchObject({
+    expect((await stand.billing.send('/reconciliation')).body).toMatchObject({
       differences: expect.arrayContaining([
         expect.objectContaining({ kind: 'unexplained', paymentId: authorized.payment.id, chainAmount: '1' }),
       ]),
@@ -154,18 +127,20 @@ describe.each(oneStore())('background reconciliation, on $name', (store) => {
       },
     })
     const account = privateKeyToAccount(facilitator.privateKey)
-    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
+    const wallet = createWalletClient({ account, transport: http(stand.devnet.rpcUrl) })
     await anvil().setAutomine(true)
     const data = encodeSettlement({ ...terms, signature }, 1n)
     const hash = await wallet.sendTransaction({ chain: null, to: UPTO_PROXY, data, gas: 300_000n })
-    expect(await until(() => rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [hash]))).toMatchObject({ status: '0x1' })
+    expect(await until(() => rpc(stand.devnet.rpcUrl, 'eth_getTransactionReceipt', [hash]))).toMatchObject({
+      status: '0x1',
+    })
   }
 
   // Must run last: its node reports blocks that do not exist.
   test('reads at most 2,000 blocks per round, without a gap, however far it is behind', async () => {
     const rounds: { from: number; to: number }[][] = []
-    const final = Number(await fetchHead(devnet)) + 4_500
-    node.lies = ({ method, params = [] }) => {
+    const final = Number(await fetchHead(stand.devnet)) + 4_500
+    stand.node.lies = ({ method, params = [] }) => {
       if (method === 'eth_getBlockByNumber' && params[0] === 'finalized') {
         rounds.push([])
         return { number: `0x${final.toString(16)}` }

@@ -1,5 +1,5 @@
 import { MAX_SETTLEMENT_SECONDS } from '@upfront/protocol'
-import { createPublicClient, createTestClient, http } from 'viem'
+import { createPublicClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
 import { facilitatorWallet, rpc } from './support/on-chain.js'
@@ -12,7 +12,7 @@ const IN_FLIGHT = 3
 describe.each(oneStore())('short deadlines with 12 s blocks, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
-  const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+  const { anvil } = stand
   const chain = () => createPublicClient({ transport: http(stand.devnet.rpcUrl), cacheTime: 0 })
 
   test('no transaction is sent that would be mined after its deadline', async () => {

@@ -1,6 +1,6 @@
 import { USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
-import { createTestClient, createWalletClient, type Hex, http } from 'viem'
+import { createWalletClient, type Hex, http } from 'viem'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { makeSmartWallet, PERMIT2, type SmartWallet } from './support/smart-wallet.js'
 import { usdcBalance, useStand } from './support/stand.js'
@@ -16,14 +16,14 @@ function withSignature(payload: PaymentPayload, change: (signature: Hex) => Hex)
 describe.each(oneStore())('a buyer whose account is a contract, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   // Cheap enough that a charge of a cent pays for a wallet's signatures.
-  const stand = useStand(store, () => setBaseFee(10_000_000n))
+  const stand = useStand(store, { prepare: () => setBaseFee(10_000_000n) })
   let wallet: SmartWallet
 
   const setBaseFee = async (baseFeePerGas: bigint) => {
     await anvil().setNextBlockBaseFeePerGas({ baseFeePerGas })
     await anvil().mine({ blocks: 1 })
   }
-  const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+  const { anvil } = stand
   /** A payer with this code that holds test USDC and has approved Permit2. */
   const putContract = async (address: Hex, bytecode: Hex) => {
     await anvil().setCode({ address, bytecode })

@@ -1,6 +1,6 @@
-import { createServer, request as forward } from 'node:http'
 import { createTestClient, http, publicActions } from 'viem'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
+import { type LossyProxy, startLossyProxy } from './lossy-proxy.js'
 import { type Stand, startStand, stores } from './stand.js'
 
 const { pay, sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
@@ -11,49 +11,29 @@ describe.each(stores())('billing is unreachable or killed, on $name', (store) =>
   let url: string
   /** How many answers to drop, by path. */
   const lost = new Map<string, number>()
-  const proxy = createServer((request, response) => {
-    const { port } = new URL(stand?.billing.url ?? billingUrl)
-    const onward = forward({
-      port,
-      host: '127.0.0.1',
-      method: request.method,
-      path: request.url,
-      headers: request.headers,
-    })
-    onward.on('response', (answer) => {
-      const verb = [...lost.keys()].find((path) => request.url?.endsWith(path)) ?? ''
-      const left = lost.get(verb) ?? 0
-      if (left > 0) {
-        lost.set(verb, left - 1)
-        answer.resume().on('end', () => response.destroy())
-        return
-      }
-      response.writeHead(answer.statusCode ?? 500, answer.headers)
-      answer.pipe(response)
-    })
-    onward.on('error', () => response.destroy())
-    request.pipe(onward)
-  })
-  let billingUrl = ''
+  const isLost = (path: string) => {
+    const verb = [...lost.keys()].find((each) => path.endsWith(each)) ?? ''
+    const left = lost.get(verb) ?? 0
+    lost.set(verb, left - 1)
+    return left > 0
+  }
+  let proxy: LossyProxy
 
   beforeAll(async () => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     stand = await startStand(store, {
       sellers: 2,
       lastSeller: { RECEIPT_WAIT_MS: '500', ACKNOWLEDGEMENT_WAIT_MS: '500' },
-      billingUrl: (real) => {
-        billingUrl = real
-        return new Promise((resolve) => {
-          proxy.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(proxy.address() as { port: number }).port}`))
-        })
+      billingUrl: async (real) => {
+        proxy = await startLossyProxy(real, isLost)
+        return proxy.url
       },
     })
     url = `${stand.seller.url}/metered`
   }, 120_000)
   afterAll(async () => {
     await stand?.stop()
-    proxy.closeAllConnections()
-    proxy.close()
+    proxy?.close()
   })
 
   const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
@@ -82,7 +62,7 @@ describe.each(stores())('billing is unreachable or killed, on $name', (store) =>
     expect(response.status).toBe(503)
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await stand.runs()).toBe(before)
-    await stand.billing.restart()
+    await stand.billing.start()
   })
 
   test('billing killed while the handler runs: the charge settles after the restart, and the answer follows', async () => {
@@ -97,7 +77,7 @@ describe.each(stores())('billing is unreachable or killed, on $name', (store) =>
     const response = await answer
     expect(response.status).toBe(402)
     expect(receiptOf(response)).toMatchObject({ success: false, errorReason: 'settlement_pending', amount: '20000' })
-    await stand.billing.restart()
+    await stand.billing.start()
     await until(async () => (await sellerHas()) - had === base + 20_000n)
     const paid = await ask()
     expect([paid.status, await paid.json()]).toMatchObject([200, { charge: '$0.02' }])
@@ -116,7 +96,7 @@ describe.each(stores())('billing is unreachable or killed, on $name', (store) =>
       const answer = pay(`${stand.sellers[1]?.url}/metered?charge=$0.04`)
       await until(async () => (await chain.getTransactionCount({ address, blockTag: 'pending' })) > sentBefore)
       await stand.billing.kill()
-      await stand.billing.restart()
+      await stand.billing.start()
       const response = await answer
       expect(response.status).toBe(402)
       expect(receiptOf(response)).toMatchObject({ errorReason: 'settlement_pending', amount: '40000' })

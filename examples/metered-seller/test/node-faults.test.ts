@@ -43,7 +43,7 @@ describe.each(stores())('a faulty node, with billing on $name', (store) => {
       expect((await stand.runs()) - before).toBe(served)
       node.faultOf = undefined
       await untilServed()
-      expect(stand.billing.isRunning()).toBe(true)
+      expect(stand.billing.isRunning).toBe(true)
     },
   )
 

@@ -1,40 +1,26 @@
-import { createServer, request as forward } from 'node:http'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
+import { type LossyProxy, startLossyProxy } from './lossy-proxy.js'
 import { type Stand, startStand, stores } from './stand.js'
 
 const { sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 let stand: Stand
 let url: string
-let billingUrl = ''
 /** While true, billing works but its answers are dropped. */
 let losing = false
-const proxy = createServer((request, response) => {
-  const { method, url: path, headers } = request
-  const onward = forward(new URL(path ?? '/', billingUrl), { method, headers })
-  onward.on('response', (answer) => {
-    if (losing) return answer.resume().on('end', () => response.destroy())
-    response.writeHead(answer.statusCode ?? 500, answer.headers)
-    return answer.pipe(response)
-  })
-  onward.on('error', () => response.destroy())
-  request.pipe(onward)
-})
+let proxy: LossyProxy
 
 beforeAll(async () => {
   stand = await startStand(stores()[0]!, {
-    billingUrl: (real) => {
-      billingUrl = real
-      return new Promise((resolve) => {
-        proxy.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(proxy.address() as { port: number }).port}`))
-      })
+    billingUrl: async (real) => {
+      proxy = await startLossyProxy(real, () => losing)
+      return proxy.url
     },
   })
   url = `${stand.seller.url}/metered`
 }, 120_000)
 afterAll(async () => {
   await stand?.stop()
-  proxy.closeAllConnections()
-  proxy.close()
+  proxy?.close()
 })
 
 const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
@@ -53,8 +39,8 @@ it('a seller stopped by SIGTERM while billing is down charges what it metered af
     expect(receiptOf(answer)).toMatchObject({ success: false, errorReason: 'settlement_pending', amount: '20000' })
   }
   await stand.seller.kill('SIGTERM')
-  await stand.seller.restart()
-  await stand.billing.restart()
+  await stand.seller.start()
+  await stand.billing.start()
   await until(async () => (await stand.payments()).slice(0, 4).every(({ state }) => state === 'settled'))
   expect(await sellerHas()).toBe(had + 80_000n)
 }, 90_000)

@@ -1,10 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { builtProgram, type Devnet, emptyLedger, type LedgerStore, ledgerStores, startDevnet } from '@upfront/devnet'
+import {
+  builtProgram,
+  type Devnet,
+  emptyLedger,
+  freePort,
+  type LedgerStore,
+  ledgerStores,
+  ServiceProcess,
+  startDevnet,
+} from '@upfront/devnet'
 
 export const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
@@ -17,66 +23,6 @@ export function stores(): LedgerStore[] {
   const all = ledgerStores()
   if (process.env.ALL_STORES) return all
   return [all.findLast(({ missing }) => missing === null) as LedgerStore]
-}
-
-/** A service in its own process, as in a deployment. */
-export interface Service {
-  url: string
-  isRunning(): boolean
-  output(): string
-  kill(signal?: NodeJS.Signals): Promise<void>
-  /** Starts it again with the same environment and port. */
-  restart(): Promise<void>
-}
-
-async function startService(
-  main: string,
-  port: number,
-  path: string,
-  environment: Record<string, string>,
-): Promise<Service> {
-  const url = `http://127.0.0.1:${port}`
-  let child: ChildProcess
-  let output = ''
-  const start = async () => {
-    child = spawn(process.execPath, [main], { env: { PATH: process.env.PATH, ...environment } })
-    child.stdout?.on('data', (data) => (output += data))
-    child.stderr?.on('data', (data) => (output += data))
-    for (const deadline = Date.now() + 90_000; ; ) {
-      const answered = await fetch(url + path).then(
-        (response) => response.ok,
-        () => false,
-      )
-      if (answered) return
-      if (child.exitCode !== null || Date.now() > deadline) {
-        child.kill('SIGKILL')
-        throw new Error(`${main} did not start:\n${output}`)
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-  await start()
-  return {
-    url,
-    isRunning: () => child.exitCode === null && child.signalCode === null,
-    output: () => output,
-    async kill(signal = 'SIGKILL') {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const closed = once(child, 'close')
-      child.kill(signal)
-      await closed
-    },
-    restart: start,
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 export interface StandOptions {
@@ -97,10 +43,10 @@ export interface StandOptions {
 export interface Stand {
   devnet: Devnet
   /** The first, usually the only one. */
-  billing: Service
-  seller: Service
-  billings: Service[]
-  sellers: Service[]
+  billing: ServiceProcess
+  seller: ServiceProcess
+  billings: ServiceProcess[]
+  sellers: ServiceProcess[]
   /** Handler runs of all sellers. */
   runs(): Promise<number>
   /** The payments in billing's ledger, newest first. */
@@ -127,10 +73,10 @@ export async function startStand(
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
   const ledger = store.name === 'PGlite' ? { BILLING_DATA_DIR: emptyLedger(directory) } : await store.variables()
   const rpcUrl = await nodeUrl(devnet.rpcUrl)
-  const billings: Service[] = []
+  const billings: ServiceProcess[] = []
   for (const keys of signers) {
     const port = await freePort()
-    const service = await startService(builtProgram('apps/billing'), port, '/health', {
+    const service = new ServiceProcess(`http://127.0.0.1:${port}`, builtProgram('apps/billing'), '/health', {
       BILLING_PORT: String(port),
       BILLING_TOKEN: TOKEN,
       ...ledger,
@@ -139,13 +85,14 @@ export async function startStand(
       LIMITS: JSON.stringify({ recoveryMs: 500, nodeTimeoutMs: 1_000 }),
       LOG_LEVEL: 'warn',
     })
+    await service.start()
     billings.push(service)
   }
-  const [billing] = billings as [Service]
-  const sellers: Service[] = []
+  const [billing] = billings as [ServiceProcess]
+  const sellers: ServiceProcess[] = []
   for (let index = 0; index < count; index++) {
     const port = await freePort()
-    const service = await startService(builtProgram('examples/metered-seller'), port, '/runs', {
+    const service = new ServiceProcess(`http://127.0.0.1:${port}`, builtProgram('examples/metered-seller'), '/runs', {
       PORT: String(port),
       NETWORK,
       ASSET: contracts.usdc,
@@ -155,12 +102,13 @@ export async function startStand(
       JOURNAL_DIR: join(directory, `charges-${index}`),
       ...(index === count - 1 ? lastSeller : {}),
     })
+    await service.start()
     sellers.push(service)
   }
   return {
     devnet,
     billing,
-    seller: sellers[0] as Service,
+    seller: sellers[0] as ServiceProcess,
     billings,
     sellers,
     async runs() {

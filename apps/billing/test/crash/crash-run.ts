@@ -2,12 +2,14 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  builtProgram,
   DEVNET_ROLES,
   type Devnet,
   type FaultProxy,
   freePort,
   type NodeFault,
   type Postgres,
+  ServiceProcess,
   startDevnet,
   startFaultProxy,
   USDC_ADDRESS,
@@ -22,7 +24,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { BillingClient, billingVariables, TOKEN } from '../support/billing.js'
 import { fetchHead } from '../support/on-chain.js'
 import { type OnChainSettlement, readSettlements } from './chain-record.js'
-import { Service } from './service.js'
 
 export type VictimName = 'billing' | 'seller' | 'postgres'
 
@@ -137,7 +138,7 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
   }
 }
 
-async function makeBilling(rpcUrl: string, store: NodeJS.ProcessEnv): Promise<Service> {
+async function makeBilling(rpcUrl: string, store: NodeJS.ProcessEnv): Promise<ServiceProcess> {
   const port = await freePort()
   const variables = billingVariables(rpcUrl, {
     ...store,
@@ -147,12 +148,12 @@ async function makeBilling(rpcUrl: string, store: NodeJS.ProcessEnv): Promise<Se
     nodeTimeoutMs: '1000',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
   })
-  return new Service(`http://127.0.0.1:${port}`, 'apps/billing', '/supported', variables)
+  return new ServiceProcess(`http://127.0.0.1:${port}`, builtProgram('apps/billing'), '/supported', variables)
 }
 
-async function makeSeller(billingUrl: string, journal: string): Promise<Service> {
+async function makeSeller(billingUrl: string, journal: string): Promise<ServiceProcess> {
   const port = await freePort()
-  return new Service(`http://127.0.0.1:${port}`, 'examples/metered-seller', '/runs', {
+  return new ServiceProcess(`http://127.0.0.1:${port}`, builtProgram('examples/metered-seller'), '/runs', {
     PORT: String(port),
     NETWORK: 'eip155:31337',
     ASSET: USDC_ADDRESS,

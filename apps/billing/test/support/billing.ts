@@ -58,7 +58,12 @@ export async function runBilling(
   const ledger = isPlaced ? {} : await (oneStore()[0] as Store).variables()
   const environment = readBillingEnvironment(billingVariables(rpcUrl, { ...ledger, ...variables }))
   const billing = await startBilling(environment, logger ?? createLogger({ level: environment.LOG_LEVEL }))
-  return Object.assign(new BillingClient(billing.url), { close: () => billing.close() })
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= billing.close()
+    return closed
+  }
+  return Object.assign(new BillingClient(billing.url), { close })
 }
 
 export interface Answer {
