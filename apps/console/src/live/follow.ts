@@ -40,14 +40,12 @@ interface Message {
 const SUBSCRIPTIONS = ['newHeads', 'newFlashblocks']
 const RECONNECT_MS = 2_000
 
-/** Subscribes to heads and flashblocks, and again after each lost connection. @returns a function that stops it */
-export function follow(url: string, { onSight, onConnection, onFlashblocks, onLost }: Watcher): () => void {
-  let isOver = false
+/** Subscribes to heads and flashblocks until the page is closed, and again after each lost connection. */
+export function follow(url: string, { onSight, onConnection, onFlashblocks, onLost }: Watcher): void {
   const line = new TimeLine()
   /** The last event of each subscription, by the id of its request. */
   const last: (Header | undefined)[] = []
   let socket: WebSocket
-  let retry: ReturnType<typeof setTimeout> | undefined
   const connect = () => {
     socket = new WebSocket(url)
     socket.onopen = () => {
@@ -70,10 +68,9 @@ export function follow(url: string, { onSight, onConnection, onFlashblocks, onLo
       onSight(sightOf(header, line))
     }
     socket.onclose = () => {
-      if (isOver) return
       onConnection('lost')
       onLost()
-      retry = setTimeout(connect, RECONNECT_MS)
+      setTimeout(connect, RECONNECT_MS)
     }
   }
   const subscribe = (id: number) => {
@@ -83,11 +80,6 @@ export function follow(url: string, { onSight, onConnection, onFlashblocks, onLo
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'eth_subscribe', params }))
   }
   connect()
-  return () => {
-    isOver = true
-    clearTimeout(retry)
-    socket.close()
-  }
 }
 
 function sightOf(header: Header, line: TimeLine): Sight {

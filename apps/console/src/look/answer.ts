@@ -73,29 +73,23 @@ interface Part {
 interface Validation extends Part {
   signature?: 'valid' | 'invalid' | 'missing' | 'aggregated'
   assumed?: 'signature' | 'validation'
-  validAfter?: Hex
-  validUntil?: Hex
 }
 
 /** A user operation, shown next to its entry point's call. */
 export interface Operation {
   sender: Address
-  entryPoint: Address
-  userOpHash?: Hex
   status: Hex
   refusal?: string
   validation?: Validation
   paymaster?: Validation & { address: Address }
   brokenRules: { rule: string; entity: string; contract: Address; what: string }[]
   execution?: Part & { transfers?: AssetChanges['transfers']; approvals?: AssetChanges['approvals'] }
-  actualGasUsed?: Hex
   actualGasCost?: Hex
 }
 
 /** A Safe transaction, shown next to the Safe's call. */
 export interface SafeTransaction {
   safe: Address
-  version: string
   safeTxHash: Hex
   nonce: Hex
   nextNonce: Hex

@@ -18,7 +18,7 @@ export function Code({ children }: { children: string }) {
 }
 
 /** Expandable JSON. */
-export function Json({ title = 'JSON', value }: { title?: string; value: unknown }) {
+export function Json({ title, value }: { title: string; value: unknown }) {
   return (
     <details className="json">
       <summary>{title}</summary>

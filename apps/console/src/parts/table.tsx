@@ -16,7 +16,6 @@ interface Props<Row> {
   columns: Column<Row>[]
   rows: readonly Row[]
   rowKey(row: Row, index: number): string | number
-  id?: string
 }
 
 /** Rows shown at first, and rows added by each click. */
@@ -24,12 +23,11 @@ const FIRST_ROWS = 100
 const MORE_ROWS = 1_000
 
 /** A table that scrolls if it is wide, and shows long lists in pages. */
-export function Table<Row>({ caption, isCaptionHidden = false, columns, rows, rowKey, id }: Props<Row>) {
+export function Table<Row>({ caption, isCaptionHidden = false, columns, rows, rowKey }: Props<Row>) {
   const [most, setMost] = useState(FIRST_ROWS)
   return (
     <Wide label={caption}>
       <MantineTable
-        id={id}
         aria-label={isCaptionHidden ? caption : undefined}
         captionSide="top"
         verticalSpacing="xs"

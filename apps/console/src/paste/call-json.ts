@@ -49,6 +49,6 @@ function inputText(name: string, input: keyof CallDraft, value: unknown): string
   return isWei ? toHex(BigInt(value as string)) : textOf(value)
 }
 
-export function hexOfBigint(_name: string, value: unknown): unknown {
+function hexOfBigint(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? toHex(value) : value
 }

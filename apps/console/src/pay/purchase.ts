@@ -21,7 +21,6 @@ export interface Price {
 
 /** A purchased answer. */
 export interface Bought {
-  status: number
   answer: Record<string, unknown>
   /** Smallest unit; undefined if nothing was settled. */
   charged: bigint | undefined
@@ -69,7 +68,6 @@ export async function buy(url: string, payment: PaymentPayload, offer: PaymentRe
   if (settled === undefined && !response.ok) throw new Error(await refusalOf(response))
   const answer = (await response.json()) as Record<string, unknown>
   return {
-    status: response.status,
     answer,
     bill: {
       request: { url: new URL(url, location.origin).href },

@@ -35,11 +35,6 @@ export interface Total {
   network: string
   asset: string
   payments: number
-  settledPayments: number
-  zeroPayments: number
-  failedPayments: number
-  openPayments: number
-  charged: string
   settled: string
   pending: string
   failed: string

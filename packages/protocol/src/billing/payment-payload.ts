@@ -7,6 +7,7 @@ import {
   decodeObject,
   decodeOneOf,
   decodeString,
+  decodeText,
   invalidField,
   type JsonObject,
   type Network,
@@ -131,29 +132,27 @@ export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): 
 /** The payment as an x402 v2 payload without extensions. Contains only fields that {@link decodePaymentPayload} knows. */
 export function encodePaymentPayload({ accepted, authorization }: SignedPayment) {
   const { payer: from, payTo: to, signature } = authorization
-  const [amount, nonce, deadline, validAfter] = [
-    authorization.maximum,
-    authorization.nonce,
-    authorization.deadline,
-    authorization.validAfter,
-  ].map(String)
+  const amount = `${authorization.maximum}`
+  const validAfter = `${authorization.validAfter}`
   const signed =
     authorization.kind === 'exact-eip3009'
       ? {
           authorization: {
-            ...{ from, to, value: amount, validAfter, validBefore: `${authorization.deadline + 1n}` },
+            from,
+            to,
+            value: amount,
+            validAfter,
+            validBefore: `${authorization.deadline + 1n}`,
             nonce: `0x${authorization.nonce.toString(16).padStart(64, '0')}`,
           },
         }
       : {
           permit2Authorization: {
-            ...{
-              from,
-              permitted: { token: authorization.token, amount },
-              spender: authorization.spender,
-              nonce,
-              deadline,
-            },
+            from,
+            permitted: { token: authorization.token, amount },
+            spender: authorization.spender,
+            nonce: `${authorization.nonce}`,
+            deadline: `${authorization.deadline}`,
             witness: {
               to,
               ...(authorization.kind === 'upto-permit2' ? { facilitator: authorization.facilitator } : {}),
@@ -203,15 +202,14 @@ function decodePermit(extensions: unknown, field: string): TokenPermit | null {
   const info = infoOf(extensions, GAS_SPONSORING)
   if (info?.signature === undefined) return null
   const at = `${field}.${GAS_SPONSORING}.info`
-  const signature = decodeString(info.signature, `${at}.signature`, 132).toLowerCase()
-  if (!/^0x[0-9a-f]{130}$/.test(signature)) throw invalidField(`${at}.signature`, 'must be 65 bytes in hex')
+  const signature = decodeText(info.signature, /^0x[0-9a-fA-F]{130}$/, `${at}.signature`, '65 bytes in hex')
   return {
     owner: decodeAddressField(info.from, `${at}.from`),
     token: decodeAddressField(info.asset, `${at}.asset`),
     spender: decodeAddressField(info.spender, `${at}.spender`),
     amount: decodeDecimal(info.amount, `${at}.amount`),
     deadline: decodeDecimal(info.deadline, `${at}.deadline`),
-    signature: signature as Hex,
+    signature: signature.toLowerCase() as Hex,
   }
 }
 
