@@ -196,11 +196,11 @@ export class BillingClient {
         true,
       )
     }
-    throw rejection(status, body)
+    throw decodeRejection(status, body)
   }
 }
 
-function rejection(status: number, body: unknown): BillingRejected {
+function decodeRejection(status: number, body: unknown): BillingRejected {
   try {
     const { error } = decodeBillingErrorBody(body)
     return new BillingRejected(status, error.code, error.message)

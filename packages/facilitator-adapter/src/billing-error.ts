@@ -25,6 +25,6 @@ export class BillingRejected extends Error {
 }
 
 /** Whether a retry may succeed. A wrong token counts as temporary: the operator may fix it before the authorization expires. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return error instanceof BillingUnavailable || (error instanceof BillingRejected && error.status === 401)
 }

@@ -19,10 +19,10 @@ import type {
 } from '@x402/core/types'
 import { type AuthorizationId, authorizationOf, keyOf } from './authorization-id.js'
 import { BillingClient, type CallTimes } from './billing-client.js'
-import { BillingUnavailable, isPassing } from './billing-error.js'
+import { BillingUnavailable, isTransient } from './billing-error.js'
 import type { ChargeJournal, JournaledCharge } from './charge-journal.js'
+import { decodeSupportedResponse } from './decode-supported-response.js'
 import { type Log, Retries } from './retries.js'
-import { supportedResponse } from './supported-response.js'
 import { UnansweredVerifications } from './unanswered-verifications.js'
 
 export interface BillingFacilitatorOptions {
@@ -103,7 +103,7 @@ export class BillingFacilitator implements FacilitatorClient {
 
   /** @throws BillingUnavailable with `retryAfterSeconds` */
   async getSupported(): Promise<SupportedResponse> {
-    return supportedResponse(await this.#billing.supported(READ))
+    return decodeSupportedResponse(await this.#billing.supported(READ))
   }
 
   /** Block time and settlement wait of a network, in seconds; undefined if billing does not know them. @throws BillingUnavailable */
@@ -200,7 +200,7 @@ export class BillingFacilitator implements FacilitatorClient {
       if (result.outcome === 'refused') return { ...receipt, success: false, errorReason: result.reason }
       return { ...receipt, ...outcomeOf(result.payment) }
     } catch (error) {
-      if (!isPassing(error)) throw error
+      if (!isTransient(error)) throw error
       await this.#journal?.add(charge).catch((failure: unknown) => {
         const fields = { ...charge, error: String(failure) }
         this.#log('error', 'a charge could not be written to the journal: the end of this process loses it', fields)
@@ -222,7 +222,7 @@ export class BillingFacilitator implements FacilitatorClient {
     try {
       await release(RELEASE)
     } catch (error) {
-      if (!isPassing(error)) throw error
+      if (!isTransient(error)) throw error
       const { payer, nonce, deadline } = authorization
       const fields = { payer, nonce: nonce.toString(), reason }
       this.#retries.begin({
@@ -275,11 +275,11 @@ export class BillingFacilitator implements FacilitatorClient {
         const reason = result?.reason ?? 'payment_not_authorized'
         this.#log('error', 'a charge was refused after its answer was sent', { ...charge, refusal: reason })
       },
-      ...(this.#journal === undefined ? {} : { done: () => this.#forget(charge) }),
+      ...(this.#journal === undefined ? {} : { done: () => this.#removeFromJournal(charge) }),
     })
   }
 
-  async #forget(charge: JournaledCharge): Promise<void> {
+  async #removeFromJournal(charge: JournaledCharge): Promise<void> {
     try {
       await this.#journal?.remove(charge)
     } catch (error) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BillingRejected, isPassing } from './billing-error.js'
+import { BillingRejected, isTransient } from './billing-error.js'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void
 
@@ -69,7 +69,7 @@ export class Retries {
         this.#log('info', `${what} is acknowledged`, fields)
         return await done?.()
       } catch (error) {
-        if (!(error instanceof BillingRejected) || isPassing(error)) continue
+        if (!(error instanceof BillingRejected) || isTransient(error)) continue
         this.#log('error', `${what} is given up: ${error.message}`, fields)
         return await done?.()
       }

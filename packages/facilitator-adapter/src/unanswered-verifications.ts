@@ -12,7 +12,7 @@ export class UnansweredVerifications {
 
   /** @param deadline of the authorization, Unix seconds */
   add(request: AuthorizeRequest, key: string, deadline: bigint): void {
-    if (this.#byRequest.size >= MOST) this.#forget()
+    if (this.#byRequest.size >= MOST) this.#removeFromJournal()
     this.#byRequest.set(digest(request), { key, deadline })
   }
 
@@ -25,7 +25,7 @@ export class UnansweredVerifications {
     return found?.key
   }
 
-  #forget(): void {
+  #removeFromJournal(): void {
     const now = BigInt(Math.floor(Date.now() / 1000))
     for (const [name, { deadline }] of this.#byRequest) if (deadline < now) this.#byRequest.delete(name)
     const [oldest] = this.#byRequest.keys()

@@ -11,7 +11,7 @@ import {
 import { ModuleRef } from '@nestjs/core'
 import { Admission } from './admit/admission.js'
 import { Completion } from './charge/completion.js'
-import { PaidRequest, rawResponse, rememberPayment } from './charge/paid-request.js'
+import { attachPayment, PaidRequest, rawResponse } from './charge/paid-request.js'
 import { HeldResponse } from './hold/held-response.js'
 import type { HttpAnswer } from './hold/http-answer.js'
 import { ConfiguredFacilitator } from './routes/facilitator.js'
@@ -98,7 +98,7 @@ export class PaymentGuard implements CanActivate {
       : { upfront: undefined }
     if ('answer' in early) return refuse(early.answer)
     const held = new HeldResponse(raw, route.settings.holdBytes, response.getHeaders())
-    rememberPayment(raw, payment)
+    attachPayment(raw, payment)
     this.completion.begin({
       route,
       verified: admission.verified,

@@ -1,7 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common'
 import { finalize, type Observable, tap } from 'rxjs'
 import { paymentOf } from './charge/paid-request.js'
-import { runPaid } from './charge/settlement.js'
+import { runWithPayment } from './charge/settlement.js'
 
 /** Gives a paid handler its payment, and records when the handler has ended. */
 @Injectable()
@@ -11,7 +11,7 @@ export class PaymentInterceptor implements NestInterceptor {
     const payment = paymentOf(context.switchToHttp().getResponse())
     if (payment === undefined) return next.handle()
     let gaveUp = false
-    return runPaid(payment, () => next.handle()).pipe(
+    return runWithPayment(payment, () => next.handle()).pipe(
       tap({
         error: (error: unknown) => {
           gaveUp = isAbort(error, payment.signal)

@@ -172,10 +172,10 @@ export async function signerOf({ signature, ...receipt }: SignedReceipt): Promis
 /** @throws Error that names the field */
 export function decodeReceipt(value: unknown, field = 'receipt'): SignedReceipt {
   const { signer, signature, ...receipt } = decodeObject(value, field)
-  demand(signer, 'address', `${field}.signer`)
+  assertField(signer, 'address', `${field}.signer`)
   // Signatures have a single encoding: v is 27 or 28.
   decodeText(signature, /^0x[0-9a-f]{128}1[bc]$/, `${field}.signature`)
-  demandStruct(receipt, 'Receipt', field)
+  assertStruct(receipt, 'Receipt', field)
   // ERC-20 decimals are a uint8. Larger values would cost unbounded work.
   if ((receipt.decimals as number) > 255) throw new Error(`${field}.decimals: expected at most 255`)
   return value as SignedReceipt
@@ -208,7 +208,7 @@ function messageOf(value: Record<string, unknown>, struct: keyof typeof FIELDS):
   return message
 }
 
-function demandStruct(value: unknown, struct: keyof typeof FIELDS, at: string): void {
+function assertStruct(value: unknown, struct: keyof typeof FIELDS, at: string): void {
   const object = decodeObject(value, at)
   const fields = FIELDS[struct]
   refuseUnknownFields(
@@ -219,14 +219,16 @@ function demandStruct(value: unknown, struct: keyof typeof FIELDS, at: string): 
   for (const field of fields) {
     const given = object[field.name]
     const place = `${at}.${field.name}`
-    if (field.kind === 'struct') demandStruct(given, field.type, place)
+    if (field.kind === 'struct') assertStruct(given, field.type, place)
     else if (field.kind === 'integer') decodeInteger(given, place)
-    else if (field.list === undefined) demand(given, field.kind, place)
-    else for (const [index, item] of decodeList(given, place).entries()) demand(item, field.kind, `${place}[${index}]`)
+    else if (field.list === undefined) assertField(given, field.kind, place)
+    else
+      for (const [index, item] of decodeList(given, place).entries())
+        assertField(item, field.kind, `${place}[${index}]`)
   }
 }
 
-function demand(value: unknown, kind: keyof typeof KINDS, field: string): void {
+function assertField(value: unknown, kind: keyof typeof KINDS, field: string): void {
   const text = decodeText(value, KINDS[kind].pattern, field)
   if (kind === 'uint256' && BigInt(text) >= 1n << 256n) throw new Error(`${field}: expected a number below 2^256`)
 }

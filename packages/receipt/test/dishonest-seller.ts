@@ -9,7 +9,7 @@ import {
   type SignedReceipt,
   signReceipt,
 } from '../src/index.js'
-import { RECEIPT_KEY, settlementOf } from './sale.js'
+import { checkSettlement, RECEIPT_KEY } from './sale.js'
 
 export type Json = Record<string | number, unknown>
 
@@ -57,7 +57,7 @@ export async function signedAnew(
       ...{ amount, maximum: receipt.maximum, asset, network, priceList: list },
       usage: { gas: gas.toString(), accounts, slots, witnessBytes },
     }
-    copy.settlement = JSON.parse(JSON.stringify(await settlementOf(amount)))
+    copy.settlement = JSON.parse(JSON.stringify(await checkSettlement(amount)))
   }
   answer.receipt = await signReceipt(receipt, account)
   return copy

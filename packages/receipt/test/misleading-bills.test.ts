@@ -1,7 +1,7 @@
 import { createPortableEngine } from '@upfront/engine-revm'
 import { jsonHash, type Outcome, type PaidExchange, verify } from '../src/index.js'
 import { answerOf, changedAt, type Json, type SoldAnswer, signedAnew } from './dishonest-seller.js'
-import { GenesisState, sell, settlementOf } from './sale.js'
+import { checkSettlement, GenesisState, sell } from './sale.js'
 
 // Each of these bills once passed as right.
 
@@ -162,13 +162,13 @@ describe('a bill is wrong even if its seller signed it with consistent numbers:'
     [{ payer: `0x${'ee'.repeat(20)}` as const }, ['settlement']],
     [{ network: 'eip155:1' }, ['settlement']],
   ])('a settlement with %j', async (change, names) => {
-    const settlement = await settlementOf(answerOf(exchange).receipt.amount, change)
+    const settlement = await checkSettlement(answerOf(exchange).receipt.amount, change)
     expect(await found({ ...exchange, settlement })).toEqual(['wrong', ...names])
   })
 
   it('a delivery receipt for another payment, or by another key', async () => {
     const { receipt } = answerOf(exchange)
-    const other = (await settlementOf(receipt.amount, { transaction: `0x${'99'.repeat(32)}` })) as Json
+    const other = (await checkSettlement(receipt.amount, { transaction: `0x${'99'.repeat(32)}` })) as Json
     const settlement = { ...(exchange.settlement as Json), extensions: other.extensions }
     expect(await found({ ...exchange, settlement })).toEqual(['wrong', 'delivery'])
     const signature = ['settlement', 'extensions', 'offer-receipt', 'info', 'receipt', 'signature']

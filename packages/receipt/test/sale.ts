@@ -201,7 +201,7 @@ export async function sell(
       },
       extensions: { 'charge-terms': terms },
     },
-    settlement: await settlementOf(amount),
+    settlement: await checkSettlement(amount),
     seller: { receiptKeys: [{ address: receipt.signer }], gasCap: limits.gas.toString() },
     chain: { config: JSON.parse(readFileSync(GENESIS_FILE, 'utf8')).config },
   }
@@ -209,7 +209,7 @@ export async function sell(
 }
 
 /** A PAYMENT-RESPONSE with x402's delivery receipt, signed by the seller. */
-export async function settlementOf(
+export async function checkSettlement(
   amount: string,
   change: { payer?: Address; network?: string; transaction?: string; success?: boolean } = {},
 ): Promise<object> {

@@ -4,7 +4,7 @@ export type NumberFields<Field extends string = string> = Readonly<
 >
 
 /** The default of each field. */
-export function usualNumbers<Field extends string>(fields: NumberFields<Field>): Record<Field, number> {
+export function defaultNumbers<Field extends string>(fields: NumberFields<Field>): Record<Field, number> {
   const all: NumberFields = fields
   return Object.fromEntries(Object.entries(all).map(([field, [usual]]) => [field, usual])) as Record<Field, number>
 }
@@ -33,12 +33,12 @@ export function decodeNumbers<Field extends string>(
   const [example = ''] = Object.keys(fields)
   const shape = `expected a JSON object such as {"${example}": 500}`
   const given = settingObject(text, shape)
-  const problems = Object.entries(given).flatMap(([field, value]) => problemOf(setting, fields, field, value))
+  const problems = Object.entries(given).flatMap(([field, value]) => validateField(setting, fields, field, value))
   if (problems.length > 0) throw new Error(problems.join('\n'))
-  return { ...usualNumbers(fields), ...(given as Partial<Record<Field, number>>) }
+  return { ...defaultNumbers(fields), ...(given as Partial<Record<Field, number>>) }
 }
 
-function problemOf(setting: string, fields: NumberFields, field: string, value: unknown): string[] {
+function validateField(setting: string, fields: NumberFields, field: string, value: unknown): string[] {
   if (!Object.hasOwn(fields, field))
     return [`${setting}.${field}: unknown field; known fields: ${Object.keys(fields).join(', ')}`]
   const [, least, most = Number.MAX_SAFE_INTEGER] = fields[field] as NonNullable<NumberFields[string]>

@@ -43,7 +43,7 @@ export function readEnvironment<T extends object>(
   const left = given.flatMap(([name]) =>
     Object.hasOwn(gone, name) ? [`${name}: has been removed: ${gone[name]}`] : [],
   )
-  const environment = plainToInstance(settings, withMoved(Object.fromEntries(given), moved))
+  const environment = plainToInstance(settings, moveIntoLimits(Object.fromEntries(given), moved))
   const errors = validateSync(environment, { stopAtFirstError: true, whitelist: true })
   const found = [...errors.flatMap((error) => describe(error, secrets)), ...left, ...problems]
   if (found.length > 0) throw new EnvironmentError(found)
@@ -51,10 +51,13 @@ export function readEnvironment<T extends object>(
 }
 
 /** Moves the old variables into `LIMITS`; a field that `LIMITS` sets itself wins. */
-function withMoved(given: Record<string, unknown>, moved: Readonly<Record<string, string>>): Record<string, unknown> {
+function moveIntoLimits(
+  given: Record<string, unknown>,
+  moved: Readonly<Record<string, string>>,
+): Record<string, unknown> {
   const old = Object.keys(given).filter((name) => Object.hasOwn(moved, name))
   if (old.length === 0) return given
-  const limits = parsed(given.LIMITS ?? '{}')
+  const limits = parseJson(given.LIMITS ?? '{}')
   // If it is no object, the decoder of LIMITS refuses it.
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits)) return given
   for (const name of old)
@@ -62,11 +65,11 @@ function withMoved(given: Record<string, unknown>, moved: Readonly<Record<string
       type: 'DeprecationWarning',
       code: 'UPFRONT_MOVED',
     })
-  const fields = old.map((name) => [moved[name], numberOf(given[name])])
+  const fields = old.map((name) => [moved[name], parseNumber(given[name])])
   return { ...given, LIMITS: JSON.stringify({ ...Object.fromEntries(fields), ...limits }) }
 }
 
-function parsed(text: unknown): unknown {
+function parseJson(text: unknown): unknown {
   try {
     return JSON.parse(String(text))
   } catch {
@@ -74,7 +77,7 @@ function parsed(text: unknown): unknown {
   }
 }
 
-function numberOf(text: unknown): unknown {
+function parseNumber(text: unknown): unknown {
   if (text === 'off') return 0
   return /^\d+$/.test(String(text)) ? Number(text) : text
 }

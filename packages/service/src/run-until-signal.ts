@@ -1,7 +1,7 @@
 import type { ClassConstructor } from 'class-transformer'
 import { EnvironmentError } from './environment.js'
 import { errorText, type Logger } from './logger.js'
-import { misspelt, settingsHelp } from './settings-help.js'
+import { findMisspellings, settingsHelp } from './settings-help.js'
 
 /**
  * The body of a service's main file: starts the service and closes it on SIGINT or SIGTERM; a second signal exits at once. Writes to
@@ -16,7 +16,7 @@ export async function runUntilSignal(
     process.stdout.write(`${settingsHelp(settings)}\n`)
     return
   }
-  for (const warning of misspelt(settings, process.env)) process.stderr.write(`${warning}\n`)
+  for (const warning of findMisspellings(settings, process.env)) process.stderr.write(`${warning}\n`)
   try {
     const { logger, close } = await start()
     // An unhandled rejection must not end other requests.

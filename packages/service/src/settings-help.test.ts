@@ -1,6 +1,6 @@
 import { IsOptional, IsString } from 'class-validator'
 import { IsPort, IsWholeNumber } from './environment-rules.js'
-import { Listed, misspelt, settingsHelp } from './settings-help.js'
+import { findMisspellings, Listed, settingsHelp } from './settings-help.js'
 
 class Settings {
   @Listed('usual')
@@ -42,7 +42,7 @@ it('suggests the setting that a misspelt variable was meant for', () => {
     NODE_URL: 'a',
     SERVICE: '1',
   }
-  expect(misspelt(Settings, variables)).toEqual([
+  expect(findMisspellings(Settings, variables)).toEqual([
     'SERVICE_PROT is not a setting: did you mean SERVICE_PORT?',
     'NODE_URI is not a setting: did you mean NODE_URL?',
     'node_url is not a setting: did you mean NODE_URL?',

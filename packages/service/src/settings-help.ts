@@ -39,15 +39,15 @@ export function settingsHelp(settings: ClassConstructor<object>): string {
     const shown = value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
     return `  ${name.padEnd(width)}  ${shown}`.trimEnd()
   }
-  if (groups === undefined) return page([names.map(lineOf).join('\n')])
+  if (groups === undefined) return formatHelp([names.map(lineOf).join('\n')])
   const blocks = Object.entries(HEADINGS).flatMap(([group, heading]) => {
     const listed = names.filter((name) => (groups?.get(name) ?? 'rare') === group)
     return listed.length === 0 ? [] : [`${heading}:\n${listed.map(lineOf).join('\n')}`]
   })
-  return page(blocks)
+  return formatHelp(blocks)
 }
 
-function page(blocks: readonly string[]): string {
+function formatHelp(blocks: readonly string[]): string {
   return [
     'Settings are environment variables; these are their defaults.',
     ...blocks,
@@ -56,7 +56,7 @@ function page(blocks: readonly string[]): string {
 }
 
 /** Warns about each variable that is no setting but is spelt almost like one, and names that one. */
-export function misspelt(settings: ClassConstructor<object>, variables: Variables): string[] {
+export function findMisspellings(settings: ClassConstructor<object>, variables: Variables): string[] {
   const names = namesOf(settings)
   return Object.keys(variables).flatMap((variable) => {
     if (names.includes(variable)) return []

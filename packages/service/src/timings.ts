@@ -28,16 +28,16 @@ export class Timings {
       this.#series.set(key, times)
     }
     times.seconds.push(milliseconds / 1000)
-    if (times.seconds.length === MAX_WAITING) passOn(times)
+    if (times.seconds.length === MAX_WAITING) flush(times)
   }
 
   /** Passes all collected durations to their histograms. */
   pass(): void {
-    for (const times of this.#series.values()) passOn(times)
+    for (const times of this.#series.values()) flush(times)
   }
 }
 
-function passOn(times: WaitingTimes): void {
+function flush(times: WaitingTimes): void {
   for (const seconds of times.seconds) times.histogram.observe(seconds)
   times.seconds.length = 0
 }

@@ -1,4 +1,4 @@
-import { decodeNumbers, usualNumbers } from '@upfront/service'
+import { decodeNumbers, defaultNumbers } from '@upfront/service'
 import { MAX_BATCH_ITEMS } from './chain-settings.js'
 
 /** Default, minimum and maximum of each field of `LIMITS`. README.md describes them. */
@@ -16,7 +16,7 @@ const FIELDS = {
 
 export type Limits = { readonly [Field in keyof typeof FIELDS]: number }
 
-export const DEFAULT_LIMITS: Limits = usualNumbers(FIELDS)
+export const DEFAULT_LIMITS: Limits = defaultNumbers(FIELDS)
 
 /**
  * Decodes `LIMITS`: a JSON object with the fields to change, such as `{"feeBumpMs": 60000}`.

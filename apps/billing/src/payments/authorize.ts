@@ -162,7 +162,7 @@ export class Authorizations {
       stored = await this.store(verified, await readHoldings(chain, authorization, permit), sale, terms)
     }
     if (stored.outcome === 'refused') return stored
-    return { ...stored, listing: this.catalogue.note(verified.wire.payload, verified.requirements, sale) }
+    return { ...stored, listing: this.catalogue.note(verified.original.payload, verified.requirements, sale) }
   }
 
   /** Runs all checks that need no reservation. Throws `NodeFault`. */

@@ -23,7 +23,7 @@ const EIP3009_REASONS: Readonly<Record<string, string>> = {
 }
 
 /** A reason in the words of the client's scheme. */
-export function wireReason(reason: string, paymentPayload: unknown, paymentRequirements: unknown): string {
+export function toSchemeReason(reason: string, paymentPayload: unknown, paymentRequirements: unknown): string {
   if ((paymentRequirements as { scheme?: unknown } | null)?.scheme !== 'exact') return reason
   const { payload } = (paymentPayload ?? {}) as { payload?: { permit2Authorization?: unknown } | null }
   const own = payload?.permit2Authorization === undefined ? EIP3009_REASONS[reason] : undefined

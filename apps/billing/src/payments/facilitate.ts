@@ -21,7 +21,7 @@ import {
 } from '../verify/payment-request.js'
 import { Authorizations, type Extend, newPaymentId } from './authorize.js'
 import { Charges } from './charge.js'
-import { wireReason } from './exact-reasons.js'
+import { toSchemeReason } from './exact-reasons.js'
 import { findExcess, SELLER_GAS_SPENT, USED_BEFORE } from './refusal.js'
 
 /** A seller with a gas budget. */
@@ -58,7 +58,7 @@ export class Facilitator {
     const result = 'outcome' in request ? request : await this.examine(request, seller)
     if (result.outcome === 'valid') return { isValid: true, payer: result.payer }
     const { reason, message, payer } = result
-    const invalidReason = wireReason(reason, paymentPayload, paymentRequirements)
+    const invalidReason = toSchemeReason(reason, paymentPayload, paymentRequirements)
     return { isValid: false, invalidReason, invalidMessage: message, ...(payer ? { payer } : {}) }
   }
 
@@ -80,7 +80,7 @@ export class Facilitator {
     const { answer, listing = null } = await this.settleOnce(paymentPayload, paymentRequirements, seller)
     const { errorReason: reason } = answer
     if (reason === undefined) return { answer, listing }
-    return { answer: { ...answer, errorReason: wireReason(reason, paymentPayload, paymentRequirements) }, listing }
+    return { answer: { ...answer, errorReason: toSchemeReason(reason, paymentPayload, paymentRequirements) }, listing }
   }
 
   private async settleOnce(

@@ -15,7 +15,7 @@ import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 export interface PaymentRequest extends Omit<SignedPayment, 'accepted'> {
   requirements: Requirements
   /** The original objects, for @x402/evm and the catalogue. */
-  wire: { payload: PaymentPayload; requirements: PaymentRequirements }
+  original: { payload: PaymentPayload; requirements: PaymentRequirements }
 }
 
 /** Why a payment was refused: an x402 reason and a message. `payer` is `null` if unknown. */
@@ -30,11 +30,11 @@ export function decodePaymentRequest(paymentPayload: unknown, paymentRequirement
   try {
     const requirements = decodeRequirements(paymentRequirements, 'paymentRequirements')
     const { authorization, permit } = decodePaymentPayload(paymentPayload)
-    const wire = {
+    const original = {
       payload: paymentPayload as PaymentPayload,
       requirements: paymentRequirements as PaymentRequirements,
     }
-    return { requirements, authorization, permit, wire }
+    return { requirements, authorization, permit, original }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     return refused({ reason: reasonOfField(error.place), message: error.message }, null)
@@ -43,12 +43,12 @@ export function decodePaymentRequest(paymentPayload: unknown, paymentRequirement
 
 /** The request with the signed maximum as its amount: a settlement's amount is the charge, but the maximum is verified. */
 export function withMaximum(request: PaymentRequest): PaymentRequest {
-  const { requirements, authorization, wire } = request
+  const { requirements, authorization, original } = request
   const amount = authorization.maximum
   return {
     ...request,
     requirements: { ...requirements, amount },
-    wire: { ...wire, requirements: { ...wire.requirements, amount: `${amount}` } },
+    original: { ...original, requirements: { ...original.requirements, amount: `${amount}` } },
   }
 }
 

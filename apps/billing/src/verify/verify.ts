@@ -127,7 +127,7 @@ function findUnfit(
  * settlement of the maximum. Reads the payer's holdings; a valid permit of the maximum counts as allowance. Throws `NodeFault`.
  */
 export async function verifyOnChain(
-  { chain, requirements, authorization, permit, wire }: ReadAuthorization,
+  { chain, requirements, authorization, permit, original }: ReadAuthorization,
   acceptedSigners: ReadonlySet<Address>,
 ): Promise<({ settlementGas: SettlementGas } & Holdings) | Refused> {
   const { payer } = authorization
@@ -162,8 +162,8 @@ export async function verifyOnChain(
   const isUnwrapped =
     isErc6492Signature(signature) && authorization.kind === 'exact-eip3009' && (await payerCode()) !== '0x'
   const unwrapped = isUnwrapped ? { signature: parseErc6492Signature(signature).signature } : {}
-  const payload = { ...wire.payload, payload: { ...wire.payload.payload, ...unwrapped }, extensions: {} }
-  const verdict = await scheme.verify(payload, wire.requirements)
+  const payload = { ...original.payload, payload: { ...original.payload.payload, ...unwrapped }, extensions: {} }
+  const verdict = await scheme.verify(payload, original.requirements)
   if (signer.fault !== null) throw signer.fault
   const simulationFailed = SIMULATION_FAILED.has(verdict.invalidReason ?? '')
   if (!verdict.isValid && !simulationFailed) {

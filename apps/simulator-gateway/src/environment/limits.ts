@@ -1,4 +1,4 @@
-import { decodeNumbers, usualNumbers } from '@upfront/service'
+import { decodeNumbers, defaultNumbers } from '@upfront/service'
 
 /** A client's free budget. */
 export interface FreeBudgetLimits {
@@ -44,4 +44,4 @@ export function decodeLimits(text: string): Limits {
   return decodeNumbers('LIMITS', FIELDS, text)
 }
 
-export const DEFAULT_LIMITS: Limits = usualNumbers(FIELDS)
+export const DEFAULT_LIMITS: Limits = defaultNumbers(FIELDS)

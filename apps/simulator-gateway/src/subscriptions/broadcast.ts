@@ -16,7 +16,7 @@ export interface BroadcastSource<T> {
   weigh?(event: T): number
   /** Largest size of undelivered events; beyond it, listeners have to subscribe again. */
   most: number
-  /** Size of the journal from which listeners resume; older events are dropped. Equal to `most` if absent. */
+  /** Size of the recent events from which listeners resume; older ones are dropped. Equal to `most` if absent. */
   maxKept?: number
   /** How long the source keeps running after its last listener has left, so that it can resume. */
   lingerMs: number
@@ -37,7 +37,7 @@ interface Listening {
  */
 export class Broadcast<T> {
   readonly #listeners = new Map<Listener<T>, Listening>()
-  #journal: T[] = []
+  #recent: T[] = []
   #size = 0
   /** Published but not delivered. */
   #waiting: T[] = []
@@ -56,7 +56,7 @@ export class Broadcast<T> {
    * @param begin receives the events before the next one: the current ones, or those since `isLast`; if it throws, listening ends
    * @param ended called if events were missed: no more are delivered
    * @param isLast matches the last event that the listener knows
-   * @returns a function that stops listening; undefined if that event is not in the journal
+   * @returns a function that stops listening; undefined if that event is not among the recent ones
    * @throws what the source's `begin` throws
    */
   async listen(
@@ -77,10 +77,10 @@ export class Broadcast<T> {
       if (this.#running === running) this.#running = undefined
       throw error
     }
-    const at = isLast === undefined ? -1 : this.#journal.findLastIndex(isLast)
+    const at = isLast === undefined ? -1 : this.#recent.findLastIndex(isLast)
     try {
       if (isLast !== undefined && at < 0) return undefined
-      begin(isLast === undefined ? (this.#source.current?.() ?? []) : this.#journal.slice(at + 1))
+      begin(isLast === undefined ? (this.#source.current?.() ?? []) : this.#recent.slice(at + 1))
       this.#listeners.set(listener, { ended, skips: this.#waiting.length })
     } finally {
       this.#stopIfUnused()
@@ -91,10 +91,10 @@ export class Broadcast<T> {
   }
 
   #publish(event: T): void {
-    this.#journal.push(event)
+    this.#recent.push(event)
     this.#size += this.#weight(event)
     const { most, maxKept = most } = this.#source
-    while (this.#size > maxKept) this.#size -= this.#weight(this.#journal.shift()!)
+    while (this.#size > maxKept) this.#size -= this.#weight(this.#recent.shift()!)
     this.#waiting.push(event)
     this.#waitingSize += this.#weight(event)
     if (!this.#isTelling) void this.#tellWaiting()
@@ -141,7 +141,7 @@ export class Broadcast<T> {
     clearTimeout(this.#lingering)
     void this.#running?.then((stop) => stop())
     this.#running = undefined
-    this.#journal = []
+    this.#recent = []
     this.#size = 0
     this.#waiting = []
     this.#waitingSize = 0

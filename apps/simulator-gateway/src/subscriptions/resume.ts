@@ -107,7 +107,7 @@ export function replay(notify: (result: string) => void, results: readonly strin
   for (const result of results) notify(result)
 }
 
-/** The error for a position that is not in the journal of blocks under construction. */
+/** The error for a position that is not among the recent blocks under construction. */
 export function unknownUnsealedPosition(): RpcError {
   return new RpcError(
     ErrorCode.resourceNotFound,

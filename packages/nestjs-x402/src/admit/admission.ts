@@ -7,15 +7,15 @@ import {
 } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
-import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
+import { type AnswerKey, AnswerStore, digestRequest } from '../hold/answer-store.js'
 import { type HttpAnswer, jsonAnswer } from '../hold/http-answer.js'
 import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
-import { findAccepted, type Offer } from '../routes/offers.js'
+import { findAcceptedOffer, type Offer } from '../routes/offers.js'
 import type { OfferExtension } from '../routes/paid-route-options.js'
 import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
-import { inOwnWords } from './describe-route.js'
+import { replaceEchoedDescription } from './describe-route.js'
 import { offerExtensions } from './offer-extensions.js'
 import { decodePaymentHeader, type PaymentHeader } from './payment-header.js'
 import { paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
@@ -59,7 +59,7 @@ export class Admission {
     let isIdentifierTaken = false
     if (signed !== undefined && !(signed instanceof DecodeError)) {
       // Must come before verification: a settled or expired payment would not verify again.
-      answerKey = answerKeyOf(signed, request)
+      answerKey = makeAnswerKey(signed, request)
       const kept = await this.answers.find(answerKey)
       isIdentifierTaken = kept === 'identifier taken'
       if (kept === 'conflict') return { answer: CONFLICT }
@@ -80,7 +80,7 @@ export class Admission {
     const extensions = offerExtensions(settings, route.name, this.answers.seconds, isSponsored)
     const refuse = async (refusal: Refusal) => {
       const accept = request.payment === undefined ? request.accept : undefined
-      const all = { ...extensions, ...(await this.madeExtensions(route, resource.url, offers)) }
+      const all = { ...extensions, ...(await this.createOfferExtensions(route, resource.url, offers)) }
       return { answer: paymentRequired(refusal, offers, resource, settings, all, this.answers.seconds, accept) }
     }
     if (signed === undefined) return refuse(UNPAID)
@@ -90,21 +90,21 @@ export class Admission {
       return refuse({ reason: 'invalid_payload', message: `The payment cannot be decoded: ${message}.` })
     }
     const { authorization, payer } = signed
-    const payload = inOwnWords(signed.payload, resource, extensions)
-    const offer = findAccepted(offers, payload.accepted)
+    const payload = replaceEchoedDescription(signed.payload, resource, extensions)
+    const offer = findAcceptedOffer(offers, payload.accepted)
     if (offer === undefined) return refuse(refusalOf('no_matching_payment_requirements'))
     const { network } = offer.requirements
     const handlerSeconds = Math.ceil(settings.timeout / 1000)
     const { deadline } = authorization
     const verifiedPayment: VerifiedPayment = { payload, offer, payer, deadline, resourceUrl: request.url, answerKey }
     /** Refuses, unless another process of this seller has withheld the answer to this payment. */
-    const refuseUnlessKept = async (reason: string | undefined) => {
+    const refuseUnlessStored = async (reason: string | undefined) => {
       const kept = await recall(verifiedPayment)
       if (kept === undefined) return refuse(refusalOf(reason))
       return { answer: kept === 'conflict' ? CONFLICT : kept }
     }
-    if (endsTooSoon(authorization, handlerSeconds)) return refuseUnlessKept('permit2_deadline_expired')
-    if (endsTooLate(authorization, offer.requirements)) {
+    if (expiresTooSoon(authorization, handlerSeconds)) return refuseUnlessStored('permit2_deadline_expired')
+    if (expiresTooLate(authorization, offer.requirements)) {
       return refuse(refusalOf('permit2_deadline_too_far'))
     }
     if (!this.facilitator.durable && !this.spent.spend(network, authorization)) {
@@ -123,20 +123,20 @@ export class Admission {
       // The same payment may have been admitted while this one was being verified.
       const kept = await this.answers.find(answerKey)
       if (typeof kept === 'object') return { answer: kept }
-      return refuseUnlessKept(verified.invalidReason)
+      return refuseUnlessStored(verified.invalidReason)
     }
     if (isIdentifierTaken) {
       await this.facilitator.release(payload, offer.requirements, 'identifier_taken')
       return { answer: CONFLICT }
     }
-    if (endsTooSoon(authorization, handlerSeconds)) {
+    if (expiresTooSoon(authorization, handlerSeconds)) {
       await this.facilitator.release(payload, offer.requirements, 'verified_too_late')
       return refuse(refusalOf('permit2_deadline_expired'))
     }
     return { verified: verifiedPayment }
   }
 
-  private async madeExtensions(
+  private async createOfferExtensions(
     route: CompiledRoute,
     resourceUrl: string,
     offers: readonly Offer[],
@@ -178,7 +178,7 @@ function decode(header: string): PaymentHeader | DecodeError {
   }
 }
 
-function answerKeyOf(
+function makeAnswerKey(
   { payload, authorization, identifier }: PaymentHeader,
   { method, url, body }: IncomingRequest,
 ): AnswerKey {
@@ -186,7 +186,7 @@ function answerKeyOf(
   return {
     authorization: `authorization ${payload.accepted.network} ${payer} ${nonce}`,
     identifier: identifier === undefined ? undefined : `identifier ${payer} ${identifier}`,
-    ...digestsOf(payload, method, pathOf(url), body),
+    ...digestRequest(payload, method, pathOf(url), body),
   }
 }
 
@@ -196,7 +196,7 @@ function pathOf(url: string): string {
 }
 
 /** Whether the deadline is later than offered. An authorization without a near deadline would have to be remembered for as long. */
-function endsTooLate(
+function expiresTooLate(
   { deadline }: { deadline: bigint },
   { scheme, maxTimeoutSeconds: offered }: PaymentRequirements,
 ): boolean {
@@ -204,6 +204,6 @@ function endsTooLate(
   return deadline > BigInt(Math.floor(Date.now() / 1000) + maxTimeoutSeconds + DEADLINE_SLACK_SECONDS)
 }
 
-function endsTooSoon({ deadline }: { deadline: bigint }, handlerSeconds: number): boolean {
+function expiresTooSoon({ deadline }: { deadline: bigint }, handlerSeconds: number): boolean {
   return deadline < BigInt(Math.floor(Date.now() / 1000) + handlerSeconds + SETTLEMENT_MARGIN_SECONDS)
 }

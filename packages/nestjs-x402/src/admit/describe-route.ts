@@ -22,7 +22,7 @@ export function describeRoute(extension: OfferExtension, routeName: string): Off
 }
 
 /** Replaces the resource description that the buyer echoed by the seller's own: facilitators list what they receive. */
-export function inOwnWords(
+export function replaceEchoedDescription(
   payload: PaymentPayload,
   resource: ResourceInfo,
   offered: Record<string, OfferExtension>,

@@ -3,7 +3,7 @@ import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import { PERMIT2_ADDRESS } from '@x402/evm'
 import { type HttpAnswer, jsonAnswer } from '../hold/http-answer.js'
-import { policyInWords } from '../routes/charge-policy.js'
+import { describePolicy } from '../routes/charge-policy.js'
 import { isUpfront, type Offer } from '../routes/offers.js'
 import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-options.js'
 import { chargeTerms } from './offer-extensions.js'
@@ -49,7 +49,7 @@ export function paymentRequired(
   )
   const schemes = [...new Set(offers.map(({ requirements }) => requirements.scheme))]
   const isMetered = schemes.includes('upto')
-  const policy = policyInWords(charge, answerSeconds, settings.onPending, isMetered, offers.every(isUpfront))
+  const policy = describePolicy(charge, answerSeconds, settings.onPending, isMetered, offers.every(isUpfront))
   if (prefersHtml(accept)) {
     return {
       status,
@@ -77,13 +77,13 @@ function prefersHtml(accept: string | undefined): boolean {
 }
 
 /** The facilitator's reason if it is a single plain word, else undefined: text of libraries and nodes never reaches a buyer. */
-export function plainReason(reason: string | undefined): string | undefined {
+export function sanitizeReason(reason: string | undefined): string | undefined {
   return reason !== undefined && /^[a-zA-Z0-9_.-]{1,80}$/.test(reason) ? reason : undefined
 }
 
 /** The refusal for a facilitator's reason, with our own message. */
 export function refusalOf(reason: string | undefined): Refusal {
-  const plain = plainReason(reason)
+  const plain = sanitizeReason(reason)
   if (plain === undefined) return { reason: 'payment_invalid', message: 'The payment was refused.' }
   return { reason: plain, message: MESSAGES[plain] ?? `The payment was refused (${plain}).` }
 }

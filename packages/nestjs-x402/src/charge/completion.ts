@@ -96,9 +96,9 @@ export class Completion implements OnApplicationShutdown {
     const { scheme } = payment.requirements
     const terms = { scheme, maximum: payment.maximum, decimals: payment.decimals, policy: route.settings.charge }
     const overrides = held.takeHeader('Settlement-Overrides')
-    const set = payment.closeAmount() ?? amountOfHeader(overrides)
+    const set = payment.closeAmount() ?? parseSettlementOverrides(overrides)
     const { upfront } = running
-    const charge = upfront === undefined ? decideCharge(end, set, terms) : wholePrice(payment)
+    const charge = upfront === undefined ? decideCharge(end, set, terms) : fullPriceCharge(payment)
     if (charge.fault !== undefined) {
       this.logger.error({ message: 'the seller set an invalid amount', route: route.name, fault: charge.fault })
     }
@@ -112,7 +112,7 @@ export class Completion implements OnApplicationShutdown {
       isReserved = isSold(end, charge) && held.ended && place.reserve(held.bytes)
       return isReserved || !isSold(end, charge)
     }
-    const result = await this.untilDecided(running, settle, mayEnd)
+    const result = await this.settleUntilDecided(running, settle, mayEnd)
     const answer = await this.answer(running, end, charge, result, settle, isReserved)
     // A client that left before the handler answered paid for partial work, so it can't fetch the answer.
     place.fill(end.kind === 'answered' ? answer.sent : undefined)
@@ -129,14 +129,16 @@ export class Completion implements OnApplicationShutdown {
     payment: PaidRequest,
     response: ServerResponse,
   ): Promise<{ answer: HttpAnswer } | { upfront: SettlementResult }> {
-    const charge = wholePrice(payment)
-    const result = await this.untilDecided({ route, verified, response }, () => this.settler.settle(verified, charge))
+    const charge = fullPriceCharge(payment)
+    const result = await this.settleUntilDecided({ route, verified, response }, () =>
+      this.settler.settle(verified, charge),
+    )
     const isUnpaid = result.outcome === 'failed' || isWithheld(route, result)
     return isUnpaid ? { answer: unpaidAnswer(result, false) } : { upfront: result }
   }
 
   /** Settles, and repeats until the outcome is decided, `mayEnd`, the client leaves or the authorization expires. */
-  private async untilDecided(
+  private async settleUntilDecided(
     { route, verified, response }: Pick<RunningRequest, 'route' | 'verified' | 'response'>,
     settle: () => Promise<SettlementResult>,
     mayEnd = () => false,
@@ -252,7 +254,7 @@ export class Completion implements OnApplicationShutdown {
   }
 }
 
-function wholePrice({ maximum: amount }: PaidRequest): Charge {
+function fullPriceCharge({ maximum: amount }: PaidRequest): Charge {
   return { amount, reason: 'price', refused: false }
 }
 
@@ -309,7 +311,7 @@ function errorAnswer(status: number, receipt: SettleResponse, error: string, mes
 }
 
 /** Reads @x402/core's `Settlement-Overrides: {"amount": "…"}`. Without an amount it counts as unset; malformed JSON counts as invalid. */
-function amountOfHeader(header: string | undefined): unknown {
+function parseSettlementOverrides(header: string | undefined): unknown {
   if (header === undefined) return undefined
   try {
     const overrides: unknown = JSON.parse(header)

@@ -94,6 +94,6 @@ export function paymentOf(response: AnyResponse): PaidRequest | undefined {
   return payments.get(rawResponse(response))
 }
 
-export function rememberPayment(response: ServerResponse, payment: PaidRequest): void {
+export function attachPayment(response: ServerResponse, payment: PaidRequest): void {
   payments.set(response, payment)
 }

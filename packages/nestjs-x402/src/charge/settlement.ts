@@ -5,7 +5,7 @@ import { type PaidRequest, paymentOf } from './paid-request.js'
 const current = new AsyncLocalStorage<PaidRequest>()
 
 /** Runs `work`, and everything it starts, in the context of a paid request. */
-export function runPaid<T>(payment: PaidRequest, work: () => T): T {
+export function runWithPayment<T>(payment: PaidRequest, work: () => T): T {
   return current.run(payment, work)
 }
 

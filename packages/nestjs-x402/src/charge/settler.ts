@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common'
 import { SettleError, type SettleResponse } from '@x402/core/types'
 import type { VerifiedPayment } from '../admit/admission.js'
-import { plainReason } from '../admit/payment-required.js'
+import { sanitizeReason } from '../admit/payment-required.js'
 import { SETTLEMENT_DOUBTFUL, SETTLEMENT_PENDING } from '../routes/durable-facilitator.js'
 import { ConfiguredFacilitator } from '../routes/facilitator.js'
 import type { Charge } from './charge.js'
@@ -51,7 +51,7 @@ export class Settler {
       const outcome = charge.amount === 0n ? 'nothing' : 'settled'
       return { outcome, receipt: { ...receipt, success: true, transaction } }
     }
-    const errorReason = plainReason(settled.errorReason) ?? 'settlement_failed'
+    const errorReason = sanitizeReason(settled.errorReason) ?? 'settlement_failed'
     return {
       outcome: UNDECIDED[errorReason] ?? 'failed',
       receipt: { ...receipt, success: false, errorReason, transaction },

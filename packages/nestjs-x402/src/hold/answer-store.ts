@@ -179,7 +179,7 @@ export class AnswerStore {
 }
 
 /** Digests for an {@link AnswerKey}. @param body the body as parsed by the framework, or its bytes */
-export function digestsOf(
+export function digestRequest(
   payload: unknown,
   method: string,
   url: string,

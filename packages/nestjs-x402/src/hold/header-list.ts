@@ -1,5 +1,5 @@
 /** Removes a header from `[name, value, name, value, …]`. @returns its value */
-export function takeFromList(list: unknown[], wanted: string): unknown {
+export function removeHeaderFromList(list: unknown[], wanted: string): unknown {
   let taken: unknown
   for (let index = list.length - 2; index >= 0; index -= 2) {
     if (String(list[index]).toLowerCase() !== wanted) continue
@@ -10,7 +10,7 @@ export function takeFromList(list: unknown[], wanted: string): unknown {
 }
 
 /** Converts `[name, value, name, value, …]` to an object. A repeated header gets an array of values. */
-export function headersOfList(list: readonly string[]): Record<string, string | string[]> {
+export function parseHeaderList(list: readonly string[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {}
   for (let index = 0; index + 1 < list.length; index += 2) {
     const name = (list[index] ?? '').toLowerCase()

@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { headersOfList, lowerCased, takeFromList } from './header-list.js'
+import { lowerCased, parseHeaderList, removeHeaderFromList } from './header-list.js'
 import type { HttpAnswer } from './http-answer.js'
 import { Mask } from './mask.js'
-import { assertWritable, headFault, headOf } from './sendable.js'
+import { assertWritable, findHeadFault, normalizeHead } from './sendable.js'
 
 /**
  * - `ended`: the answer is complete.
@@ -53,12 +53,12 @@ export class HeldResponse {
     this.end = new Promise((resolve) => {
       this.#resolveEnd = resolve
     })
-    this.#hold()
+    this.#interceptWrites()
   }
 
   /** The error that Node would raise when sending this answer, found before it is charged; undefined if there is none. */
   get fault(): string | undefined {
-    return headFault(this.#head ?? [this.#response.statusCode])
+    return findHeadFault(this.#head ?? [this.#response.statusCode])
   }
 
   /** 500 if the answer can't be sent. */
@@ -110,7 +110,7 @@ export class HeldResponse {
     if (isLong) {
       const isWhole = chunks.length === 1 && this.#head === undefined
       if (isWhole && !response.hasHeader('content-length')) response.setHeader('content-length', this.#bytes)
-      Readable.from(inSlices(chunks), { objectMode: false }).pipe(response)
+      Readable.from(splitIntoSlices(chunks), { objectMode: false }).pipe(response)
       return sent
     }
     for (const [chunk, encoding] of chunks) flowing = Reflect.apply(response.write, response, [chunk, encoding])
@@ -141,13 +141,13 @@ export class HeldResponse {
     if (status !== 204 && status !== 304) response.setHeader('Content-Length', Buffer.byteLength(body))
     response.writeHead(status)
     response.end(body)
-    this.#swallow()
+    this.#discardWrites()
     if (this.#wantsDrain) response.emit('drain')
   }
 
-  #hold(): void {
+  #interceptWrites(): void {
     this.#mask.method('writeHead', (...head: unknown[]) => {
-      this.#head = headOf(head)
+      this.#head = normalizeHead(head)
       if (typeof head[0] === 'number') this.#response.statusCode = head[0]
       this.#begin()
       return this.#response
@@ -169,7 +169,7 @@ export class HeldResponse {
     this.#mask.property('writableEnded', () => this.#ended)
   }
 
-  #swallow(): void {
+  #discardWrites(): void {
     const response = this.#response
     const callbackOf = (given: unknown[]) => given.find((value) => typeof value === 'function') as Callback | undefined
     const drop = (...given: unknown[]) => {
@@ -240,7 +240,7 @@ export class HeldResponse {
   /** Keeps the headers of the answer and drops those of the connection. */
   #sent(headers: Record<string, string>): HttpAnswer {
     const list = this.#head?.find((part) => Array.isArray(part)) as string[] | undefined
-    const given = list === undefined ? this.#headHeaders() : headersOfList(list)
+    const given = list === undefined ? this.#headHeaders() : parseHeaderList(list)
     const all = Object.entries({ ...this.#response.getHeaders(), ...lowerCased(given ?? {}), ...lowerCased(headers) })
     const kept = all.filter(([name]) => !OF_CONNECTION.has(name))
     const chunks = this.#chunks.map(([chunk, encoding]) =>
@@ -261,7 +261,7 @@ export class HeldResponse {
   #takeFromHead(name: string): unknown {
     const wanted = name.toLowerCase()
     const list = this.#head?.find((part) => Array.isArray(part)) as unknown[] | undefined
-    if (list !== undefined) return takeFromList(list, wanted)
+    if (list !== undefined) return removeHeaderFromList(list, wanted)
     const headers = this.#headHeaders()
     if (headers === undefined) return undefined
     let taken: unknown
@@ -275,7 +275,7 @@ export class HeldResponse {
 }
 
 /** Yields a long answer in slices, so that it is written as the client reads it. */
-function* inSlices(chunks: readonly Chunk[]): Generator<Buffer> {
+function* splitIntoSlices(chunks: readonly Chunk[]): Generator<Buffer> {
   for (const [chunk, encoding] of chunks) {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer)
     for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES)

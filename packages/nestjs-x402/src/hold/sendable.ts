@@ -7,15 +7,15 @@ export function assertWritable(chunk: unknown): void {
 }
 
 /** Flattens the headers of `writeHead` given as `[[name, value], …]` to `[name, value, …]`, which every Node version takes. */
-export function headOf(given: readonly unknown[]): unknown[] {
+export function normalizeHead(given: readonly unknown[]): unknown[] {
   return given.map((part) => (Array.isArray(part) && part.every((entry) => Array.isArray(entry)) ? part.flat() : part))
 }
 
 /**
  * Why Node would refuse this status line and these headers; undefined if they can be sent.
- * @param head result of {@link headOf}
+ * @param head result of {@link normalizeHead}
  */
-export function headFault([status, ...rest]: readonly unknown[]): string | undefined {
+export function findHeadFault([status, ...rest]: readonly unknown[]): string | undefined {
   if (typeof status !== 'number' || !(status >= 100 && status <= 999)) {
     return `a status is an integer from 100 to 999, not ${String(status)}`
   }

@@ -1,7 +1,7 @@
-import { policyInWords } from './charge-policy.js'
+import { describePolicy } from './charge-policy.js'
 
-it('policyInWords describes each case to buyers', () => {
-  expect(policyInWords({ unset: 'maximum', failure: 'nothing', timeout: '$0.01', partial: '$0.001' })).toEqual([
+it('describePolicy describes each case to buyers', () => {
+  expect(describePolicy({ unset: 'maximum', failure: 'nothing', timeout: '$0.01', partial: '$0.001' })).toEqual([
     'If it meters nothing, you pay the maximum.',
     'If it fails, you pay nothing.',
     'If it takes too long, you pay $0.01.',
@@ -12,8 +12,8 @@ it('policyInWords describes each case to buyers', () => {
   ])
 })
 
-it('policyInWords distinguishes 4xx and 5xx if the policy does', () => {
+it('describePolicy distinguishes 4xx and 5xx if the policy does', () => {
   const failure = { '4xx': '$0.01', '5xx': 'nothing' } as const
-  const sentences = policyInWords({ unset: 'nothing', failure, timeout: 'nothing', partial: 'nothing' })
+  const sentences = describePolicy({ unset: 'nothing', failure, timeout: 'nothing', partial: 'nothing' })
   expect(sentences.slice(1, 3)).toEqual(['If it refuses (4xx), you pay $0.01.', 'If it fails (5xx), you pay nothing.'])
 })

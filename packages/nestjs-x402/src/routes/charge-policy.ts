@@ -33,7 +33,7 @@ export interface ChargePolicy {
  * The policy in words for buyers, one sentence per case.
  * @param answerSeconds how long an answer can be fetched again; 0 if it can't
  */
-export function policyInWords(
+export function describePolicy(
   { unset, failure, timeout, partial, invalid = 'refuse' }: ChargePolicy,
   answerSeconds = 0,
   onPending: 'withhold' | 'deliver' = 'withhold',
@@ -47,13 +47,13 @@ export function policyInWords(
   const sold = isMetered ? 'metered amount' : 'price'
   const failures =
     typeof failure === 'string'
-      ? [`If it fails, ${inWords(failure)}.`]
-      : [`If it refuses (4xx), ${inWords(failure['4xx'])}.`, `If it fails (5xx), ${inWords(failure['5xx'])}.`]
+      ? [`If it fails, ${describeRule(failure)}.`]
+      : [`If it refuses (4xx), ${describeRule(failure['4xx'])}.`, `If it fails (5xx), ${describeRule(failure['5xx'])}.`]
   return [
-    ...(isMetered ? [`If it meters nothing, ${inWords(unset)}.`] : []),
+    ...(isMetered ? [`If it meters nothing, ${describeRule(unset)}.`] : []),
     ...failures,
-    `If it takes too long, ${inWords(timeout)}.`,
-    `If you disconnect before the answer is complete, ${inWords(partial)}.`,
+    `If it takes too long, ${describeRule(timeout)}.`,
+    `If you disconnect before the answer is complete, ${describeRule(partial)}.`,
     answerSeconds === 0
       ? `If you disconnect while the payment settles, you pay the ${sold}.`
       : `If you disconnect while the payment settles, you pay the ${sold}; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
@@ -68,7 +68,7 @@ export function policyInWords(
   ]
 }
 
-function inWords(rule: ChargeRule): string {
+function describeRule(rule: ChargeRule): string {
   return `you pay ${rule === 'maximum' ? 'the maximum' : rule}`
 }
 

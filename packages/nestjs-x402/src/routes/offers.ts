@@ -90,7 +90,7 @@ export class Offers {
       }
     }
     return {
-      requirements: await this.#scheme.enhancePaymentRequirements(base, withOneSigner(kind), []),
+      requirements: await this.#scheme.enhancePaymentRequirements(base, pickSigner(kind), []),
       decimals: asset.decimals,
       isGasSponsored: isGasSponsored(asset.address, kind, extensions),
     }
@@ -156,7 +156,7 @@ export class Offers {
  * A facilitator with several signers may list them as `extra.facilitatorAddresses`. Each offer names one of them at random to spread the
  * load; this needs no state shared by replicas, and works for buyers who ask only once.
  */
-function withOneSigner(kind: SupportedKind): SupportedKind {
+function pickSigner(kind: SupportedKind): SupportedKind {
   const signers = kind.extra?.facilitatorAddresses
   if (!Array.isArray(signers) || signers.length === 0) return kind
   return { ...kind, extra: { ...kind.extra, facilitatorAddress: signers[randomInt(signers.length)] } }
@@ -188,8 +188,8 @@ function eip712Domain({ name, version }: { name?: unknown; version?: unknown }):
  * Returns the offer that a buyer accepted. With several signers, the accepted `facilitatorAddress` may differ from this offer's; the
  * facilitator refuses an address that is not its own.
  */
-export function findAccepted(offers: readonly Offer[], accepted: PaymentRequirements): Offer | undefined {
-  const offer = offers.find(({ requirements }) => sameTerms(requirements, accepted))
+export function findAcceptedOffer(offers: readonly Offer[], accepted: PaymentRequirements): Offer | undefined {
+  const offer = offers.find(({ requirements }) => hasSameTerms(requirements, accepted))
   if (offer === undefined || offer.requirements.scheme === 'exact') return offer
   const facilitatorAddress = accepted.extra.facilitatorAddress
   return {
@@ -203,7 +203,7 @@ export function isUpfront({ requirements }: Offer): boolean {
   return requirements.extra.paymentFlow === 'upfront'
 }
 
-function sameTerms(offered: PaymentRequirements, accepted: PaymentRequirements): boolean {
+function hasSameTerms(offered: PaymentRequirements, accepted: PaymentRequirements): boolean {
   const sameAddress = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
   return (
     offered.scheme === accepted.scheme &&

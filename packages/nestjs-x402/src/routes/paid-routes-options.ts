@@ -23,7 +23,7 @@ export interface PaidRoutesOptions {
    * Extensions added to each offer, by name, in addition to those of its route, and made for each offer, such as signed offers. If it
    * rejects, the offer is sent without them.
    */
-  offerExtensions?: (offer: MadeOffer) => Promise<Record<string, OfferExtension>>
+  offerExtensions?: (offer: OfferContext) => Promise<Record<string, OfferExtension>>
   /**
    * Extensions added to PAYMENT-RESPONSE, by name, for a request that was served and whose payment has settled, such as a signed delivery
    * receipt. If it rejects, the answer is sent without them.
@@ -34,7 +34,7 @@ export interface PaidRoutesOptions {
 }
 
 /** A 402 that is about to be sent. */
-export interface MadeOffer {
+export interface OfferContext {
   /** The route, as named in `routes`. */
   route: string
   resourceUrl: string

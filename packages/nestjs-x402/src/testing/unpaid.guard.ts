@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
-import { PaidRequest, rawResponse, rememberPayment } from '../charge/paid-request.js'
+import { attachPayment, PaidRequest, rawResponse } from '../charge/paid-request.js'
 import { FAKE_PAYER } from './fake-buyer.js'
 
 /**
@@ -32,7 +32,7 @@ export class UnpaidGuard implements CanActivate {
     }
     const route = `${context.getClass().name}.${context.getHandler().name}`
     const payment = new PaidRequest(route, FAKE_PAYER, requirements, 6)
-    rememberPayment(rawResponse(context.switchToHttp().getResponse<ServerResponse>()), payment)
+    attachPayment(rawResponse(context.switchToHttp().getResponse<ServerResponse>()), payment)
     this.payments.push(payment)
     return true
   }

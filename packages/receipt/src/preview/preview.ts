@@ -48,7 +48,7 @@ export function previewOf(
     status: call.status === '0x1' ? 'success' : 'reverted',
     gasUsed: BigInt(call.gasUsed).toString(),
     call: call.decoded?.call?.signature ?? null,
-    revertReason: call.error === undefined ? null : (customError(call.decoded?.error) ?? wordsOf(call.error)),
+    revertReason: call.error === undefined ? null : (customError(call.decoded?.error) ?? describeError(call.error)),
     failedAt: failingFrame(trace as DecodedFrame),
     returnData: call.returnData,
     changes: confirmedChanges(changes.slice(0, MAX_CHANGES), asked),
@@ -63,6 +63,6 @@ export function previewOf(
   }
 }
 
-function wordsOf(error: string | { message: string }): string {
+function describeError(error: string | { message: string }): string {
   return typeof error === 'string' ? error : error.message
 }

@@ -3,7 +3,7 @@ import { type ChainRules, chainRulesFromEthConfig, chainRulesFromGenesis, knownC
 import { jsonHash } from '../json-hash.js'
 import { bigintsToJson } from '../witness/bigint-json.js'
 import type { DecodedWitness } from '../witness/witness.js'
-import { demandEqual, Unchecked } from './check.js'
+import { assertEqual, Unchecked } from './check.js'
 import type { PaidExchange } from './paid-exchange.js'
 
 /**
@@ -16,7 +16,7 @@ export function rulesKnown(chainId: bigint, { chain }: Pick<PaidExchange, 'chain
   if (known !== undefined || chain === undefined) return known
   const document = decodeObject(chain, 'chain')
   const rules = document.current === undefined ? chainRulesFromGenesis(chain) : chainRulesFromEthConfig(chain)
-  demandEqual(rules.chainId.toString(), chainId.toString(), 'chain: the chain id')
+  assertEqual(rules.chainId.toString(), chainId.toString(), 'chain: the chain id')
   return rules
 }
 

@@ -4,8 +4,8 @@ import { type Hex, recoverAddress } from 'viem'
 import { authorizationHash, type Permit2Authorization } from '../bill/authorization-hash.js'
 import { jsonHash } from '../json-hash.js'
 import type { SignedReceipt } from '../receipt.js'
-import { type Check, CLOCK_SKEW, check, demandEqual, demandSameHex, firstDifference, Unchecked } from './check.js'
-import { deliveryOf } from './delivery.js'
+import { assertEqual, assertSameHex, type Check, CLOCK_SKEW, check, firstDifference, Unchecked } from './check.js'
+import { checkDelivery } from './delivery.js'
 import type { PaidExchange, Settlement, VerifyOptions } from './paid-exchange.js'
 
 interface Accepted {
@@ -27,25 +27,25 @@ export async function checkPayment(
   options: VerifyOptions,
 ): Promise<Check[]> {
   return [
-    await check('offer', () => offerOf(exchange)),
-    await check('authorization', () => authorizationOf(receipts ?? [], exchange)),
-    await check('payment', () => `${totalOf(receipts)} in all`),
-    await check('settlement', () => settlementOf(receipts, exchange)),
-    await check('delivery', () => deliveryOf(receipts ?? [], exchange, options)),
+    await check('offer', () => checkOffer(exchange)),
+    await check('authorization', () => checkAuthorization(receipts ?? [], exchange)),
+    await check('payment', () => `${sumCharges(receipts)} in all`),
+    await check('settlement', () => checkSettlement(receipts, exchange)),
+    await check('delivery', () => checkDelivery(receipts ?? [], exchange, options)),
   ]
 }
 
 /** Checks that the offer was made for this request and contains what the buyer accepted. */
-function offerOf({ offer, payment, request }: PaidExchange): string {
+function checkOffer({ offer, payment, request }: PaidExchange): string {
   if (offer === undefined) throw new Unchecked('the file has no "offer" (PAYMENT-REQUIRED): the offer is not checked')
   const { x402Version, resource, accepts, extensions } = decodeObject(offer, 'offer')
-  demandEqual(x402Version, 2, 'offer.x402Version')
-  demandEqual(decodeObject(resource, 'offer.resource').url, request.url, 'offer.resource.url')
+  assertEqual(x402Version, 2, 'offer.x402Version')
+  assertEqual(decodeObject(resource, 'offer.resource').url, request.url, 'offer.resource.url')
   const offered = decodeList(accepts, 'offer.accepts').map(withoutFacilitator)
   if (payment === undefined)
     throw new Unchecked('the file has no "payment": which offer the buyer accepted is not checked')
   const { accepted, ...sent } = decodeObject(payment, 'payment')
-  demandEqual(sent.x402Version, 2, 'payment.x402Version')
+  assertEqual(sent.x402Version, 2, 'payment.x402Version')
   const terms = jsonHash(withoutFacilitator(accepted))
   const index = offered.findIndex((option) => jsonHash(option) === terms)
   if (index < 0) {
@@ -53,7 +53,7 @@ function offerOf({ offer, payment, request }: PaidExchange): string {
     throw new Error(`payment.accepted${place}: is not what was offered`)
   }
   if (sent.resource !== undefined)
-    demandEqual(decodeObject(sent.resource, 'payment.resource').url, request.url, 'payment.resource.url')
+    assertEqual(decodeObject(sent.resource, 'payment.resource').url, request.url, 'payment.resource.url')
   const repeated = (sent.extensions as Record<string, unknown> | undefined)?.['charge-terms']
   const shown = (extensions as Record<string, unknown> | undefined)?.['charge-terms']
   if (repeated !== undefined && firstDifference(repeated, shown) !== undefined)
@@ -69,7 +69,7 @@ function withoutFacilitator(option: unknown): Record<string, unknown> {
 }
 
 /** Checks that receipts, accepted requirements and signed authorization agree, and that the payer signed. */
-async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: PaidExchange): Promise<string> {
+async function checkAuthorization(receipts: readonly SignedReceipt[], { payment }: PaidExchange): Promise<string> {
   if (payment === undefined)
     throw new Unchecked(
       'the file has no "payment" (PAYMENT-SIGNATURE): that the buyer signed this maximum for this seller is not checked',
@@ -84,12 +84,12 @@ async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: 
     accepted,
     'payment.accepted',
   ) as unknown as Accepted
-  demandEqual(scheme, 'upto', 'payment.accepted.scheme')
-  demandEqual(decodeObject(permitted, `${at}.permitted`).amount, amount, `${at}.permitted.amount`)
-  demandSameHex(permitted.token, String(asset), `${at}.permitted.token`)
-  demandSameHex(decodeObject(witness, `${at}.witness`).to, String(payTo), `${at}.witness.to`)
-  demandSameHex(witness.facilitator, String(extra?.facilitatorAddress), `${at}.witness.facilitator`)
-  demandSameHex(signed.spender, x402UptoPermit2ProxyAddress, `${at}.spender`)
+  assertEqual(scheme, 'upto', 'payment.accepted.scheme')
+  assertEqual(decodeObject(permitted, `${at}.permitted`).amount, amount, `${at}.permitted.amount`)
+  assertSameHex(permitted.token, String(asset), `${at}.permitted.token`)
+  assertSameHex(decodeObject(witness, `${at}.witness`).to, String(payTo), `${at}.witness.to`)
+  assertSameHex(witness.facilitator, String(extra?.facilitatorAddress), `${at}.witness.facilitator`)
+  assertSameHex(signed.spender, x402UptoPermit2ProxyAddress, `${at}.spender`)
   for (const [name, number] of Object.entries({
     amount: permitted.amount,
     nonce: signed.nonce,
@@ -99,13 +99,13 @@ async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: 
     decodeText(number, /^(?:0|[1-9]\d{0,77})$/, `${at}: ${name}`)
   const hash = authorizationHash(network, signed)
   for (const receipt of receipts) {
-    demandEqual(receipt.network, network, 'receipt.network')
-    demandEqual(receipt.authorizationHash, hash, 'receipt.authorizationHash')
-    demandEqual(receipt.nonce, signed.nonce, 'receipt.nonce')
-    demandSameHex(receipt.payer, signed.from, 'receipt.payer')
-    demandEqual(receipt.maximum, permitted.amount, 'receipt.maximum')
-    demandSameHex(receipt.asset, permitted.token, 'receipt.asset')
-    demandSameHex(receipt.payTo, witness.to, 'receipt.payTo')
+    assertEqual(receipt.network, network, 'receipt.network')
+    assertEqual(receipt.authorizationHash, hash, 'receipt.authorizationHash')
+    assertEqual(receipt.nonce, signed.nonce, 'receipt.nonce')
+    assertSameHex(receipt.payer, signed.from, 'receipt.payer')
+    assertEqual(receipt.maximum, permitted.amount, 'receipt.maximum')
+    assertSameHex(receipt.asset, permitted.token, 'receipt.asset')
+    assertSameHex(receipt.payTo, witness.to, 'receipt.payTo')
     const issuedAt = BigInt(receipt.issuedAt)
     if (
       issuedAt > BigInt(signed.deadline) + BigInt(CLOCK_SKEW) ||
@@ -115,7 +115,7 @@ async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: 
   }
   if (signature === undefined)
     throw new Unchecked('payment.payload.signature: is left out, so whether the buyer signed this is not checked')
-  await demandSignature(
+  await assertSignature(
     hash,
     decodeText(signature, /^0x(?:[0-9a-fA-F]{2})+$/, 'payment.payload.signature') as Hex,
     signed.from,
@@ -123,7 +123,7 @@ async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: 
   return `at most ${amount} to ${payTo}, signed by ${signed.from}`
 }
 
-async function demandSignature(hash: Hex, signature: Hex, payer: string): Promise<void> {
+async function assertSignature(hash: Hex, signature: Hex, payer: string): Promise<void> {
   const signer = await recoverAddress({ hash, signature }).catch(() => undefined)
   if (signer?.toLowerCase() === payer.toLowerCase()) return
   throw new Unchecked(
@@ -132,21 +132,24 @@ async function demandSignature(hash: Hex, signature: Hex, payer: string): Promis
 }
 
 /** Sum of the calls' charges. @throws Error if the receipts don't follow one another; Unchecked if one is missing */
-function totalOf(receipts: readonly SignedReceipt[] | undefined): bigint {
+function sumCharges(receipts: readonly SignedReceipt[] | undefined): bigint {
   if (receipts === undefined) throw new Unchecked('a receipt is missing: the total cost of the calls is not checked')
   let total = 0n
   for (const [index, { chargedBefore, amount, nonce, payer }] of receipts.entries()) {
     const at = `receipt ${index + 1}`
-    demandEqual(chargedBefore, total.toString(), `${at}: chargedBefore`)
-    demandEqual(nonce, receipts[0]!.nonce, `${at}: nonce`)
-    demandEqual(payer, receipts[0]!.payer, `${at}: payer`)
+    assertEqual(chargedBefore, total.toString(), `${at}: chargedBefore`)
+    assertEqual(nonce, receipts[0]!.nonce, `${at}: nonce`)
+    assertEqual(payer, receipts[0]!.payer, `${at}: payer`)
     total += BigInt(amount)
   }
   return total
 }
 
 /** Checks that the settlement moved the sum of the receipts from the payer, on its network. */
-function settlementOf(receipts: readonly SignedReceipt[] | undefined, { settlement, payment }: PaidExchange): string {
+function checkSettlement(
+  receipts: readonly SignedReceipt[] | undefined,
+  { settlement, payment }: PaidExchange,
+): string {
   if (settlement === undefined)
     throw new Unchecked(
       'the file has no "settlement" (PAYMENT-RESPONSE): what was charged, and in which transaction, is not checked',
@@ -159,15 +162,15 @@ function settlementOf(receipts: readonly SignedReceipt[] | undefined, { settleme
     throw new Unchecked(
       `settlement: was pending when the answer was sent (transaction ${String(transaction)}): look it up`,
     )
-  demandEqual(success, true, 'settlement.success')
-  const total = totalOf(receipts)
-  demandEqual(amount, total.toString(), 'settlement.amount')
-  if (total === 0n) demandEqual(transaction, '', 'settlement.transaction')
+  assertEqual(success, true, 'settlement.success')
+  const total = sumCharges(receipts)
+  assertEqual(amount, total.toString(), 'settlement.amount')
+  if (total === 0n) assertEqual(transaction, '', 'settlement.transaction')
   else decodeText(transaction, /^0x[0-9a-fA-F]{64}$/, 'settlement.transaction')
   const first = receipts?.[0] ?? payerOf(payment)
   if (first === undefined) throw new Unchecked('no document names the payer: whose money was settled is not checked')
-  demandSameHex(payer, first.payer, 'settlement.payer')
-  demandEqual(network, first.network, 'settlement.network')
+  assertSameHex(payer, first.payer, 'settlement.payer')
+  assertEqual(network, first.network, 'settlement.network')
   return total === 0n
     ? 'nothing, as nothing was charged'
     : `${total} from ${first.payer} on ${first.network}, in ${transaction}`

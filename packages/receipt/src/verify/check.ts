@@ -33,13 +33,13 @@ export class Unchecked extends Error {
 }
 
 /** @throws Error that names the field */
-export function demandEqual(got: unknown, expected: unknown, field: string): void {
+export function assertEqual(got: unknown, expected: unknown, field: string): void {
   if (got !== expected) throw new Error(`${field}: is ${shown(got)}, should be ${shown(expected)}`)
 }
 
 /** Compares hex without regard to case. @throws Error that names the field */
-export function demandSameHex(got: unknown, expected: string, field: string): void {
-  demandEqual(typeof got === 'string' ? got.toLowerCase() : got, expected.toLowerCase(), field)
+export function assertSameHex(got: unknown, expected: string, field: string): void {
+  assertEqual(typeof got === 'string' ? got.toLowerCase() : got, expected.toLowerCase(), field)
 }
 
 /** Path of the first difference between two JSON values, such as `[0].calls[1].gasUsed`; undefined if there is none. */

@@ -1,8 +1,8 @@
 import { decodeInteger, decodeObject, decodeText, refuseUnknownFields } from '@upfront/protocol'
 import { type Hex, recoverTypedDataAddress } from 'viem'
 import type { SignedReceipt } from '../receipt.js'
-import { CLOCK_SKEW, demandEqual, demandSameHex, Unchecked } from './check.js'
-import { demandKeyOf } from './check-call.js'
+import { assertEqual, assertSameHex, CLOCK_SKEW, Unchecked } from './check.js'
+import { assertReceiptKey } from './check-call.js'
 import type { PaidExchange, Settlement, VerifyOptions } from './paid-exchange.js'
 
 /** EIP-712 domain of x402's `offer-receipt`. Source: x402 `specs/extensions/extension-offer-and-receipt.md`. */
@@ -19,7 +19,7 @@ export const DELIVERY_TYPES = {
 } as const
 
 /** Checks x402's own delivery receipt: for this request and payment, signed by a key of the seller. */
-export async function deliveryOf(
+export async function checkDelivery(
   receipts: readonly SignedReceipt[],
   { settlement, seller, request }: PaidExchange,
   { signer: trusted }: VerifyOptions,
@@ -38,11 +38,11 @@ export async function deliveryOf(
     'delivery.payload',
     DELIVERY_TYPES.Receipt.map(({ name }) => name),
   )
-  demandEqual(signed.version, 1, 'delivery.version')
-  demandEqual(signed.network, network, 'delivery.network')
-  demandEqual(signed.resourceUrl, request.url, 'delivery.resourceUrl')
-  demandSameHex(signed.payer, String(payer), 'delivery.payer')
-  demandSameHex(signed.transaction, String(transaction), 'delivery.transaction')
+  assertEqual(signed.version, 1, 'delivery.version')
+  assertEqual(signed.network, network, 'delivery.network')
+  assertEqual(signed.resourceUrl, request.url, 'delivery.resourceUrl')
+  assertSameHex(signed.payer, String(payer), 'delivery.payer')
+  assertSameHex(signed.transaction, String(transaction), 'delivery.transaction')
   const issuedAt = decodeInteger(signed.issuedAt, 'delivery.issuedAt')
   const early = receipts.find((ours) => ours.issuedAt > issuedAt + CLOCK_SKEW)
   if (early !== undefined) throw new Error('delivery.issuedAt: is before the answer was made')
@@ -54,8 +54,8 @@ export async function deliveryOf(
     signature: decodeText(signature, /^0x[0-9a-fA-F]{130}$/, 'delivery.signature') as Hex,
   })
   const key = signer.toLowerCase()
-  if (trusted !== undefined) demandSameHex(key, trusted, 'delivery: signer')
-  if (seller !== undefined) demandKeyOf(seller, key, issuedAt)
+  if (trusted !== undefined) assertSameHex(key, trusted, 'delivery: signer')
+  if (seller !== undefined) assertReceiptKey(seller, key, issuedAt)
   else if (trusted === undefined) throw new Unchecked(`signed by ${key}: no document of the seller names this key`)
   return `of ${request.url}, signed by ${key}`
 }

@@ -15,29 +15,29 @@ export function decodeChainRules(value: unknown, field: string): ChainRules {
   refuseUnknownFields(rules, field, NAMES)
   if (JSON.stringify(bigintsToJson(rules)).length > MAX_DIGITS)
     throw new Error(`${field}: expected at most ${MAX_DIGITS} digits`)
-  demandBigint(rules.chainId, `${field}.chainId`)
+  assertBigint(rules.chainId, `${field}.chainId`)
   if (rules.stack !== 'ethereum' && rules.stack !== 'optimism')
     throw new Error(`${field}.stack: expected ethereum or optimism`)
   for (const [index, entry] of decodeList(rules.forks, `${field}.forks`).entries()) {
     const at = `${field}.forks[${index}]`
     const { fork, timestamp, block } = decodeObject(entry, at)
     if (![...ETHEREUM_FORKS, ...OP_FORKS].some((known) => known === fork)) throw new Error(`${at}.fork: not known`)
-    demandBigint(block ?? timestamp, `${at}.timestamp`)
+    assertBigint(block ?? timestamp, `${at}.timestamp`)
   }
   for (const [index, entry] of decodeList(rules.blobSchedule, `${field}.blobSchedule`).entries()) {
     const at = `${field}.blobSchedule[${index}]`
     const { timestamp, parameters } = decodeObject(entry, at)
-    demandBigint(timestamp, `${at}.timestamp`)
+    assertBigint(timestamp, `${at}.timestamp`)
     const { target, max, baseFeeUpdateFraction } = decodeObject(parameters, `${at}.parameters`)
     if (!Number.isSafeInteger(target) || !Number.isSafeInteger(max))
       throw new Error(`${at}.parameters: expected numbers`)
-    demandBigint(baseFeeUpdateFraction, `${at}.parameters.baseFeeUpdateFraction`)
+    assertBigint(baseFeeUpdateFraction, `${at}.parameters.baseFeeUpdateFraction`)
     if (baseFeeUpdateFraction === 0n) throw new Error(`${at}.parameters.baseFeeUpdateFraction: is zero`)
   }
-  demandBigint(decodeObject(rules.schedule, `${field}.schedule`).blockTime, `${field}.schedule.blockTime`)
+  assertBigint(decodeObject(rules.schedule, `${field}.schedule`).blockTime, `${field}.schedule.blockTime`)
   return rules as unknown as ChainRules
 }
 
-function demandBigint(value: unknown, field: string): void {
+function assertBigint(value: unknown, field: string): void {
   if (typeof value !== 'bigint' || value < 0n) throw new Error(`${field}: expected a whole number such as "12n"`)
 }

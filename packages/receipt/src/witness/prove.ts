@@ -66,9 +66,9 @@ export function proveHeaders({
     [base.number - 1n, base.parentHash],
   ])
   let child = base
-  demandHash(base, 'base')
+  assertHash(base, 'base')
   for (const [index, header] of ancestors.entries()) {
-    demandHash(header, `ancestors[${index}]`)
+    assertHash(header, `ancestors[${index}]`)
     if (header.hash !== child.parentHash || header.number !== child.number - 1n)
       throw new Error(`ancestors[${index}]: is not the parent of block ${child.number}`)
     hashes.set(header.number - 1n, header.parentHash)
@@ -87,7 +87,7 @@ export function proveHeaders({
   if (ancestors.length > needed) throw new Error(`ancestors[${needed}]: proves no block hash of the witness`)
 }
 
-function demandHash({ hash, ...header }: DecodedWitness['base'], what: string): void {
+function assertHash({ hash, ...header }: DecodedWitness['base'], what: string): void {
   if (headerHash(header) !== hash) throw new Error(`${what}: its hash is not that of its fields`)
 }
 
@@ -101,17 +101,17 @@ async function proveAccount(
   await step()
   const leaf = await valueAt(state, address, `account ${address}`)
   const [provenNonce, provenBalance, storageRoot, codeHash] = leaf === null ? NO_ACCOUNT : accountOf(leaf)
-  const demand = (fits: boolean, what: string) => {
+  const assertField = (fits: boolean, what: string) => {
     if (!fits) throw new Error(`account ${address}: its ${what} is not what the state root proves`)
   }
-  demand(nonce === provenNonce, 'nonce')
-  demand(balance === provenBalance, 'balance')
-  demand(keccak256(code) === codeHash, 'code')
+  assertField(nonce === provenNonce, 'nonce')
+  assertField(balance === provenBalance, 'balance')
+  assertField(keccak256(code) === codeHash, 'code')
   const slots = storageRoot === KECCAK256_RLP_S ? undefined : await trieOf(storageRoot, database)
   for (const [slot, value] of storage) {
     await step()
     const word = await (slots && valueAt(slots, slot, `slot ${slot} of ${address}`))
-    demand(BigInt(value) === (word ? quantity(RLP.decode(word) as Uint8Array) : 0n), `slot ${slot}`)
+    assertField(BigInt(value) === (word ? quantity(RLP.decode(word) as Uint8Array) : 0n), `slot ${slot}`)
   }
 }
 

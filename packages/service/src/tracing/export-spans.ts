@@ -13,8 +13,8 @@ import {
 } from '@opentelemetry/sdk-trace-node'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Variables } from '../environment.js'
-import { spanRequests } from './span-requests.js'
-import { spanWork } from './span-work.js'
+import { traceRequests } from './trace-requests.js'
+import { traceWork } from './trace-work.js'
 
 /** Active tracing of a service. */
 export interface Tracing {
@@ -44,13 +44,13 @@ export function exportSpans(service: string): Tracing {
     startSpanHook: ({ origin }) => ({ 'url.full': origin, 'url.path': '', 'url.query': '' }),
   })
   outgoing.setTracerProvider(provider)
-  const stop = spanWork(tracer)
+  const stop = traceWork(tracer)
   return {
     logFields() {
       const current = trace.getActiveSpan()?.spanContext()
       return current === undefined ? {} : { trace_id: current.traceId, span_id: current.spanId }
     },
-    serve: (server, trusts) => spanRequests(server, tracer, trusts),
+    serve: (server, trusts) => traceRequests(server, tracer, trusts),
     async close() {
       stop()
       outgoing.disable()

@@ -7,7 +7,7 @@ import { errorText } from '../logger.js'
 const MAX_BEGUN = 10_000
 
 /** Makes a span for each {@link TracedWork}. @returns a function that stops it */
-export function spanWork(tracer: Tracer): () => void {
+export function traceWork(tracer: Tracer): () => void {
   const begun = new Map<string, Context>()
   const wrap = (message: unknown) => {
     const work = message as TracedWork

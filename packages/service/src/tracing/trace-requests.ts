@@ -17,7 +17,7 @@ const NOT_TRACED = /^\/(health|metrics)/
  * Makes a span for each request and runs the request in its context. Only the trace is taken over from the caller's headers.
  * @param trusts whether the caller's sampling decision is followed
  */
-export function spanRequests(
+export function traceRequests(
   server: FastifyInstance,
   tracer: Tracer,
   trusts: (request: FastifyRequest) => boolean,

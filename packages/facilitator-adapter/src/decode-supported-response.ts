@@ -5,7 +5,7 @@ import type { SupportedResponse } from '@x402/core/types'
  * Decodes billing's `/supported` answer. @x402/core has this check only inside its own HTTP client.
  * @throws DecodeError
  */
-export function supportedResponse(value: unknown): SupportedResponse {
+export function decodeSupportedResponse(value: unknown): SupportedResponse {
   const { kinds, extensions, signers } = decodeObject(value, 'supported')
   if (!Array.isArray(kinds)) throw invalidField('supported.kinds', 'must be an array')
   return {
