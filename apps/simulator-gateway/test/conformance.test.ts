@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { freePort } from './free-port.js'
+import { freePort } from '@upfront/devnet'
 import { type GatewayProcess, startGateway } from './gateway-process.js'
 
 const recordings = fileURLToPath(new URL('../../../testing/recordings', import.meta.url))

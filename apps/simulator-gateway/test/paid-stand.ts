@@ -8,6 +8,7 @@ import {
   builtProgram,
   type Devnet,
   emptyLedger,
+  freePort,
   type LedgerStore,
   ledgerStores,
   startDevnet,
@@ -18,7 +19,6 @@ import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { type Address, createPublicClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { freePort } from './free-port.js'
 import { type GatewayProcess, startGateway, startGatewayProcess, type Variables } from './gateway-process.js'
 
 const NETWORK = 'eip155:31337'

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
+import { type Anvil, type FaultProxy, freePort, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { UpstreamClient } from '@upfront/node'
 import { ChainMismatch, type ChainRulesOptions, fetchChainRules, rulesAt } from '../src/index.js'
 import { RECORDINGS } from './recorded-chain.js'
@@ -127,11 +126,3 @@ describe('fetchChainRules from recorded chains', () => {
     }
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
