@@ -46,6 +46,22 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: true })
   })
 
+  test.each(['eth_getCode', 'eth_call'])(
+    'a node that answers nonsense to %s makes requests fail with 503',
+    async (method) => {
+      const payload = await sign()
+      stand.node.lies = (call) => (call.method === method ? { nonsense: [7] } : undefined)
+      const body = { paymentPayload: payload, paymentRequirements: payload.accepted }
+      const answers = [
+        await stand.billing.verify(payload),
+        await stand.billing.settle(payload, '5'),
+        await stand.billing.send('/internal/payments', { key: method, body }),
+      ]
+      stand.node.lies = undefined
+      expect(answers.map(({ status }) => status)).toEqual([503, 503, 503])
+    },
+  )
+
   test('a node that accepts a transaction and drops the connection does not cause a second one', async () => {
     stand.node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset-after' : undefined)
     const before = await usdcBalance(stand.devnet, SELLER)

@@ -1,4 +1,5 @@
 import { CallQueue, type UpstreamCall, UpstreamClient, UpstreamError, UpstreamFault } from '@upfront/node'
+import { checkResult } from './check-result.js'
 import { NodeBusy, NodeFault, readNodeError, WrongChain } from './node-error.js'
 
 const ATTEMPTS = 5
@@ -61,7 +62,8 @@ export class Node {
       params,
       decode: (result) => {
         const mayBeNull = MAY_BE_NULL.has(method) && params[0] !== 'latest'
-        if (result === null && !mayBeNull) throw new UpstreamFault('null', 'expected a result, got null')
+        if (result !== null) checkResult(method, result)
+        else if (!mayBeNull) throw new UpstreamFault('null', 'expected a result, got null')
         return result as T
       },
       maxBytes: MAX_ANSWER_BYTES,
