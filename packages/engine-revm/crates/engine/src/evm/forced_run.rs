@@ -42,7 +42,7 @@ pub fn unknown_callee(context: &mut Context, call: &mut CallInputs) -> Option<Fr
     let selector = selector.filter(|_| is_taken_for_none)?;
     state.force();
     state.record_missing(POINTERS.map(|slot| Read::Storage(call.target_address, slot)));
-    if let Some(code) = state.guess_callee(call.caller, selector, call.bytecode_address) {
+    if let Some(code) = state.guess_callee(call.caller, selector) {
         call.known_bytecode = code;
         return None;
     }

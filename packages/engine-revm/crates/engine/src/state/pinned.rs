@@ -69,10 +69,9 @@ impl PinnedState {
     }
 
     /// What a run that looks ahead assumes for a missing value: the value last seen on any block. If never seen: no code, a high balance
-    /// (so that lack of funds does not end the run), for a slot the value in another contract with the same code, else zero.
-    /// @param code assumed code of the account
-    pub(super) fn assumption(&self, read: Read, code: Option<B256>) -> Assumption {
-        let LastSeen { codes, words, predictions } = &*self.last_seen;
+    /// (so that lack of funds does not end the run), else zero.
+    pub(super) fn assumption(&self, read: Read) -> Assumption {
+        let LastSeen { codes, words, .. } = &*self.last_seen;
         let seen = match read {
             Read::Code(address) => codes.last_seen(address).map(|(hash, code)| Cached::Code(hash, code)),
             _ => words.last_seen(&read).map(Cached::Word),
@@ -80,10 +79,6 @@ impl PinnedState {
         let unseen = || match read {
             Read::Balance(_) => Cached::Word(U256::ONE << 120),
             Read::Code(_) => Cached::Code(KECCAK256_EMPTY, Bytecode::default()),
-            Read::Storage(address, slot) => {
-                let code = code.or_else(|| codes.last_seen(address).map(|(hash, _)| hash));
-                Cached::Word(code.and_then(|code| predictions.word(code, slot)).unwrap_or_default())
-            }
             _ => Cached::Word(U256::ZERO),
         };
         Assumption { is_seen: seen.is_some(), value: seen.unwrap_or_else(unseen) }
@@ -126,13 +121,8 @@ impl PinnedState {
     pub fn store(&self, values: impl IntoIterator<Item = (Read, Value)>) -> Vec<Cached> {
         let values: Vec<(Read, Cached)> =
             values.into_iter().map(|(read, value)| (read, self.cached(&read, value))).collect();
-        let LastSeen { codes, words, predictions } = &*self.last_seen;
         self.has_new_values.store(true, Ordering::Relaxed);
-        words.note(&values);
-        predictions.note_words(values.iter().filter_map(|(read, value)| match (read, value) {
-            (Read::Storage(address, slot), Cached::Word(word)) => Some(((codes.last_seen(*address)?.0, *slot), *word)),
-            _ => None,
-        }));
+        self.last_seen.words.note(&values);
         self.store_cached(&values);
         values.into_iter().map(|(_, value)| value).collect()
     }

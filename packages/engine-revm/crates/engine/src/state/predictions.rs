@@ -1,26 +1,23 @@
-//! Predicts callees and words of contracts never seen, from contracts with the same code.
+//! Predicts which code a contract never seen runs, from calls by the same code.
 
 use super::{code_cache::CodeCache, last_seen_words::RecentMap};
-use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256};
+use alloy_primitives::{Address, B256, KECCAK256_EMPTY};
 use revm::bytecode::Bytecode;
 use std::sync::{Mutex, PoisonError};
 
 /// The first bytes of a call's input: the function.
 pub type Selector = [u8; 4];
 
-/// Limits per generation. Two are kept: some 4 MB of words and 1 MB of callees.
-const MAX_WORDS: usize = 16 * 1024;
+/// Limits per generation. Two are kept: some 1 MB of callees.
 const MAX_CALLEES: usize = 4 * 1024;
 const MAX_RAN: usize = 16 * 1024;
 
-/// What unseen contracts are likely to be: like others that the same code calls with the same function, and like others with the same code.
+/// What unseen contracts are likely to be: like others that the same code calls with the same function.
 /// Guides runs that look ahead; never part of an answer.
 #[derive(Default)]
 pub(super) struct Predictions {
     /// Callees, by the caller's code.
     callees: Mutex<RecentMap<(B256, Selector), Address>>,
-    /// Words at a slot, by the contract's code.
-    words: Mutex<RecentMap<(B256, U256), U256>>,
     /// Contracts that ran a code.
     ran: Mutex<RecentMap<(Address, B256), ()>>,
 }
@@ -48,18 +45,6 @@ impl Predictions {
             ran.insert((contract, code), (), MAX_RAN);
         }
         is_first
-    }
-
-    pub(super) fn note_words(&self, words: impl IntoIterator<Item = ((B256, U256), U256)>) {
-        let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        for (place, word) in words {
-            known.insert(place, word, MAX_WORDS);
-        }
-    }
-
-    /// The word that another contract with this code has at this slot.
-    pub(super) fn word(&self, code: B256, slot: U256) -> Option<U256> {
-        self.words.lock().unwrap_or_else(PoisonError::into_inner).get(&(code, slot)).copied()
     }
 }
 
@@ -99,15 +84,6 @@ mod tests {
         );
         assert_eq!(predictions.callee(&codes, address(3), SWAP), codes.last_seen(address(4)), "the last of any");
         assert_eq!(predictions.callee(&codes, address(1), [0; 4]), None);
-    }
-
-    #[test]
-    fn tells_words_by_code() {
-        let predictions = Predictions::default();
-        let (one, other) = (B256::with_last_byte(1), B256::with_last_byte(2));
-        predictions.note_words([((one, U256::ONE), U256::from(7))]);
-        assert_eq!(predictions.word(one, U256::ONE), Some(U256::from(7)));
-        assert_eq!((predictions.word(other, U256::ONE), predictions.word(one, U256::ZERO)), (None, None));
     }
 
     #[test]

@@ -95,8 +95,6 @@ pub struct SimulationState {
     first_runs_left: Cell<usize>,
     /// Read along with missing values.
     likely_reads: RefCell<Vec<Read>>,
-    /// Assumed code of unknown accounts.
-    guessed: RefCell<AddressMap<B256>>,
     /// What was read, if listed.
     reads: Option<RefCell<TouchedSet>>,
     /// Whether code may be a delegation (EIP-7702). Before Prague it runs as it is.
@@ -134,7 +132,6 @@ impl SimulationState {
             notes_callees,
             first_runs_left: Cell::new(MAX_FIRST_RUNS),
             likely_reads: RefCell::default(),
-            guessed: RefCell::default(),
             reads: None,
             delegations: true,
         }
@@ -217,11 +214,9 @@ impl SimulationState {
         self.likely_reads.borrow_mut().extend(missing);
     }
 
-    /// The code that such a call likely reaches; the account is assumed to have it.
-    pub fn guess_callee(&self, caller: Address, selector: Selector, callee: Address) -> Option<(B256, Bytecode)> {
-        let code = self.pinned.predicted_callee(caller, selector).filter(|(_, code)| !code.is_eip7702())?;
-        self.guessed.borrow_mut().insert(callee, code.0);
-        Some(code)
+    /// The code that such a call likely reaches.
+    pub fn guess_callee(&self, caller: Address, selector: Selector) -> Option<(B256, Bytecode)> {
+        self.pinned.predicted_callee(caller, selector).filter(|(_, code)| !code.is_eip7702())
     }
 
     /// Assumes missing values from now on, within this allowance; None ends that.
@@ -306,7 +301,7 @@ impl SimulationState {
         }
         let left = self.most_assumed().saturating_sub(assumed.len());
         for read in self.likely_reads.take().into_iter().take(left) {
-            assumed.entry(read).or_insert_with(|| self.pinned.assumption(read, None));
+            assumed.entry(read).or_insert_with(|| self.pinned.assumption(read));
         }
         assumed
     }
@@ -447,11 +442,7 @@ impl SimulationState {
     /// A contract's first unseen slots are assumed to be zero, then every other one is one, so that a loop up to a zero or a non-zero slot
     /// ends.
     fn assumption(&self, read: Read, is_alternative: bool) -> Assumption {
-        let code = match read {
-            Read::Storage(address, _) => self.guessed.borrow().get(&address).copied(),
-            _ => None,
-        };
-        let mut assumption = self.pinned.assumption(read, code);
+        let mut assumption = self.pinned.assumption(read);
         if let (false, false, Read::Storage(address, _)) = (is_alternative, assumption.is_seen, read) {
             let mut unseen = self.unseen_slots.borrow_mut();
             let count = unseen.entry(address).or_default();
