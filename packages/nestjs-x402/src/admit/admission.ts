@@ -60,6 +60,7 @@ export class Admission {
     if (signed !== undefined && !(signed instanceof DecodeError)) {
       // Must come before verification: a settled or expired payment would not verify again.
       answerKey = makeAnswerKey(signed, request)
+      if (answerKey === undefined) return { answer: TOO_DEEP }
       const kept = await this.answers.find(answerKey)
       isIdentifierTaken = kept === 'identifier taken'
       if (kept === 'conflict') return { answer: CONFLICT }
@@ -178,15 +179,23 @@ function decode(header: string): PaymentHeader | DecodeError {
   }
 }
 
+const TOO_DEEP = jsonAnswer(400, {
+  error: 'invalid_body',
+  message: 'The body nests too deeply. Nothing was run or charged.',
+})
+
+/** Undefined if the body nests too deeply to be written as JSON. */
 function makeAnswerKey(
   { payload, authorization, identifier }: PaymentHeader,
   { method, url, body }: IncomingRequest,
-): AnswerKey {
+): AnswerKey | undefined {
   const { payer, nonce } = authorization
+  const digests = digestRequest(payload, method, pathOf(url), body)
+  if (digests === undefined) return undefined
   return {
     authorization: `authorization ${payload.accepted.network} ${payer} ${nonce}`,
     identifier: identifier === undefined ? undefined : `identifier ${payer} ${identifier}`,
-    ...digestRequest(payload, method, pathOf(url), body),
+    ...digests,
   }
 }
 

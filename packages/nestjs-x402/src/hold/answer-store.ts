@@ -178,18 +178,31 @@ export class AnswerStore {
   }
 }
 
-/** Digests for an {@link AnswerKey}. @param body the body as parsed by the framework, or its bytes */
+/**
+ * Digests for an {@link AnswerKey}; undefined if the body nests too deeply to be written as JSON.
+ * @param body the body as parsed by the framework, or its bytes
+ */
 export function digestRequest(
   payload: unknown,
   method: string,
   url: string,
   body: unknown,
-): Pick<AnswerKey, 'payload' | 'request'> {
-  const bytes = body instanceof Uint8Array || typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
+): Pick<AnswerKey, 'payload' | 'request'> | undefined {
+  const bytes = body instanceof Uint8Array || typeof body === 'string' ? body : writeJson(body)
+  if (bytes === undefined) return undefined
   const sha256 = (...parts: (string | Uint8Array)[]) => {
     const hash = createHash('sha256')
     for (const part of parts) hash.update(part)
     return hash.digest('base64')
   }
   return { payload: sha256(JSON.stringify(payload)), request: sha256(JSON.stringify([method, url]), bytes) }
+}
+
+function writeJson(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body) ?? ''
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
