@@ -5,6 +5,7 @@ import {
   decodeText,
   encodePaymentPayload,
   invalidField,
+  refuseDeep,
   type SignedAuthorization,
 } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
@@ -24,6 +25,8 @@ export interface PaymentHeader {
 
 /** Limit for the encoded header. A payment takes about 1.4 KB; Node limits all headers of a request to 16 KB. */
 const MAX_PAYMENT_HEADER_BYTES = 12 * 1024
+/** Far more levels than any payment has, and fewer than billing takes to reserve one. */
+const MAX_LEVELS = 60
 
 /**
  * Decodes canonical base64 of UTF-8 JSON, strictly.
@@ -34,6 +37,7 @@ export function decodePaymentHeader(header: string): PaymentHeader {
     throw invalidField(HEADER, `longer than ${MAX_PAYMENT_HEADER_BYTES} bytes`)
   }
   const root = decodeObject(parseJson(decodeBase64(header)), 'payment')
+  refuseDeep(root, 'payment', MAX_LEVELS)
   const signed = decodePaymentPayload(root, 'payment')
   const { authorization, permit2Authorization = authorization } = root.payload as Record<string, { from: string }>
   const { resource, extensions } = root

@@ -11,7 +11,6 @@ import {
   invalidField,
   type JsonObject,
   type Network,
-  refuseDeep,
 } from '../decode/fields.js'
 import type { Address, Hex } from '../hex.js'
 
@@ -79,10 +78,6 @@ export interface SignedPayment {
 
 /** x402's extension in which a facilitator settles with the payer's EIP-2612 permit instead of an approval. */
 export const GAS_SPONSORING = 'eip2612GasSponsoring'
-
-/** Far more levels than any payment has, and fewer than a body for billing may have. */
-const MAX_LEVELS = 60
-
 /** @throws DecodeError */
 export function decodeRequirements(value: unknown, field: string): Requirements {
   const object = decodeObject(value, field)
@@ -111,7 +106,6 @@ export function schemeOf(kind: AuthorizationKind): Scheme {
 export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): SignedPayment {
   const object = decodeObject(value, field)
   if (object.x402Version !== 2) throw invalidField(`${field}.x402Version`, 'must be 2')
-  refuseDeep(object, field, MAX_LEVELS)
   const accepted = decodeRequirements(object.accepted, `${field}.accepted`)
   const payload = decodeObject(object.payload, `${field}.payload`)
   const signature = decodeSignature(payload.signature, `${field}.payload.signature`)

@@ -1,6 +1,6 @@
 import type { Address } from '@upfront/protocol'
 import { createLogger } from '@upfront/service'
-import { DELEGATED_CODE } from '../../chain/settlement-batch.js'
+import { DELEGATED_CODE, SETTLEMENT_BATCH_CODE } from '../../chain/settlement-batch.js'
 import type { Claimant } from '../../ledger/claim-work.js'
 import type { PaymentRow, SignedTransactionRow } from '../../ledger/schema.js'
 import type { Settlement } from '../signers/signing-queue.js'
@@ -35,7 +35,8 @@ function batchesOf(onCount = () => {}, maxFeePerGas = 1n) {
   const claimed = { where: () => ({ returning: async () => [] }) }
   const update = () => ({ set: () => claimed })
   const latest = {
-    ...{ code: async () => DELEGATED_CODE, balance: async () => 10n ** 18n, call: async () => '0x' },
+    code: async (account: Address) => (account === SIGNER ? DELEGATED_CODE : SETTLEMENT_BATCH_CODE),
+    ...{ balance: async () => 10n ** 18n, call: async () => '0x' },
     ...{ wouldSettle: async () => true },
     transactionCount: async () => {
       onCount()
