@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
 import type { Address, BlockParameter } from '@upfront/protocol'
 import { type StateRead } from '@upfront/simulation'
@@ -86,7 +87,11 @@ describe('two values that change together in every transaction', () => {
     await node().setAutomine(false)
     await pay()
     const growTwice = async (run: number) => {
-      if (run <= 2) await pay()
+      if (run > 2) return
+      const hash = await pay()
+      // anvil adds it to the pending block a moment later.
+      const pending = () => node().getBlock({ blockTag: 'pending' })
+      while (!(await pending()).transactions.includes(hash)) await sleep(5)
     }
     const { value, runs } = await readAround(PENDING, growTwice)
     expect(value).toBe(3n)
