@@ -62,7 +62,7 @@ export class Node {
       params,
       decode: (result) => {
         const mayBeNull = MAY_BE_NULL.has(method) && params[0] !== 'latest'
-        if (result !== null) checkResult(method, result)
+        if (result !== null) checkResult(method, params, result)
         else if (!mayBeNull) throw new UpstreamFault('null', 'expected a result, got null')
         return result as T
       },
