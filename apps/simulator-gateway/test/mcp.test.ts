@@ -289,7 +289,12 @@ describe('MCP over HTTP', () => {
     }
   })
 
-  it.each(['GET', 'DELETE'])('answers 405 to %s', async (method) => {
+  it('reads media types in any case', async () => {
+    const response = await post(JSON.stringify(ping), { accept: 'Application/JSON, Text/Event-Stream' })
+    expect(response.status).toBe(200)
+  })
+
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])('answers 405 to %s', async (method) => {
     const response = await fetch(`${stand.gateway.url}/mcp`, { method, headers: { accept: headers.accept } })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
   })

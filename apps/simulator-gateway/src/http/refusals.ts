@@ -35,16 +35,23 @@ export class Refusals {
   }
 }
 
+const JSON_RPC_BY_POST =
+  'send JSON-RPC 2.0 by POST with content-type application/json, e.g. {"jsonrpc":"2.0","id":1,"method":"rpc.discover"}; viem, ethers, alloy, go-ethereum and web3.py take the URL with /ethereum'
+const MCP_BY_POST =
+  "the HTTP+SSE transport of MCP 2024-11-05 is not served: set the client's transport to streamable HTTP, which sends each message by POST to /mcp"
+
+/** What to send by POST instead, by path. Clients of MCP 2024-11-05 start with GET; there are no sessions to end by DELETE. */
+const BY_POST: ReadonlyMap<string | undefined, string> = new Map([
+  ...['/', `/${ETHEREUM_PATH}`].map((path) => [path, JSON_RPC_BY_POST] as const),
+  ...['/mcp', '/sse'].map((path) => [path, MCP_BY_POST] as const),
+])
+
 function refusalOf(thrown: unknown, url: string): RpcError {
   if (thrown instanceof RpcError) return thrown
   const status = statusOf(thrown)
   if (status === 404) {
-    const [path] = url.split('?')
-    if (path === '/' || path === `/${ETHEREUM_PATH}`)
-      return refused(
-        405,
-        'send JSON-RPC 2.0 by POST with content-type application/json, e.g. {"jsonrpc":"2.0","id":1,"method":"rpc.discover"}; viem, ethers, alloy, go-ethereum and web3.py take the URL with /ethereum',
-      )
+    const byPost = BY_POST.get(url.split('?')[0])
+    if (byPost !== undefined) return refused(405, byPost)
     return refused(
       404,
       'not found: send JSON-RPC by POST to / (to /ethereum with viem, ethers, alloy, go-ethereum and web3.py), or use /health/live, /health/ready or /metrics',

@@ -1,7 +1,7 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
-import { Controller, Delete, Get, Post, Req, Res } from '@nestjs/common'
+import { Controller, Post, Req, Res } from '@nestjs/common'
 import { runInSlices } from '@upfront/node'
 import { parseJson, parseJsonInParts, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -66,20 +66,6 @@ export class McpController {
     const made = await transport.take(message)
     const answer = made === undefined ? { status: 202 } : { status: 200, body: [JSON.stringify(made)] }
     this.sender.send(reply, answer, { header: undefined })
-  }
-
-  /** No stream is served. Clients of MCP 2024-11-05 start here and are told to use streamable HTTP. */
-  @Get(['mcp', 'sse'])
-  listen(): never {
-    const message =
-      "the HTTP+SSE transport of MCP 2024-11-05 is not served: set the client's transport to streamable HTTP, which sends each message by POST to /mcp"
-    throw refused(405, message)
-  }
-
-  /** There are no sessions to end. */
-  @Delete('mcp')
-  end(): never {
-    return this.listen()
   }
 
   private async serverFor(from: Omit<ToolCaller, 'signal'>, message: unknown): Promise<Server> {

@@ -84,7 +84,8 @@ function problemOf({ issues: [first] }: { issues: { path: PropertyKey[]; message
 
 /** The protocol requires both types, although no answer is streamed here. @throws RpcError -32600 (HTTP 406) */
 export function checkAccept(accept = ''): void {
-  if (accept.includes('application/json') && accept.includes('text/event-stream')) return
+  const types = accept.toLowerCase()
+  if (types.includes('application/json') && types.includes('text/event-stream')) return
   throw refused(406, 'accept: expected both application/json and text/event-stream')
 }
 
