@@ -1,7 +1,7 @@
 import { type Awaitable, andThen, catchError } from '@upfront/node'
 import { ErrorCode, RpcError, type SimulationRequest } from '@upfront/protocol'
 import { AnswerTooLong, CallsRan, type Simulation, type SimulationAnswer, simulate } from '@upfront/simulation'
-import { Overloaded } from '../limits/refused.js'
+import { ClientGone, Overloaded } from '../limits/refused.js'
 import type { SimulationContext } from './simulation-context.js'
 
 /** The cost of work in progress. */
@@ -29,7 +29,8 @@ const GAS_PER_MS = 1_000_000
 
 /**
  * Runs work and counts its cost, whether it succeeds or not. How far a run got that reached a limit is not known, so it counts with its
- * full gas limit. A run cancelled because memory was short, perhaps through no fault of its own, counts with what is possible in its time.
+ * full gas limit. A run cancelled because memory was short, perhaps through no fault of its own, or because the client left, counts with
+ * what is possible in its time.
  * Earlier runs are added.
  */
 export function countSpending<T>(
@@ -44,7 +45,7 @@ export function countSpending<T>(
     () => work(taken),
     (error) => {
       let { gasUsed } = taken
-      if (error instanceof Overloaded) gasUsed += maxGasSince(startedAt, gas)
+      if (error instanceof Overloaded || error instanceof ClientGone) gasUsed += maxGasSince(startedAt, gas)
       else if (hasReachedLimit(error)) gasUsed += gas
       context.spendInVain?.(cost(gasUsed))
       throw error
