@@ -17,12 +17,17 @@ const SEQUENCER_FEE_VAULT = '0x4200000000000000000000000000000000000011'
 export const OSAKA_PROBE = '0x60011e60005260206000f3'
 export const OSAKA_PROBE_ANSWER = `0x${'ff'.padStart(64, '0')}`
 
+/** The fork of each stack that leaves no trace in a header, and the one before it. `OSAKA_PROBE` tells them apart. */
+const HIDDEN = {
+  ethereum: { fork: 'osaka', before: 'prague' },
+  optimism: { fork: 'karst', before: 'jovian' },
+} as const
+
 const CAVEAT =
   'the rules are inferred from the head: changes that do not show in a header, such as blob schedules, are unknown'
 
 /**
- * The oldest rules that fit a head header, for unknown chains. An OP-stack chain is recognized by its fee recipient. Osaka, and Karst on
- * the OP stack, leave no trace in a header.
+ * The oldest rules that fit a head header, for unknown chains. An OP-stack chain is recognized by its fee recipient.
  * @param runsOsaka whether the node's EVM answered `OSAKA_PROBE` at its head
  */
 export function inferChainRules(header: BlockHeader, chainId: bigint, runsOsaka = false): ChainRules {
@@ -33,7 +38,7 @@ export function inferChainRules(header: BlockHeader, chainId: bigint, runsOsaka 
       ...shared,
       caveats: [...shared.caveats],
       stack: 'optimism',
-      forks: [{ fork: fork === 'jovian' && runsOsaka ? 'karst' : fork, block: 0n }],
+      forks: [{ fork: runsOsaka && fork === HIDDEN.optimism.before ? HIDDEN.optimism.fork : fork, block: 0n }],
       blobSchedule: [],
       schedule: { blockTime: DEFAULT_BLOCK_TIME.optimism },
       opBaseFee: DEFAULT_OP_BASE_FEE,
@@ -45,7 +50,7 @@ export function inferChainRules(header: BlockHeader, chainId: bigint, runsOsaka 
     ...shared,
     caveats: [...shared.caveats],
     stack: 'ethereum',
-    forks: [{ fork: fork === 'prague' && runsOsaka ? 'osaka' : fork, block: 0n }],
+    forks: [{ fork: runsOsaka && fork === HIDDEN.ethereum.before ? HIDDEN.ethereum.fork : fork, block: 0n }],
     blobSchedule: parameters === undefined ? [] : [{ timestamp: 0n, parameters }],
     schedule: { blockTime: DEFAULT_BLOCK_TIME.ethereum },
   }
@@ -71,17 +76,17 @@ export function rulesOf(header: BlockHeader, chain: ChainRules): BlockRules {
   return rulesAt(chain, header.number, header.timestamp) ?? impliedRules(header, chain) ?? rulesOfHeader(header)
 }
 
-/**
- * Whether a block's header shows that it is older than the fork that `inferChainRules` found at the head. Osaka and Karst don't show in
- * headers.
- */
+/** Whether a block's header shows that it is older than the fork that `inferChainRules` found at the head. */
 export function isOlderThanInferred(header: BlockHeader, rules: ChainRules): boolean {
   const head = rulesAt(rules, header.number, header.timestamp)
   const shown = impliedRules(header, rules)
   if (head === undefined || shown === undefined) return true
+  const { ethereum, optimism } = HIDDEN
   if (head.opFork !== undefined && shown.opFork !== undefined)
-    return OP_FORKS.indexOf(shown.opFork) < OP_FORKS.indexOf(head.opFork === 'karst' ? 'jovian' : head.opFork)
-  return !isForkActive(shown.fork, head.fork === 'osaka' ? 'prague' : head.fork)
+    return (
+      OP_FORKS.indexOf(shown.opFork) < OP_FORKS.indexOf(head.opFork === optimism.fork ? optimism.before : head.opFork)
+    )
+  return !isForkActive(shown.fork, head.fork === ethereum.fork ? ethereum.before : head.fork)
 }
 
 /** Jovian's extraData has version 1, Holocene's version 0. Fjord and Granite can't be told from Ecotone. */
