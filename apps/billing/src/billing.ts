@@ -25,9 +25,9 @@ export interface Billing {
 export async function startBilling(environment: Environment, logger: Logger, tracing?: Tracing): Promise<Billing> {
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT_BYTES,
-    // Payers choose the names in their extensions: a refused body would look like a fault of the seller or of billing.
-    onProtoPoisoning: 'remove',
-    onConstructorPoisoning: 'remove',
+    // Payers choose the names in their extensions. JSON.parse makes them plain fields, so bodies are decoded as they are.
+    onProtoPoisoning: 'ignore',
+    onConstructorPoisoning: 'ignore',
     genReqId: requestId,
     logger: false,
     frameworkErrors: refuseUrl,
