@@ -65,7 +65,8 @@ describe.each(oneStore())('a reorg that drops the block of a settlement, on $nam
   })
 
   test('which brings back a displaced transaction: the cost of its revert is recorded', async () => {
-    await run({ reconcileMs: '300' })
+    const ledger = await store.variables()
+    await run({ ...ledger, reconcileMs: '300' })
     const { id, nonce } = await stand.billing.authorizeNew()
     await anvil().setAutomine(false)
     await stand.billing.charge(id, '800', { waitMilliseconds: 0 })
@@ -102,6 +103,14 @@ describe.each(oneStore())('a reorg that drops the block of a settlement, on $nam
       rpc(stand.devnet.rpcUrl, 'eth_getTransactionCount', [DEVNET_ROLES.facilitators[0].address, 'latest'])
     expect(Number(await count())).toBe(0)
     await mineOne()
+    await until(async () => Number(await count()) === 1, Boolean, mineOne)
+    await untilGasIsRight()
+    // So does one that drops it while billing is down, deeper than the newest blocks are checked.
+    await stand.billing.close()
+    for (let depth = 1; Number(await count()) === 1; depth += 1) await reorg(depth)
+    await anvil().mine({ blocks: 100 })
+    await run({ ...ledger, reconcileMs: '300' })
+    await untilGasIsRight()
     await until(async () => Number(await count()) === 1, Boolean, mineOne)
     await untilGasIsRight()
   })

@@ -171,6 +171,13 @@ export class Chain {
     return (await this.node.request<{ hash: Hash } | null>('eth_getBlockByNumber', params))?.hash ?? null
   }
 
+  /** Timestamp of a block, Unix seconds; `null` if the node does not have it. */
+  async timestamp(number: bigint): Promise<bigint | null> {
+    const params = [toQuantity(number), false]
+    const block = await this.node.request<{ timestamp: Hex } | null>('eth_getBlockByNumber', params)
+    return block === null ? null : BigInt(block.timestamp)
+  }
+
   /** Target and calldata of a mined or pending transaction. */
   async transaction(hash: Hash): Promise<{ to: Address | null; input: Hex } | null> {
     const found = await this.node.request<{ to: Address | null; input: Hex } | null>('eth_getTransactionByHash', [hash])

@@ -1,6 +1,5 @@
 import type { Address, Hash, Network } from '@upfront/protocol'
-import { and, eq, gt, gte, inArray, type SQL, sql } from 'drizzle-orm'
-import { HOUR_MS } from './gas-sums.js'
+import { and, between, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
 import { gas, type PaymentRow, payments, settlementItems, signedTransactions, transfers } from './schema.js'
 
@@ -122,12 +121,13 @@ function insertReversedGas(blockHash: Hash, from: SQL, isReversed: SQL, at: SQL)
     on conflict do nothing`
 }
 
-/** The blocks from `from` on in which costs of these signers were recorded in the last hour and not reversed. */
+/** The blocks of a range in which costs of these signers were recorded after `since` and not reversed. */
 export function readBlocksWithGas(
   db: Database,
   network: Network,
   signers: readonly Address[],
-  from: bigint,
+  { from, to }: { from: bigint; to: bigint },
+  since: Date,
 ): Promise<{ blockNumber: bigint; blockHash: Hash }[]> {
   const { blockNumber, blockHash } = gas
   return db
@@ -137,8 +137,8 @@ export function readBlocksWithGas(
       and(
         eq(gas.network, network),
         inArray(gas.signer, [...signers]),
-        gt(gas.recordedAt, new Date(Date.now() - HOUR_MS)),
-        gte(blockNumber, from),
+        gt(gas.recordedAt, since),
+        between(blockNumber, from, to),
       ),
     )
     .groupBy(blockNumber, blockHash)

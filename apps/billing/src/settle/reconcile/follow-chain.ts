@@ -1,13 +1,14 @@
 import type { Network } from '@upfront/protocol'
 import { and, eq, gte, min } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
+import { HOUR_MS } from '../../ledger/gas-sums.js'
 import { isInState } from '../../ledger/is-in-state.js'
 import type { Database } from '../../ledger/ledger.js'
 import { readBlocksWithGas, reverseGas } from '../../ledger/record-receipt.js'
 import { type PaymentRow, payments, reconciledBlocks } from '../../ledger/schema.js'
 import { concludeSettled, reopen } from '../outcome/conclude.js'
 import { compare, type Difference, explain, type Finding, findDropped, findReplacedBlocks } from './compare.js'
-import { readRecorded, readTransfers } from './read-facts.js'
+import { type BlockRange, readRecorded, readTransfers } from './read-facts.js'
 
 /** Block range that most public nodes accept for eth_getLogs. */
 export const RANGE_BLOCKS = 2_000n
@@ -34,7 +35,11 @@ export async function followFinal(db: Database, chain: Chain): Promise<(Followed
   const before = await readCursor(db, chain.network)
   if (before === null || final <= before) return null
   const upTo = before + RANGE_BLOCKS < final ? before + RANGE_BLOCKS : final
-  const followed = await apply(db, chain, await compare(db, chain, { from: before + 1n, to: upTo }))
+  const range = { from: before + 1n, to: upTo }
+  const followed = await apply(db, chain, await compare(db, chain, range))
+  // Costs in these blocks were recorded after the last compared block was mined; if it is unknown, all are read.
+  const last = (await chain.timestamp(before)) ?? 0n
+  await reverseDroppedGas(db, chain, range, Number(chain.head.now() - last) * 1_000 + HOUR_MS)
   const advanced = await db
     .update(reconciledBlocks)
     .set({ blockNumber: upTo, updatedAt: new Date() })
@@ -65,10 +70,19 @@ export async function followNewest(db: Database, chain: Chain): Promise<Followed
   const explained = await Promise.all(logs.map((log) => explain(db, chain, log)))
   const healing = explained.filter((finding) => finding?.kind === 'settled' && finding.payment.state === 'failed')
   const followed = await apply(db, chain, [...dropped, ...healing.filter((finding) => finding !== null)])
-  // After the settlements: what they reverse is not reversed again.
-  const withGas = await readBlocksWithGas(db, network, [...chain.signers.keys()], range.from)
-  for (const blockHash of await findReplacedBlocks(chain, withGas)) await reverseGas(db, network, blockHash)
+  await reverseDroppedGas(db, chain, range, HOUR_MS)
   return followed
+}
+
+/**
+ * Reverses costs in dropped blocks that were recorded in the last `milliseconds`. Call it after the settlements of the range are applied:
+ * what they reverse is not reversed again. Throws `NodeFault`.
+ */
+async function reverseDroppedGas(db: Database, chain: Chain, range: BlockRange, milliseconds: number): Promise<void> {
+  const { network, signers } = chain
+  const since = new Date(Date.now() - milliseconds)
+  const withGas = await readBlocksWithGas(db, network, [...signers.keys()], range, since)
+  for (const blockHash of await findReplacedBlocks(chain, withGas)) await reverseGas(db, network, blockHash)
 }
 
 async function apply(db: Database, chain: Chain, findings: readonly Finding[]): Promise<Followed> {
