@@ -9,9 +9,10 @@ import {
   UseGuards,
 } from '@nestjs/common'
 import { ModuleRef } from '@nestjs/core'
-import { Admission } from './admit/admission.js'
+import { Admission, CONFLICT } from './admit/admission.js'
 import { Completion } from './charge/completion.js'
 import { attachPayment, PaidRequest, rawResponse } from './charge/paid-request.js'
+import { AnswerStore } from './hold/answer-store.js'
 import { HeldResponse } from './hold/held-response.js'
 import type { HttpAnswer } from './hold/http-answer.js'
 import { ConfiguredFacilitator } from './routes/facilitator.js'
@@ -52,6 +53,7 @@ export class PaymentGuard implements CanActivate {
     private readonly admission: Admission,
     private readonly facilitator: ConfiguredFacilitator,
     private readonly completion: Completion,
+    private readonly answers: AnswerStore,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -84,10 +86,16 @@ export class PaymentGuard implements CanActivate {
       throw new Answered(answer.status)
     }
     if ('answer' in admission) return refuse(admission.answer)
-    const { payload, payer, offer } = admission.verified
+    const { payload, payer, offer, answerKey } = admission.verified
     if (raw.destroyed || raw.closed) {
       await this.facilitator.release(payload, offer.requirements, 'client_gone')
       throw new Answered(499)
+    }
+    // Synchronous: the first of concurrent payments with one identifier takes it.
+    const place = this.answers.begin(answerKey, raw)
+    if (place === undefined) {
+      await this.facilitator.release(payload, offer.requirements, 'identifier_taken')
+      return refuse(CONFLICT)
     }
     const onLate = (amount: unknown) => {
       this.logger.error({ message: 'an amount was set after the charge was decided', route: route.name, amount })
@@ -96,13 +104,17 @@ export class PaymentGuard implements CanActivate {
     const early = isUpfront(offer)
       ? await this.completion.settleUpfront(route, admission.verified, payment, raw)
       : { upfront: undefined }
-    if ('answer' in early) return refuse(early.answer)
+    if ('answer' in early) {
+      place.fill(undefined)
+      return refuse(early.answer)
+    }
     const held = new HeldResponse(raw, route.settings.holdBytes, response.getHeaders())
     attachPayment(raw, payment)
     this.completion.begin({
       route,
       verified: admission.verified,
       payment,
+      place,
       held,
       response: raw,
       upfront: early.upfront,

@@ -162,6 +162,23 @@ describe.each(ADAPTERS)('an answer that was paid for but lost on %s', (adapter) 
     expect(runs).toHaveLength(1)
   })
 
+  it('serves one of two payments with one payment identifier that arrive at once, and answers the other 409', async () => {
+    const id = `pay_${crypto.randomUUID()}`
+    const payments = await Promise.all([identified(id), identified(id)])
+    facilitator.released.length = 0
+    // Neither is verified before both have arrived.
+    const { length: before } = facilitator.verified
+    facilitator.onVerify = async () => {
+      await until(() => facilitator.verified.length === before + 2)
+      return { isValid: true }
+    }
+    const answers = await Promise.all(payments.map((payment) => ask(payment, '/work?charge=$0.03&slow=50')))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect(facilitator.released).toEqual(['identifier_taken'])
+    expect(facilitator.settled).toHaveLength(1)
+    expect(runs).toHaveLength(1)
+  })
+
   it('is neither kept nor promised if answers.seconds is 0', async () => {
     const forgetful = await startSeller(facilitator, {
       adapter,

@@ -56,13 +56,11 @@ export class Admission {
     const { settings } = route
     const signed = request.payment === undefined ? undefined : decode(request.payment)
     let answerKey: AnswerKey | undefined
-    let isIdentifierTaken = false
     if (signed !== undefined && !(signed instanceof DecodeError)) {
       // Must come before verification: a settled or expired payment would not verify again.
       answerKey = makeAnswerKey(signed, request)
       if (answerKey === undefined) return { answer: TOO_DEEP }
       const kept = await this.answers.find(answerKey)
-      isIdentifierTaken = kept === 'identifier taken'
       if (kept === 'conflict') return { answer: CONFLICT }
       if (kept !== undefined && kept !== 'identifier taken') return { answer: kept }
     }
@@ -126,10 +124,6 @@ export class Admission {
       if (typeof kept === 'object') return { answer: kept }
       return refuseUnlessStored(verified.invalidReason)
     }
-    if (isIdentifierTaken) {
-      await this.facilitator.release(payload, offer.requirements, 'identifier_taken')
-      return { answer: CONFLICT }
-    }
     if (expiresTooSoon(authorization, handlerSeconds)) {
       await this.facilitator.release(payload, offer.requirements, 'verified_too_late')
       return refuse(refusalOf('permit2_deadline_expired'))
@@ -164,7 +158,8 @@ export class Admission {
   }
 }
 
-const CONFLICT = jsonAnswer(409, {
+/** The answer to a payment whose identifier or authorization belongs to another request. */
+export const CONFLICT = jsonAnswer(409, {
   error: 'payment_conflict',
   message:
     'This payment identifier or authorization belongs to another request. Nothing was run or charged. Sign a new payment, with a new identifier.',

@@ -22,6 +22,8 @@ export interface RunningRequest {
   route: CompiledRoute
   verified: VerifiedPayment
   payment: PaidRequest
+  /** Where its answer is kept. */
+  place: AnswerPlace
   held: HeldResponse
   response: ServerResponse
   /** The result of settling before the handler ran, if the offer is paid up front. */
@@ -51,15 +53,14 @@ export class Completion implements OnApplicationShutdown {
   ) {}
 
   begin(running: RunningRequest): void {
-    const place = this.answers.begin(running.verified.answerKey, running.response)
-    const work = this.complete(running, place)
+    const work = this.complete(running)
       .catch((error: unknown) => {
         this.logger.error({
           message: 'a paid answer could not be sent',
           route: running.route.name,
           error: String(error),
         })
-        place.fill(undefined)
+        running.place.fill(undefined)
         running.response.destroy()
       })
       .finally(() => this.underWay.delete(work))
@@ -90,8 +91,8 @@ export class Completion implements OnApplicationShutdown {
     await Promise.all(this.underWay)
   }
 
-  private async complete(running: RunningRequest, place: AnswerPlace): Promise<void> {
-    const { route, verified, payment, held } = running
+  private async complete(running: RunningRequest): Promise<void> {
+    const { route, verified, payment, place, held } = running
     const end = await handlerEnd(running, route.settings.timeout)
     const { scheme } = payment.requirements
     const terms = { scheme, maximum: payment.maximum, decimals: payment.decimals, policy: route.settings.charge }

@@ -97,7 +97,13 @@ export class AnswerStore {
     return answer !== undefined && 'ask' in answer ? answer.ask() : answer
   }
 
-  begin(key: AnswerKey, response: ServerResponse): AnswerPlace {
+  /**
+   * Call it when the payment is verified, before anything is run or settled for it.
+   * @returns undefined if its payer has used the identifier with another payment
+   */
+  begin(key: AnswerKey, response: ServerResponse): AnswerPlace | undefined {
+    const named = key.identifier === undefined ? undefined : this.entries.get(key.identifier)
+    if (named !== undefined && named.until >= Date.now() && named.payload !== key.payload) return undefined
     let resolve!: (answer: KeptAnswer | undefined) => void
     // Node emits `finish` even for writes after the client left; the order of the two events tells whether the answer was sent.
     let finished = false
