@@ -50,6 +50,7 @@ export interface BlockToCarry {
   logsBloom: Hex
   withdrawalsRoot?: Hash
   requestsHash?: Hash
+  blockAccessListHash?: Hash
   blobGasUsed?: bigint
 }
 
