@@ -5,7 +5,11 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 /** Path of an installed Chromium. */
 const executablePath = (() => {
   try {
-    return execFileSync('sh', ['-c', 'command -v chromium || command -v google-chrome'], { encoding: 'utf8' }).trim()
+    return execFileSync(
+      'sh',
+      ['-c', 'command -v chromium-headless-shell || command -v chromium || command -v google-chrome'],
+      { encoding: 'utf8' },
+    ).trim()
   } catch {
     return undefined
   }
