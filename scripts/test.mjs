@@ -48,12 +48,7 @@ const failedFiles = []
 /** Folder for jest's reports and the bundled packages. */
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
-  await build()
-  // Imported late, because it needs packages that the build installs.
-  const { bundle, bundlePackages } = await import('./bundle.mjs')
-  process.env.BUNDLED = join(reports, 'node_modules')
-  const making = [emptyLedger(), bundlePackages(process.env.BUNDLED), ...BUNDLED.map(bundle)]
-  ;[process.env.EMPTY_LEDGER] = await Promise.all(making)
+  await build(makeBundles)
   const isChosen = (folder) => chosen.length === 0 || chosen.includes(folder)
   const folders = ['scripts', ...packageFolders()].filter(isChosen)
   const has = (file) => (folder) => existsSync(join(root, folder, file))
@@ -75,6 +70,15 @@ const { passed, failed, skipped } = total
 console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
 await endAll()
 process.exit(failed > 0 ? 1 : 0)
+
+/** Bundles what tests start and import, and makes the empty ledger that they copy. */
+async function makeBundles() {
+  // Imported late, because it needs packages that the build installs.
+  const { bundle, bundlePackages } = await import('./bundle.mjs')
+  process.env.BUNDLED = join(reports, 'node_modules')
+  const making = [emptyLedger(), bundlePackages(process.env.BUNDLED), ...BUNDLED.map(bundle)]
+  ;[process.env.EMPTY_LEDGER] = await Promise.all(making)
+}
 
 /** Adds the result of `test` to the totals. */
 async function count(name, test) {
