@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     code_end::ends_in_error,
-    state::{Cached, PinnedState, Read, Selector, SimulationState},
+    state::{Cached, PinnedState, Read, Selector},
 };
 use alloy_primitives::{Bytes, U256, map::AddressSet, uint};
 use revm::{
@@ -46,8 +46,9 @@ pub fn unknown_callee(context: &mut Context, call: &mut CallInputs) -> Option<Fr
         call.known_bytecode = code;
         return None;
     }
-    let outcome = CallOutcome::new(success(Gas::new(call.gas_limit)), call.return_memory_offset.clone());
-    Some(FrameResult::Call(outcome))
+    static ONES: LazyLock<Bytes> = LazyLock::new(|| U256::ONE.to_be_bytes::<32>().repeat(RETURNED_WORDS).into());
+    let result = InterpreterResult::new(InstructionResult::Return, ONES.clone(), Gas::new(call.gas_limit));
+    Some(FrameResult::Call(CallOutcome::new(result, call.return_memory_offset.clone())))
 }
 
 /// Notes a call, for later runs that look ahead. If the contract's code was just read, all its state is missing: its variables are read
@@ -98,21 +99,6 @@ fn selector_of(context: &Context, call: &CallInputs) -> Option<Selector> {
         return None;
     }
     call.input.as_bytes(context).first_chunk().copied()
-}
-
-/// Makes a failed call look successful.
-pub fn succeed(state: &mut SimulationState, result: &mut FrameResult) {
-    let FrameResult::Call(CallOutcome { result, .. }) = result else { return };
-    if !state.is_past_unseen() || result.result.is_ok() {
-        return;
-    }
-    state.force();
-    *result = success(Gas::new(result.gas.limit()));
-}
-
-fn success(gas: Gas) -> InterpreterResult {
-    static ONES: LazyLock<Bytes> = LazyLock::new(|| U256::ONE.to_be_bytes::<32>().repeat(RETURNED_WORDS).into());
-    InterpreterResult::new(InstructionResult::Return, ONES.clone(), gas)
 }
 
 /// A JUMPI that avoids a branch leading only to an error, if the other branch does more.

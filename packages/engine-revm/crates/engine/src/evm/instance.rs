@@ -475,8 +475,7 @@ impl EvmTr for Evm {
         Ok(next)
     }
 
-    fn frame_return_result(&mut self, mut result: FrameResult) -> Result<Option<FrameResult>, ContextError<ReadError>> {
-        forced_run::succeed(self.state(), &mut result);
+    fn frame_return_result(&mut self, result: FrameResult) -> Result<Option<FrameResult>, ContextError<ReadError>> {
         self.inner.frame_return_result(result)
     }
 }

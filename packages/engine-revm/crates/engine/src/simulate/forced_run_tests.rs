@@ -89,17 +89,6 @@ fn an_unknown_contract_does_not_hide_the_next() {
 }
 
 #[test]
-fn what_fails_on_a_guess_does_not_hide_what_comes_after() {
-    let (one, other) = (Address::repeat_byte(0xa1), Address::repeat_byte(0xb2));
-    // Returns one divided by slot 5, or jumps to an invalid destination if that is zero.
-    let divides = bytes!("60055480600957 5f56 5b60015f52 60205ff3");
-    let (batches, outcome) = run(asking(&[one, other]), vec![(one, divides.clone()), (other, divides)]);
-    assert_eq!(only_call(&outcome).status, Status::Success);
-    assert_eq!(batches.len(), 2);
-    assert_eq!([slots(&batches[1], one), slots(&batches[1], other)], [[U256::from(5)], [U256::from(5)]]);
-}
-
-#[test]
 fn a_guard_on_an_unknown_value_does_not_hide_what_comes_after() {
     // require(slot 0 != 0); returns slot 1.
     let (batches, outcome) = run(bytes!("5f54 6007 57 5ffe 5b 600154 5f52 60205ff3"), Vec::new());
