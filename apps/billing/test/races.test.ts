@@ -59,6 +59,31 @@ describe.each(stores())('races, on $name', (store) => {
     expect(outcomes).toEqual(fresh.flatMap(() => ['authorized', 'permit2_invalid_nonce']))
   })
 
+  test('one of 10 payments with one payment identifier is authorized, and another only once that came to nothing', async () => {
+    const id = `pay_${crypto.randomUUID()}`
+    const signNamed = async () => {
+      const payload = await sign()
+      return { ...payload, extensions: { 'payment-identifier': { info: { required: false, id } } } }
+    }
+    const payloads = await Promise.all(Array.from({ length: 10 }, () => signNamed()))
+    const results = await Promise.all(payloads.map((payload) => stand.billing.authorize(payload)))
+    const authorized = results.flatMap((result) => (result.outcome === 'authorized' ? [result.payment.id] : []))
+    const reasons = results.flatMap((result) => (result.outcome === 'refused' ? [result.reason] : []))
+    expect([authorized.length, reasons]).toEqual([1, Array(9).fill('payment_identifier_taken')])
+    // Its own repeat is refused as such.
+    const first = payloads[results.findIndex(({ outcome }) => outcome === 'authorized')]!
+    expect(await stand.billing.authorize(first)).toMatchObject({ reason: 'permit2_invalid_nonce' })
+    // Refused under a key, it is refused the same way when repeated.
+    const [late, key] = [await signNamed(), 'refused-identifier']
+    expect(await stand.billing.authorize(late, { key })).toMatchObject({ reason: 'payment_identifier_taken' })
+    await stand.billing.release(authorized[0]!, 'handler_failed')
+    expect(await stand.billing.authorize(late, { key })).toMatchObject({ reason: 'payment_identifier_taken' })
+    const second = await stand.billing.authorize(late)
+    if (second.outcome !== 'authorized') throw new Error(second.reason)
+    expect(await stand.billing.charge(second.payment.id, '7')).toMatchObject({ payment: { state: 'settled' } })
+    expect(await stand.billing.authorize(await signNamed())).toMatchObject({ reason: 'payment_identifier_taken' })
+  })
+
   test('20 parallel calls with one idempotency key make one payment, which all of them return', async () => {
     const payload = await sign()
     const results = await Promise.all(

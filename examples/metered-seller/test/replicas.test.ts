@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPublicClient, http } from 'viem'
-import { balanceOf, buyer, receiptOf, type SignedRequest } from './buyer.js'
+import { balanceOf, buyer, receiptOf, type SignedRequest, signedRequest } from './buyer.js'
 import { type Stand, startStand, stores } from './stand.js'
 
 const { sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
@@ -65,6 +65,23 @@ describe.each(layouts)(
       expect((await stand.runs()) - before).toBe(1)
       for (const url of urls()) expect((await fetch(`${url}?charge=0`, payment)).status).toBe(402)
     })
+
+    test('serve one of two payments with one payment identifier, and answer the other 409', async () => {
+      const id = `pay_${crypto.randomUUID()}`
+      const payments = await Promise.all(urls().map(async (url) => identified(await sign(url), id)))
+      const [runs, had] = [await stand.runs(), await sellerHas()]
+      const answers = await Promise.all(urls().map((url, index) => buy(`${url}?charge=$0.001`, payments[index]!)))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+      const refused = answers.find(({ status }) => status === 409)
+      expect(await refused?.json()).toMatchObject({ error: 'payment_conflict' })
+      // Also after the first was served, on either.
+      for (const url of urls()) {
+        const late = await buy(`${url}?charge=$0.001`, identified(await sign(url), id))
+        expect([late.status, await late.json()]).toMatchObject([409, { error: 'payment_conflict' }])
+      }
+      expect((await stand.runs()) - runs).toBe(1)
+      expect((await sellerHas()) - had).toBe(1_000n)
+    })
   },
 )
 
@@ -77,7 +94,18 @@ async function buy(url: string, payment: SignedRequest): Promise<Response> {
   }
 }
 
-function facilitatorOf({ headers }: SignedRequest): string {
-  const payment = JSON.parse(Buffer.from(headers['PAYMENT-SIGNATURE'], 'base64').toString('utf8'))
-  return payment.payload.permit2Authorization.witness.facilitator.toLowerCase()
+function facilitatorOf(payment: SignedRequest): string {
+  return payloadOf(payment).payload.permit2Authorization.witness.facilitator.toLowerCase()
+}
+
+/** The payment with this id in x402's `payment-identifier` extension, which is not signed. */
+function identified(payment: SignedRequest, id: string): SignedRequest {
+  return signedRequest({
+    ...payloadOf(payment),
+    extensions: { 'payment-identifier': { info: { required: false, id } } },
+  })
+}
+
+function payloadOf({ headers }: SignedRequest) {
+  return JSON.parse(Buffer.from(headers['PAYMENT-SIGNATURE'], 'base64').toString('utf8'))
 }

@@ -91,7 +91,7 @@ export class PaymentGuard implements CanActivate {
       await this.facilitator.release(payload, offer.requirements, 'client_gone')
       throw new Answered(499)
     }
-    // Synchronous: the first of concurrent payments with one identifier takes it.
+    // Synchronous: of concurrent payments with one identifier the first takes it, even if the facilitator does not know identifiers.
     const place = this.answers.begin(answerKey, raw)
     if (place === undefined) {
       await this.facilitator.release(payload, offer.requirements, 'identifier_taken')

@@ -1,6 +1,6 @@
 -- Stores a payment with its first event and its idempotency key, if it has one. If the key is taken, the call fails with a
--- unique violation. `outcome` is 'reserved', or nothing was stored: 'used' if the authorization was used before,
--- 'uncovered' if `balance` or `allowance` does not cover it in addition to other reservations, 'overspent' if its permit
+-- unique violation. `outcome` is 'reserved', or nothing was stored: 'used' if the authorization was used before, 'named' if
+-- the payer used the identifier for another payment to this recipient in 24 hours, which did not come to nothing, 'uncovered' if `balance` or `allowance` does not cover it in addition to other reservations, 'overspent' if its permit
 -- or the payer's code may cost more than `most_sponsored` (wei) plus the value of its settled charges. Without an
 -- `event` nothing is stored and no lock is taken: 'reserved' then means that it could be stored.
 CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
@@ -14,6 +14,17 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(payment.network || '/' || payment.asset || '/' || payment.payer, 402));
   END IF;
   reserved := reserved_amount(payment.network, payment.asset, payment.payer, payment.authorized_block);
+  IF EXISTS (
+    SELECT FROM payments other
+      WHERE other.network = payment.network AND other.payer = payment.payer AND other.asset = payment.asset
+      AND other.identifier = payment.identifier AND other.pay_to = payment.pay_to AND other.nonce <> payment.nonce
+      AND other.state NOT IN ('failed', 'released', 'expired')
+      AND other.created_at > payment.created_at - interval '24 hours')
+  THEN
+    outcome := 'named';
+    RETURN NEXT;
+    RETURN;
+  END IF;
   -- An open permit replaces the allowance, so no other payment can rely on it.
   IF reserved > 0 AND (least(balance, allowance) < reserved + payment.maximum OR EXISTS (
     SELECT FROM payments other

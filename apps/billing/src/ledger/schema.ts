@@ -67,6 +67,8 @@ export const payments = pgTable(
     sponsoredGas: uint256('sponsored_gas'),
     /** Gas limit of its settlement, including its permit. The signer's balance must cover it. */
     settlementGas: bigint('settlement_gas', { mode: 'bigint' }).notNull(),
+    /** Of x402's `payment-identifier` extension; `null`: none, or requested through `POST /settle`. */
+    identifier: text('identifier'),
     charge: uint256('charge'),
     route: text('route'),
     reason: text('reason'),
@@ -116,6 +118,9 @@ export const payments = pgTable(
     index('payments_sponsored')
       .on(table.network, table.payer, table.asset, table.createdAt)
       .where(sql`${table.sponsoredGas} is not null`),
+    index('payments_by_identifier')
+      .on(table.network, table.payer, table.asset, table.identifier)
+      .where(sql`${table.identifier} is not null`),
     index('payments_by_route').on(table.route, table.createdAt),
     index('payments_by_seller').on(table.seller, table.createdAt).where(sql`${table.seller} is not null`),
   ],

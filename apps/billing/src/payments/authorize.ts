@@ -4,6 +4,7 @@ import {
   type Address,
   type AuthorizeRequest,
   type AuthorizeResult,
+  decodePaymentIdentifier,
   type Network,
   RefusalReason,
 } from '@upfront/protocol'
@@ -45,6 +46,7 @@ import { findFirstResult, hashInput, type KeyedCall, keepResult } from './idempo
 import {
   CODE_TOO_COSTLY,
   describeShortfall,
+  IDENTIFIER_TAKEN,
   PAYER_REFUSED,
   SIGNER_OUT_OF_GAS,
   SPONSORING_SPENT,
@@ -63,6 +65,8 @@ interface ReservationTerms {
   id?: string
   /** The call's idempotency key, taken in the reserving transaction. */
   call?: KeyedCall | null
+  /** Of x402's `payment-identifier` extension: names one payment of the payer to the recipient for 24 hours. */
+  identifier?: string | null
   extend?: Extend | null
 }
 
@@ -96,6 +100,7 @@ const UNCOVERED: ReadonlySet<string> = new Set([RefusalReason.insufficientBalanc
 /** Refusals that may not repeat at another time. */
 const PASSING: ReadonlySet<string> = new Set([
   ...UNCOVERED,
+  RefusalReason.identifierTaken,
   RefusalReason.signerOutOfGas,
   RefusalReason.sponsoringSpent,
   RefusalReason.payerCodeTooCostly,
@@ -137,8 +142,9 @@ export class Authorizations {
     const { paymentPayload, paymentRequirements, route, minimumValiditySeconds } = request
     const decoded = decodePaymentRequest(paymentPayload, paymentRequirements)
     if ('outcome' in decoded) return decoded
+    const identifier = decodePaymentIdentifier(decoded.original.payload.extensions) ?? null
     const verified = await this.verify(decoded, minimumValiditySeconds)
-    return 'outcome' in verified ? verified : this.reserve(verified, { seller: null, route }, { call })
+    return 'outcome' in verified ? verified : this.reserve(verified, { seller: null, route }, { call, identifier })
   }
 
   /** Runs all checks without reserving, for `POST /verify`. Throws `NodeFault`. */
@@ -191,7 +197,7 @@ export class Authorizations {
     { chain, authorization, permit, settlementGas: { gas: settlementGas, excess } }: Verified,
     holdings: Holdings,
     sale: Sale,
-    { id = newPaymentId(), call = null }: ReservationTerms,
+    { id = newPaymentId(), call = null, identifier = null }: ReservationTerms,
   ) {
     const { token: asset, ...signed } = authorization
     const { maximum, deadline } = signed
@@ -203,6 +209,7 @@ export class Authorizations {
       ...signed,
       ...sale,
       id,
+      identifier,
       network: chain.network,
       asset,
       permitDeadline: sponsored?.deadline ?? null,
@@ -223,6 +230,7 @@ export class Authorizations {
     const refusalOf = ({ outcome, reserved }: Place): Refusal | null => {
       if (outcome === 'reserved') return null
       if (outcome === 'used') return USED_BEFORE
+      if (outcome === 'named') return IDENTIFIER_TAKEN
       if (outcome === 'uncovered') return describeShortfall(maximum, reserved, holdings)
       return holdings.isSponsored ? SPONSORING_SPENT : CODE_TOO_COSTLY
     }

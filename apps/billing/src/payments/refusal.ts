@@ -2,6 +2,10 @@ import { RefusalReason, type Scheme } from '@upfront/protocol'
 import type { Refusal } from '../verify/payment-request.js'
 
 export const USED_BEFORE: Refusal = { reason: RefusalReason.nonceUsed, message: 'this authorization was used before' }
+export const IDENTIFIER_TAKEN: Refusal = {
+  reason: RefusalReason.identifierTaken,
+  message: 'this payment identifier was used with another payment',
+}
 export const PAYER_REFUSED: Refusal = {
   reason: RefusalReason.payerRefused,
   message:

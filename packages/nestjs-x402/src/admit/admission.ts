@@ -3,6 +3,7 @@ import {
   DEADLINE_SLACK_SECONDS,
   DecodeError,
   EXACT_VALIDITY_SECONDS,
+  RefusalReason,
   SETTLEMENT_MARGIN_SECONDS,
 } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
@@ -122,6 +123,7 @@ export class Admission {
       // The same payment may have been admitted while this one was being verified.
       const kept = await this.answers.find(answerKey)
       if (typeof kept === 'object') return { answer: kept }
+      if (verified.invalidReason === RefusalReason.identifierTaken) return { answer: CONFLICT }
       return refuseUnlessStored(verified.invalidReason)
     }
     if (expiresTooSoon(authorization, handlerSeconds)) {

@@ -1,10 +1,7 @@
-import { GAS_SPONSORING } from '@upfront/protocol'
+import { GAS_SPONSORING, PAYMENT_IDENTIFIER } from '@upfront/protocol'
 import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-options.js'
 import { priceListHash } from '../routes/price-list.js'
 import { BAZAAR, describeRoute } from './describe-route.js'
-
-/** x402's extension by which a buyer names a request, to fetch its answer again. */
-export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
 

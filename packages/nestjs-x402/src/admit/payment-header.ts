@@ -1,15 +1,14 @@
 import {
   decodeObject,
+  decodePaymentIdentifier,
   decodePaymentPayload,
   decodeString,
-  decodeText,
   encodePaymentPayload,
   invalidField,
   refuseDeep,
   type SignedAuthorization,
 } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
-import { PAYMENT_IDENTIFIER } from './offer-extensions.js'
 
 const HEADER = 'PAYMENT-SIGNATURE'
 
@@ -55,20 +54,10 @@ export function decodePaymentHeader(header: string): PaymentHeader {
         ? {}
         : { extensions: decodeObject(extensions, 'extensions') }),
     },
-    identifier: paymentIdentifier(extensions),
+    identifier: decodePaymentIdentifier(extensions),
     authorization: signed.authorization,
     payer: permit2Authorization!.from,
   }
-}
-
-function paymentIdentifier(extensions: unknown): string | undefined {
-  const at = `extensions.${PAYMENT_IDENTIFIER}.info`
-  const extension = (extensions as Record<string, { info?: { id?: unknown } } | undefined> | null | undefined)?.[
-    PAYMENT_IDENTIFIER
-  ]
-  const id = extension?.info?.id
-  if (id === undefined) return undefined
-  return decodeText(id, /^[A-Za-z0-9_-]{16,128}$/, `${at}.id`, '16 to 128 letters, digits, hyphens and underscores')
 }
 
 function decodeBase64(header: string): string {

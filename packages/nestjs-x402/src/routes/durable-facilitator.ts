@@ -26,6 +26,9 @@ export interface AssetDescription {
  * payer's open authorizations never exceed its balance. With a plain `FacilitatorClient`, only this process ensures single use, and no
  * balance is reserved.
  *
+ * If it knows the payment's identifier (x402's `payment-identifier`) from another payment, `verify` refuses with
+ * `payment_identifier_taken`, and the buyer gets 409. This process tells only the identifiers of its own requests.
+ *
  * If `verify` rejects, nothing was verified and the authorization must stay usable; the buyer gets a 503, with the error's
  * `retryAfterSeconds` (or 2) as Retry-After. If `settle` rejects or answers `settlement_pending`, the payment may still be charged, so the
  * client must keep retrying; the route's `onPending` decides whether the buyer gets its answer. For `settlement_doubtful`, a payment that

@@ -78,6 +78,9 @@ export interface SignedPayment {
 
 /** x402's extension in which a facilitator settles with the payer's EIP-2612 permit instead of an approval. */
 export const GAS_SPONSORING = 'eip2612GasSponsoring'
+/** x402's extension by which a buyer names a request, to fetch its answer again. */
+export const PAYMENT_IDENTIFIER = 'payment-identifier'
+
 /** @throws DecodeError */
 export function decodeRequirements(value: unknown, field: string): Requirements {
   const object = decodeObject(value, field)
@@ -205,6 +208,14 @@ function decodePermit(extensions: unknown, field: string): TokenPermit | null {
     deadline: decodeDecimal(info.deadline, `${at}.deadline`),
     signature: signature.toLowerCase() as Hex,
   }
+}
+
+/** Returns the id of a payload's {@link PAYMENT_IDENTIFIER} extension; undefined if the buyer sent none. @throws DecodeError */
+export function decodePaymentIdentifier(extensions: unknown, field = 'extensions'): string | undefined {
+  const id = infoOf(extensions, PAYMENT_IDENTIFIER)?.id
+  const at = `${field}.${PAYMENT_IDENTIFIER}.info.id`
+  const expected = '16 to 128 letters, digits, hyphens and underscores'
+  return id === undefined ? undefined : decodeText(id, /^[A-Za-z0-9_-]{16,128}$/, at, expected)
 }
 
 function infoOf(extensions: unknown, name: string): JsonObject | null | undefined {

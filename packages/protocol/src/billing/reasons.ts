@@ -38,6 +38,8 @@ export const RefusalReason = {
   simulationFailed: 'permit2_simulation_failed',
   /** The (payer, nonce) was reserved before, or is used in Permit2. */
   nonceUsed: 'permit2_invalid_nonce',
+  /** The payer used the identifier with another payment in the last 24 hours, which did not come to nothing. */
+  identifierTaken: 'payment_identifier_taken',
   exceedsMaximum: 'invalid_upto_evm_payload_settlement_exceeds_amount',
   transactionFailed: 'invalid_upto_evm_transaction_failed',
   settlementPending: 'settlement_pending',

@@ -1,0 +1,2 @@
+ALTER TABLE "payments" ADD COLUMN "identifier" text;--> statement-breakpoint
+CREATE INDEX "payments_by_identifier" ON "payments" USING btree ("network","payer","asset","identifier") WHERE "payments"."identifier" is not null;
