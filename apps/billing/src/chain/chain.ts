@@ -165,17 +165,11 @@ export class Chain {
     return found === null ? null : new BlockView(this.node, found, () => this.#usualFees())
   }
 
-  /** Returns `null` if the chain does not have this block (any more). */
-  async blockHash(number: bigint): Promise<Hash | null> {
+  /** Hash and timestamp (Unix seconds) of a block; `null` if the chain does not have it (any more), or the node does not have it yet. */
+  async header(number: bigint): Promise<{ hash: Hash; timestamp: bigint } | null> {
     const params = [toQuantity(number), false]
-    return (await this.node.request<{ hash: Hash } | null>('eth_getBlockByNumber', params))?.hash ?? null
-  }
-
-  /** Timestamp of a block, Unix seconds; `null` if the node does not have it. */
-  async timestamp(number: bigint): Promise<bigint | null> {
-    const params = [toQuantity(number), false]
-    const block = await this.node.request<{ timestamp: Hex } | null>('eth_getBlockByNumber', params)
-    return block === null ? null : BigInt(block.timestamp)
+    const found = await this.node.request<{ hash: Hash; timestamp: Hex } | null>('eth_getBlockByNumber', params)
+    return found === null ? null : { hash: found.hash, timestamp: BigInt(found.timestamp) }
   }
 
   /** Target and calldata of a mined or pending transaction. */

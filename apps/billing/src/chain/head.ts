@@ -11,6 +11,8 @@ export interface HeadBlock {
 }
 
 const FRESH_MS = 2_000
+/** How long a receipt shows that the head is at least its block, although lower heads are read: a node behind others catches up. */
+const RECEIPT_COUNTS_MS = 15_000
 /** The block time is measured over this many blocks, and cached. */
 const PACE_BLOCKS = 10n
 const PACE_MAX_AGE_MS = 60_000
@@ -25,6 +27,8 @@ export class Head {
   #readAt = 0
   #reading: Promise<HeadBlock> | null = null
   #atLeast = 0n
+  /** When a receipt of that block was last read, in milliseconds since 1970. */
+  #atLeastReadAt = 0
   /** Average block time of the newest ten blocks, in seconds; undefined if the node does not answer. Read once a minute. */
   readonly blockSeconds = cacheFor(PACE_MAX_AGE_MS, () => this.#readPace().catch(() => undefined))
   readonly #listeners = new Set<() => void>()
@@ -34,7 +38,7 @@ export class Head {
     this.#node = node
   }
 
-  /** Never above the chain's head; 0 before the first read. */
+  /** Not above the chain's head, except shortly after a reorganisation; 0 before the first read. */
   get number(): bigint {
     const known = this.#block?.number ?? 0n
     return known > this.#atLeast ? known : this.#atLeast
@@ -47,7 +51,9 @@ export class Head {
 
   /** Called with the block of a receipt: the head is at least this block. */
   atLeast(number: bigint): void {
-    if (number > this.#atLeast) this.#atLeast = number
+    if (number < this.#atLeast) return
+    this.#atLeast = number
+    this.#atLeastReadAt = Date.now()
   }
 
   onChange(listener: () => void): void {
@@ -118,7 +124,8 @@ export class Head {
     }
     const changed = block.number !== this.#block?.number
     // A lower head is accepted: a reorganisation, or a local chain that was restarted.
-    if (this.#block !== null && block.number < this.#block.number) this.#atLeast = 0n
+    const isLower = this.#block !== null && block.number < this.#block.number
+    if (isLower || Date.now() - this.#atLeastReadAt > RECEIPT_COUNTS_MS) this.#atLeast = 0n
     this.#block = block
     this.#readAt = Date.now()
     if (changed) for (const listener of this.#listeners) listener()

@@ -94,7 +94,7 @@ async function mined(db: Database, chain: Chain, payment: PaymentRow, receipt: R
   }
   // The nonce was spent on another amount, the transfer pays another payment, or the token moved a wrong amount.
   if (confirmationsOf(chain, receipt) <= DEPTH_BLOCKS) return { outcome: 'waiting', payment }
-  if ((await chain.blockHash(receipt.blockNumber)) !== receipt.blockHash) return { outcome: 'waiting', payment }
+  if ((await chain.header(receipt.blockNumber))?.hash !== receipt.blockHash) return { outcome: 'waiting', payment }
   const block = { number: receipt.blockNumber, hash: receipt.blockHash }
   const transfer = found === null || (await isClaimed(db, payment, receipt, found)) ? null : found
   return final(await concludeFailed(db, payment, RefusalReason.transferMismatch, block, receipt, transfer))

@@ -125,7 +125,9 @@ export async function findReplacedBlocks(
   blocks: readonly { blockNumber: bigint; blockHash: Hash }[],
 ): Promise<ReadonlySet<Hash>> {
   const numbers = [...new Set(blocks.map(({ blockNumber }) => blockNumber))]
-  const current = new Map(await Promise.all(numbers.map(async (each) => [each, await chain.blockHash(each)] as const)))
+  const current = new Map(
+    await Promise.all(numbers.map(async (each) => [each, (await chain.header(each))?.hash] as const)),
+  )
   const replaced = blocks.filter(({ blockNumber, blockHash }) => {
     const found = current.get(blockNumber) ?? null
     // `null`: a lagging node does not have the block yet.

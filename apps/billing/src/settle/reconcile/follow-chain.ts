@@ -38,7 +38,7 @@ export async function followFinal(db: Database, chain: Chain): Promise<(Followed
   const range = { from: before + 1n, to: upTo }
   const followed = await apply(db, chain, await compare(db, chain, range))
   // Costs in these blocks were recorded after the last compared block was mined; if it is unknown, all are read.
-  const last = (await chain.timestamp(before)) ?? 0n
+  const last = (await chain.header(before))?.timestamp ?? 0n
   await reverseDroppedGas(db, chain, range, Number(chain.head.now() - last) * 1_000 + HOUR_MS)
   const advanced = await db
     .update(reconciledBlocks)
