@@ -142,6 +142,8 @@ function decode<T>(call: UpstreamCall<T>, result: unknown, { secrets }: Endpoint
     return { value: call.decode(result) }
   } catch (error) {
     if (error instanceof UpstreamFault) return { fault: error }
+    // The stack overflows on a result that is nested some thousands of times.
+    if (error instanceof RangeError) return { fault: new UpstreamFault('malformed', 'a result that nests too deeply') }
     throw error
   }
 }

@@ -21,6 +21,29 @@ function thrown(text: string, count: number): string | undefined {
 }
 
 describe('JSON-RPC over one HTTP request', () => {
+  it.each([
+    ['nests deeply', '['.repeat(300_000) + ']'.repeat(300_000)],
+    ['nests deeply in objects', `${'{"a":'.repeat(300_000)}1${'}'.repeat(300_000)}`],
+    ['has many empty lists', `[${'[],'.repeat(1_000_000)}[]]`],
+    ['has many numbers', `[${'1,'.repeat(1_000_000)}1]`],
+  ])('refuses an answer that %s before parsing it', (_what, result) => {
+    expect(thrown(`{"jsonrpc":"2.0","id":10,"result":${result}}`, 1)).toBe('malformed')
+  })
+
+  it('leaves out the data of an error that nests too deeply to be written', () => {
+    const data = '['.repeat(50_000) + ']'.repeat(50_000)
+    const text = `{"jsonrpc":"2.0","id":10,"error":{"code":3,"message":"execution reverted","data":${data}}}`
+    const [answer] = matchAnswers(text, 10, 1, none)
+    const { rpc } = (answer as { fault: UpstreamFault }).fault.detail
+    expect(JSON.stringify(rpc)).toBe('{"code":3,"message":"execution reverted"}')
+  })
+
+  it('accepts a long answer of ordinary values', () => {
+    const log = { address: `0x${'11'.repeat(20)}`, topics: [], data: '0x', logIndex: '0x1', removed: false }
+    const result = JSON.stringify(Array(100_000).fill(log))
+    expect(faults(`{"jsonrpc":"2.0","id":10,"result":${result}}`, 1)).toEqual([undefined])
+  })
+
   it('encodes one call as an object and several as a batch', () => {
     expect(JSON.parse(encodeCalls([call], 7))).toEqual({ jsonrpc: '2.0', id: 7, ...call })
     expect(JSON.parse(encodeCalls([call, call], 7))).toMatchObject([{ id: 7 }, { id: 8 }])

@@ -5,6 +5,11 @@ export type CallResult = { result: unknown } | { fault: UpstreamFault }
 
 const WITHHELD = "the node's message is withheld: it contains part of the node's URL"
 
+/** Answers of nodes have more characters per value on average, even those full of logs without data. */
+const CHARACTERS_PER_VALUE = 16
+/** As many values take little memory and time, whatever they are. */
+const MIN_VALUES = 250_000
+
 /** `params`: a list, or its JSON. */
 interface CallText {
   method: string
@@ -22,7 +27,8 @@ export function encodeCalls(calls: readonly CallText[], firstId: number): string
 
 /**
  * The answers to `count` calls with ids from `firstId` on, in the order of the calls. Error messages that contain a secret are withheld.
- * @throws UpstreamFault if the text answers none of them or is inconsistent: an unknown id, or one id twice
+ * @throws UpstreamFault if the text answers none of them, is inconsistent (an unknown id, or one id twice), or holds far more values than the
+ * answers of nodes do
  */
 export function matchAnswers(text: string, firstId: number, count: number, secrets: Secrets): CallResult[] {
   const parsed = parse(text)
@@ -46,11 +52,24 @@ export function matchAnswers(text: string, firstId: number, count: number, secre
 }
 
 function parse(text: string): unknown {
+  if (hasTooManyValues(text)) throw new UpstreamFault('malformed', 'an answer of too many values')
   try {
     return JSON.parse(text)
   } catch {
     throw new UpstreamFault('not-json', text.trim() === '' ? 'an empty answer' : 'an answer that is not JSON')
   }
+}
+
+/**
+ * Whether `JSON.parse` could take many times the text's length in memory, as it does for brackets. Judged by the number of commas and
+ * opening brackets, those in strings included.
+ */
+function hasTooManyValues(text: string): boolean {
+  if (text.length <= MIN_VALUES) return false
+  let left = Math.max(MIN_VALUES, text.length / CHARACTERS_PER_VALUE)
+  for (const mark of ',[{')
+    for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + 1)) if (--left < 0) return true
+  return false
 }
 
 function readAnswer(entry: Record<string, unknown>, secrets: Secrets): CallResult {
@@ -73,7 +92,18 @@ function readError(error: unknown, secrets: Secrets): RpcErrorObject {
   return {
     code: number,
     message: typeof message === 'string' ? message.slice(0, 500) : 'error without a message',
-    ...(data === undefined ? {} : { data }),
+    ...(data === undefined || !isWritable(data) ? {} : { data }),
+  }
+}
+
+/** Whether `JSON.stringify` writes it: its stack overflows on values that are nested some thousands of times. */
+function isWritable(data: unknown): boolean {
+  if (typeof data !== 'object') return true
+  try {
+    JSON.stringify(data)
+    return true
+  } catch {
+    return false
   }
 }
 

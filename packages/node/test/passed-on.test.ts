@@ -56,6 +56,11 @@ describe('passThrough', () => {
     }
   })
 
+  it('rejects a result that nests too deeply to be written', async () => {
+    result = '['.repeat(50_000) + ']'.repeat(50_000)
+    await expect(logs()).rejects.toThrow('nests too deeply')
+  })
+
   it('reserves memory before reading the result, and fails if there is none', async () => {
     result = LOGS
     let most = 0
