@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { urlToHttpOptions } from 'node:url'
 import type { SignedReceipt } from '@upfront/receipt'
@@ -254,6 +255,18 @@ it('GET /v1/payments/:nonce returns a payment to nobody but its payer', async ()
   // A signed message is valid once, however its address is spelled.
   for (const header of [own, forged({ address: proof.address.toLowerCase() })])
     expect((await ask(url, header)).status).toBe(402)
+})
+
+it('accepts no message for a site that the Host header names if it does not know its own URL', async () => {
+  const { nonce } = await pay()
+  const { error } = (await (await fetch(urlOf(nonce))).json()) as Challenge
+  const { info, supportedChains } = error.data['sign-in-with-x']
+  const uri = `http://other.example/v1/payments/${nonce}`
+  const signed = await createSIWxPayload({ ...info, ...supportedChains[0], domain: 'other.example', uri }, buyer, uri)
+  const headers = { host: 'other.example', 'sign-in-with-x': encodeSIWxHeader(signed) }
+  const asked = request({ ...urlToHttpOptions(new URL(urlOf(nonce))), headers }).end()
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  expect([response.statusCode, await text(response)]).toEqual([501, expect.stringContaining('PUBLIC_URL')])
 })
 
 it('rejects a message signed for another site, even if the Host header names that site', async () => {

@@ -33,6 +33,8 @@ import { connect } from './web-socket-client.js'
 // `npm run test:reads` asks thousands of random questions.
 const QUESTIONS = Number(process.env.READ_QUESTIONS ?? 300)
 const INTERVAL_MS = 250
+/** JUMPDEST, PUSH1 0, JUMP. */
+const LOOP = '0x5b600056'
 const path = findGeth()
 const suite = path === undefined ? describe.skip : describe
 const title = "reads of held blocks equal geth's"
@@ -441,6 +443,14 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
         block,
         { tracer: 'noopTracer', timeout },
       ]),
+      ...[undefined, 'callTracer', 'prestateTracer', 'noopTracer'].flatMap((tracer) =>
+        ['1ms', '0s', '-1s'].map((timeout): [string, ...unknown[]] => [
+          'debug_traceCall',
+          { to: code },
+          block,
+          { tracer, timeout, stateOverrides: { [code]: { code: LOOP } } },
+        ]),
+      ),
       ['eth_createAccessList', { ...call, maxFeePerBlobGas: '0x0' }, block],
       ['eth_getLogs', { fromBlock: block, toBlock: block, address: Array(1_001).fill(account) }],
     ]

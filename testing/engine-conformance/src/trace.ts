@@ -40,13 +40,13 @@ export async function tracesOf(
     answers.push(
       await answering(async () => {
         const request = decodeTraceCallRequest(JSON.parse(JSON.stringify([call, 'latest', config])))
-        const { steps } = recordingFor(request.tracer)
+        const { tracer } = request.tracing
+        const { steps } = recordingFor(tracer)
         const key = JSON.stringify(steps ?? [...records.keys()][0])
         const recording = { frames: true, state: true, steps, uses: true }
         const record =
           records.get(key) ?? run(engine, request, recording, baseState).then(({ records: [made] }) => made!)
         records.set(key, record)
-        const { tracer } = request
         if (tracer.name !== 'structLogger') return presentTrace(await record, tracer)
         return JSON.parse(joinJson(structLogJson(await record)).toString())
       }),

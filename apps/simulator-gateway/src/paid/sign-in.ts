@@ -20,6 +20,9 @@ import { SharedRedis } from '../replicas/shared-redis.js'
 /** How long a signed message is accepted. */
 const SECONDS = 300
 
+/** Names of the machine itself, as URLs have them. */
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
 /** Most used messages that a process remembers until they expire. */
 const MAX_TAKEN = 100_000
 
@@ -139,11 +142,16 @@ export class SignIn {
 }
 
 /**
- * The URL to sign for. The site is always `site`, even if the request target names another.
- * @throws RpcError -32600 (HTTP 400)
+ * The URL to sign for. The site is always `publicUrl`, even if the request target names another. Without it only a gateway on the client's
+ * own machine is known by its name: otherwise another site could have a payer sign for itself, and name itself as the `Host` here.
+ * @throws RpcError -32600 (HTTP 400, or 501 if the gateway does not know its URL)
  */
-function urlOf(request: FastifyRequest, site = `${request.protocol}://${request.host}`): URL {
+function urlOf(request: FastifyRequest, publicUrl?: string): URL {
+  const site = publicUrl ?? `${request.protocol}://${request.host}`
   if (!URL.canParse(site)) throw refused(400, 'host: is not a valid host name')
   const { pathname, search } = new URL(request.url, site)
-  return Object.assign(new URL(site), { pathname, search })
+  const url = Object.assign(new URL(site), { pathname, search })
+  if (publicUrl === undefined && !LOOPBACK.test(url.hostname))
+    throw refused(501, "payers can't sign in here: the gateway's PUBLIC_URL is not set")
+  return url
 }

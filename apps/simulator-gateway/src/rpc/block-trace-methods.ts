@@ -11,7 +11,7 @@ import {
   type JsonText,
   Place,
   RpcError,
-  type Tracer,
+  type Tracing,
 } from '@upfront/protocol'
 import {
   AnswerTooLong,
@@ -32,7 +32,7 @@ import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { countSpending, runInRecordTurn, runWithGrowingLimit, type WorkCost } from '../simulate/run-limits.js'
 import { narrowed } from '../simulate/simulation-context.js'
 import { decoding, timeOf } from './reading.js'
-import { inTracersWords, TRACING, traceJson, traceLimits } from './trace-answer.js'
+import { inTracersWords, TRACING, traceJson, traceLimits, withinTimeout } from './trace-answer.js'
 
 /** Dependencies of the trace methods. */
 interface BlockTracing {
@@ -72,17 +72,17 @@ export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] 
   }
   const byBlock = (decode: (value: unknown) => BlockParameter) =>
     decoding(async (params, context) => {
-      const { traced, tracer } = decodeTracerParams(params)
-      return traceAll(await openNamed(decode(traced), context), tracer, tracing, context)
+      const { traced, tracing: how } = decodeTracerParams(params)
+      return traceAll(await openNamed(decode(traced), context), how, tracing, context)
     })
   return [
     [
       'debug_traceTransaction',
       decoding(async (params, context) => {
-        const { traced, tracer } = decodeTracerParams(params)
+        const { traced, tracing: how } = decodeTracerParams(params)
         const { header, index } = await find(decodeBytes32(traced, undefined, 'params[0]'), tracing, context)
         const opened = await open(header, context)
-        return countSpending(context.limits, context, (taken) => trace(opened, index, tracer, tracing, context, taken))
+        return countSpending(context.limits, context, (taken) => trace(opened, index, how, tracing, context, taken))
       }),
     ],
     ['debug_traceBlockByNumber', byBlock((value) => decodeBlockNumber(value, new Place(undefined, 'params[0]')))],
@@ -94,7 +94,7 @@ export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] 
 async function trace(
   opened: OpenedBlock,
   index: number,
-  tracer: Tracer,
+  how: Tracing,
   { positions, driver }: BlockTracing,
   context: RpcContext,
   taken: WorkCost,
@@ -102,6 +102,7 @@ async function trace(
 ): Promise<JsonText[]> {
   const { header, parent, rules, prefix, transactions } = opened
   const time = timeOf(context)
+  const { tracer } = how
   const sealed = transactions[index]
   if (sealed === undefined)
     throw new RpcError(ErrorCode.serverError, `transaction index ${index} out of range for block ${header.hash}`)
@@ -118,7 +119,7 @@ async function trace(
         const plan = planTransaction(sealed, executed, on, rules, { answerBytes }, recordingFor(tracer))
         const budget = new ReadBudget(limits.upstreamReads, time.deadline)
         taken.budget = budget
-        return driver.simulate(plan, state, { budget, cancellation: context })
+        return withinTimeout(how, context, (cancellation) => driver.simulate(plan, state, { budget, cancellation }))
       }
       const answer = await runWithGrowingLimit(limits, context, run, expectedBytes)
       taken.gasUsed += answer.gasUsed
@@ -143,7 +144,7 @@ async function trace(
 /** Traces every transaction of the block. @returns JSON in parts */
 async function traceAll(
   opened: OpenedBlock,
-  tracer: Tracer,
+  how: Tracing,
   tracing: BlockTracing,
   context: RpcContext,
 ): Promise<JsonText[]> {
@@ -157,7 +158,7 @@ async function traceAll(
     for (const [index, { hash }] of opened.transactions.entries()) {
       await turn.yieldIfLong()
       context.signal.throwIfAborted()
-      const result = await trace(opened, index, tracer, tracing, context, taken, expected)
+      const result = await trace(opened, index, how, tracing, context, taken, expected)
       // Kept as bytes: V8 frees strings that live this long only after several hundred megabytes have piled up.
       const json = result.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
       traces.push(`${index === 0 ? '[' : ','}{"txHash":"${hash}","result":`, ...json, '}')

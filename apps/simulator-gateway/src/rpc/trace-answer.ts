@@ -1,12 +1,17 @@
 import { UnknownBlock } from '@upfront/chain'
-import { ErrorCode, type JsonText, RpcError, type Tracer } from '@upfront/protocol'
+import { type Awaitable, type Cancellation, Canceller, onAbort } from '@upfront/node'
+import { ErrorCode, type JsonText, RpcError, type Tracer, type Tracing } from '@upfront/protocol'
 import { type Answer, presentTrace, structLogJson, type TracedAt, type Wording } from '@upfront/simulation'
+import { ExecutionTimeout } from '../simulate/run-limits.js'
 import { bounded, narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 
 /** Limit of traces that are built on the event loop, in bytes. */
 const MAX_TRACE_BYTES = 4 * 1024 * 1024
 /** Limit of struct logs, which the engine writes. */
 const MAX_STEP_BYTES = 16 * 1024 * 1024
+
+/** Longest delay of a timer, milliseconds: longer than any request. */
+const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** geth's wording. */
 export const TRACING: Wording = (words) => `tracing failed: ${words}`
@@ -23,6 +28,27 @@ export function inTracersWords(error: unknown): unknown {
 export function traceLimits(tracer: Tracer, limits: RequestLimits): RequestLimits {
   const count = tracer.name === 'muxTracer' ? Math.max(1, tracer.tracers.length) : 1
   return narrowed(limits, tracer.name === 'structLogger' ? MAX_STEP_BYTES : Math.floor(MAX_TRACE_BYTES / count))
+}
+
+/**
+ * Runs one execution, for at most the time that the trace is given. geth's `noopTracer` answers nevertheless, so it is not ended.
+ * @throws or rejects with ExecutionTimeout, or with what `run` throws
+ */
+export async function withinTimeout<T>(
+  { tracer, timeoutMs }: Tracing,
+  { signal }: Cancellation,
+  run: (cancellation: Cancellation) => Awaitable<T>,
+): Promise<T> {
+  if (timeoutMs === undefined || tracer.name === 'noopTracer') return run({ signal })
+  const canceller = new Canceller()
+  const takeOff = onAbort(signal, () => canceller.cancel(signal.reason))
+  const timer = setTimeout(() => canceller.cancel(new ExecutionTimeout()), Math.min(timeoutMs, MAX_DELAY_MS))
+  try {
+    return await run(canceller)
+  } finally {
+    clearTimeout(timer)
+    takeOff()
+  }
 }
 
 /**

@@ -1,9 +1,11 @@
+import type { Cancellation } from '@upfront/node'
 import {
   type CallRequest,
   decodeCallRequest,
   decodeTraceCallRequest,
   ErrorCode,
   RpcError,
+  type Tracing,
   toQuantity,
 } from '@upfront/protocol'
 import {
@@ -25,7 +27,7 @@ import { runInRecordTurn, runWithGrowingLimit } from '../simulate/run-limits.js'
 import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 import { suggestedTip } from './fee-methods.js'
 import type { Reading } from './reading.js'
-import { inTracersWords, TRACING, traceJson, traceLimits } from './trace-answer.js'
+import { inTracersWords, TRACING, traceJson, traceLimits, withinTimeout } from './trace-answer.js'
 
 /** Limit of the records for an access list, in bytes: enough for some 50,000 slots. */
 const MAX_LIST_BYTES = 16 * 1024 * 1024
@@ -36,6 +38,15 @@ const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 type TracedOn = TracedBlock & { rules: ChainRules }
 type Run = (request: CallRequest) => Promise<Answer>
 
+/** How a call is run. */
+interface Ways {
+  recording: Recording
+  limits: RequestLimits
+  wording: Wording
+  /** Set if it is traced. */
+  tracing?: Tracing
+}
+
 /** Methods that run one call in the context of the named block, on the state after it, and report its execution. */
 export function traceMethods(reading: Reading): [string, RpcMethod][] {
   const { simulator } = reading
@@ -43,7 +54,7 @@ export function traceMethods(reading: Reading): [string, RpcMethod][] {
   const running = async <T>(
     { block }: CallRequest,
     context: RpcContext,
-    { recording, limits, wording }: { recording: Recording; limits: RequestLimits; wording: Wording },
+    { recording, limits, wording, tracing }: Ways,
     work: (run: Run, earlierLogs: number | undefined, on: TracedOn) => Promise<T>,
   ): Promise<T> => {
     try {
@@ -52,7 +63,9 @@ export function traceMethods(reading: Reading): [string, RpcMethod][] {
           const simulated = async (request: CallRequest, answerBytes: number) => {
             await turn.take(answerBytes)
             const plan = planTracedCall(request, tracedBlock(on), rules, { ...limits, answerBytes }, recording)
-            return simulator.countingDriver(taken).simulate(plan, state, on)
+            const simulate = (cancellation: Cancellation) =>
+              simulator.countingDriver(taken).simulate(plan, state, { ...on, cancellation })
+            return tracing === undefined ? simulate(on.cancellation) : withinTimeout(tracing, on.cancellation, simulate)
           }
           // The next run starts with the length that the last one reached.
           const run = async (request: CallRequest) =>
@@ -70,9 +83,10 @@ export function traceMethods(reading: Reading): [string, RpcMethod][] {
       'debug_traceCall',
       async (params, context) => {
         const request = decodeTraceCallRequest(params)
-        const { tracer } = request
+        const { tracing } = request
+        const { tracer } = tracing
         const limits = traceLimits(tracer, context.limits)
-        const how = { recording: recordingFor(tracer), limits, wording: TRACING }
+        const how = { recording: recordingFor(tracer), limits, wording: TRACING, tracing }
         const traced = running(request, context, how, async (run, earlierLogs) =>
           traceJson(await run(request), tracer, limits, earlierLogs),
         )

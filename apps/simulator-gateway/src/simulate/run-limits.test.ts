@@ -5,6 +5,7 @@ import { ClientGone, Overloaded } from '../limits/refused.js'
 import {
   countRefusedRun,
   countSpending,
+  ExecutionTimeout,
   MaximumSpent,
   runInRecordTurn,
   runWithGrowingLimit,
@@ -33,7 +34,7 @@ describe('spending', () => {
     expect((await spentOn(error))?.gasUsed).toBe(GAS)
   })
 
-  it.each([new Overloaded('memory is short'), new ClientGone()])(
+  it.each([new Overloaded('memory is short'), new ClientGone(), new ExecutionTimeout()])(
     'counts what is possible in its time if the run was ended from outside: $message',
     async (error) => {
       const { gasUsed } = (await spentOn(error)) as { gasUsed: bigint }

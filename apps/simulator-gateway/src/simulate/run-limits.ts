@@ -24,14 +24,22 @@ export class MaximumSpent extends RpcError {
   }
 }
 
+/** A trace took longer than its `timeout`; geth's error. */
+export class ExecutionTimeout extends RpcError {
+  override readonly name = 'ExecutionTimeout'
+
+  constructor() {
+    super(ErrorCode.serverError, 'execution timeout')
+  }
+}
+
 /** An upper bound of the engine's speed. */
 const GAS_PER_MS = 1_000_000
 
 /**
  * Runs work and counts its cost, whether it succeeds or not. How far a run got that reached a limit is not known, so it counts with its
- * full gas limit. A run cancelled because memory was short, perhaps through no fault of its own, or because the client left, counts with
- * what is possible in its time.
- * Earlier runs are added.
+ * full gas limit. A run cancelled because memory was short, perhaps through no fault of its own, because the client left, or by a trace's own
+ * time-out, counts with what is possible in its time. Earlier runs are added.
  */
 export function countSpending<T>(
   { gas }: { gas: bigint },
@@ -45,7 +53,7 @@ export function countSpending<T>(
     () => work(taken),
     (error) => {
       let { gasUsed } = taken
-      if (error instanceof Overloaded || error instanceof ClientGone) gasUsed += maxGasSince(startedAt, gas)
+      if (isCutShort(error)) gasUsed += maxGasSince(startedAt, gas)
       else if (hasReachedLimit(error)) gasUsed += gas
       context.spendInVain?.(cost(gasUsed))
       throw error
@@ -74,6 +82,10 @@ export function countRefusedRun<T>(
       context.spendInVain?.({ gasUsed: maxGasSince(startedAt, gas) })
     throw error
   })
+}
+
+function isCutShort(error: unknown): boolean {
+  return error instanceof Overloaded || error instanceof ClientGone || error instanceof ExecutionTimeout
 }
 
 /** Whether a run reached a limit; `MaximumSpent` means that it never started. */

@@ -22,6 +22,11 @@ const UNNAMED = 'Without a tracer, each instruction is shown, as by the struct l
 const TRACER_OPTIONS = {
   tracer: TRACER,
   tracerConfig: TRACER_CONFIG,
+  timeout: {
+    type: 'string',
+    description:
+      'Most time for one transaction, such as `300ms` or `5s`; then the trace fails with `execution timeout`',
+  },
   enableMemory: STEP_FLAG,
   disableStack: STEP_FLAG,
   disableStorage: STEP_FLAG,

@@ -5,12 +5,19 @@ import { decodeObject, rejectMistyped } from '../decode/structure.js'
 import { decodeBlockOverrides } from '../simulate/decode-block-overrides.js'
 import { decodeCall } from '../simulate/decode-call.js'
 import { decodeStateOverrides } from '../simulate/decode-state-overrides.js'
-import { checkDuration } from './check-duration.js'
+import { decodeDuration } from './decode-duration.js'
 import { decodeTracer, STRUCT_LOGGER_OPTIONS, type Tracer } from './tracer.js'
 
 /** The decoded `params` of `debug_traceCall`. */
 export interface TraceCallRequest extends CallRequest {
+  tracing: Tracing
+}
+
+/** How to trace. */
+export interface Tracing {
   tracer: Tracer
+  /** Most time for the execution of one transaction, milliseconds; absent: the request's. */
+  timeoutMs?: number
 }
 
 const TRACER_FIELDS = ['tracer', 'tracerConfig', 'timeout', 'reexec', 'overrides', ...STRUCT_LOGGER_OPTIONS] as const
@@ -18,8 +25,7 @@ const FIELDS = [...TRACER_FIELDS, 'stateOverrides', 'blockOverrides', 'txIndex']
 
 /**
  * Decodes the `params` of `debug_traceCall`: `[call, block, { tracer, tracerConfig, stateOverrides, blockOverrides, txIndex }]`. `block`
- * defaults to `latest`; with `txIndex` the call runs before that transaction of the block. `timeout` is checked, but, like `reexec`, has no
- * effect: the server's limits apply. Without a tracer it is the struct logger, whose options are siblings of `tracer`, as in geth.
+ * defaults to `latest`; with `txIndex` the call runs before that transaction of the block. `reexec` has no effect. Without a tracer it is the struct logger, whose options are siblings of `tracer`, as in geth.
  * @throws RpcError -32602 with the place of the error; -32000 with geth's message for an invalid `timeout`
  */
 export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
@@ -31,7 +37,7 @@ export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
   return {
     call: decodeCall(params[0], new Place(undefined, 'params[0]')),
     block: decodeBlock(params[1] ?? 'latest', txIndex ?? undefined, new Place(place, 'txIndex')),
-    tracer: decodeNamed(config, place),
+    tracing: decodeTracing(config, place),
     stateOverrides:
       stateOverrides == null ? [] : decodeStateOverrides(stateOverrides, new Place(place, 'stateOverrides')),
     blockOverrides:
@@ -43,11 +49,11 @@ export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
  * Decodes the `params` of `debug_traceTransaction` and `debug_traceBlockBy…`: what to trace, and the tracer options of `debug_traceCall`.
  * @throws like `decodeTraceCallRequest`
  */
-export function decodeTracerParams(params: unknown[]): { traced: unknown; tracer: Tracer } {
+export function decodeTracerParams(params: unknown[]): { traced: unknown; tracing: Tracing } {
   if (params.length > 2) throw new DecodeError(undefined, `expected at most two params, got ${params.length}`)
   if (params.length === 0) throw new DecodeError(undefined, 'missing value for required argument 0')
   const place = new Place(undefined, 'params[1]')
-  return { traced: params[0], tracer: decodeNamed(decodeConfig(params[1], TRACER_FIELDS, place), place) }
+  return { traced: params[0], tracing: decodeTracing(decodeConfig(params[1], TRACER_FIELDS, place), place) }
 }
 
 function decodeConfig(value: unknown, fields: readonly string[], place: Place): Record<string, unknown> {
@@ -66,11 +72,11 @@ function decodeBlock(value: unknown, txIndex: unknown, at: Place): StateParamete
   return { kind: 'position', block, transactionIndex, place: at.toString(), isOfTransaction: true }
 }
 
-function decodeNamed(config: Record<string, unknown>, place: Place): Tracer {
+function decodeTracing(config: Record<string, unknown>, place: Place): Tracing {
   const tracer = decodeTracerOf(config, place)
-  if (config.timeout !== undefined && config.timeout !== null)
-    checkDuration(config.timeout, new Place(place, 'timeout'))
-  return tracer
+  const { timeout } = config
+  if (timeout === undefined || timeout === null) return { tracer }
+  return { tracer, timeoutMs: decodeDuration(timeout, new Place(place, 'timeout')) }
 }
 
 function decodeTracerOf(config: Record<string, unknown>, place: Place): Tracer {

@@ -12,19 +12,21 @@ const MAX_NANOSECONDS = 2 ** 63
 const MAX_LENGTH = 256
 
 /**
- * Checks a duration as Go writes it, such as `5s` or `1m30.5s`.
+ * A duration as Go writes it, such as `5s` or `1m30.5s`, in milliseconds.
  * @throws RpcError -32000 with the message of Go's `time.ParseDuration`, as geth does; DecodeError if it is no string
  */
-export function checkDuration(value: unknown, place: Place): void {
+export function decodeDuration(value: unknown, place: Place): number {
   if (typeof value !== 'string') throw mismatch(place, 'a duration such as "5s"', value)
-  const wrong = faultOf(value)
-  if (wrong !== undefined) throw new RpcError(ErrorCode.serverError, `time: ${wrong} ${quote(value)}`)
+  const read = nanosecondsOf(value)
+  if (typeof read === 'string') throw new RpcError(ErrorCode.serverError, `time: ${read} ${quote(value)}`)
+  return read / 1e6
 }
 
-function faultOf(text: string): string | undefined {
+/** Nanoseconds, or what is wrong. */
+function nanosecondsOf(text: string): number | string {
   const invalid = 'invalid duration'
   let rest = text.replace(/^[-+]/, '')
-  if (rest === '0') return undefined
+  if (rest === '0') return 0
   if (rest === '' || rest.length > MAX_LENGTH) return invalid
   let total = 0
   while (rest !== '') {
@@ -36,5 +38,6 @@ function faultOf(text: string): string | undefined {
     total += Number(number) * unit
     rest = rest.slice(part.length)
   }
-  return total < MAX_NANOSECONDS ? undefined : invalid
+  if (total >= MAX_NANOSECONDS) return invalid
+  return text.startsWith('-') ? -total : total
 }
