@@ -1,4 +1,4 @@
-import { runInSlices } from '@upfront/node'
+import { EventLoopTurn, runInSlices } from '@upfront/node'
 import {
   type Call,
   type Hex,
@@ -18,6 +18,7 @@ import { type AbiDecoder, abiDecoder, readAbi } from '../decode/abi-decoder.js'
 import { DecodingBudget } from '../decode/abi-values.js'
 import { knownAbi } from '../decode/known-signatures.js'
 import type { CallRecord } from '../engine/call-record.js'
+import { AnswerTooLong } from '../engine/engine.js'
 import { shownDependencies } from '../outcome/shown-dependencies.js'
 import { isRecorded, NO_RECORDING, type Probe } from '../plan/recording.js'
 import { requestLink } from '../present/request-link.js'
@@ -78,9 +79,11 @@ export async function inspect(
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) {
     const answer = await run(simulation)
-    return { ...answer, json: addBlockFields(answer.json, [], inspection, asked), furtherGas: gas }
+    return { ...answer, json: await addBlockFields(answer.json, [], inspection, asked), furtherGas: gas }
   }
   const answer = await run({ ...simulation, recording, probes: guessed })
+  // Long records take up to a hundred milliseconds in each of the steps below.
+  const turn = new EventLoopTurn()
   let blocks: SimulatedBlock[] | undefined
   const parsed = (): SimulatedBlock[] => {
     blocks ??= JSON.parse(answer.json.toString()) as SimulatedBlock[]
@@ -89,6 +92,7 @@ export async function inspect(
   const isDecoded = inspection.abi !== undefined || inspection.decode === true
   const questions = inspection.assetChanges ? assetQuestions(answer.records) : noQuestions(answer.records)
   if (isDecoded) askFailedTokens(questions, answer.records)
+  await turn.yieldIfLong()
   const places = answer.blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
   const probes = toProbes(questions, places)
   let { records, readList } = answer
@@ -100,6 +104,7 @@ export async function inspect(
     furtherGas += gasOf(again)
   }
   const shown = inspectedCalls(simulation.request.blockStateCalls, records, inspection, questions)
+  await turn.yieldIfLong()
   if (made.length > 0) furtherGas += await addAccountCalls(shown, made, { records, questions, inspection, simulation })
   if (isDecoded) await decode(shown, parsed(), { records, questions, inspection, simulation })
   const isForAll = layouts === undefined
@@ -138,13 +143,12 @@ export async function inspect(
     furtherGas += found === undefined ? 0n : gasOf(found.answer)
   }
   if (inspection.gasLimits) furtherGas += await addGasLimits(shown, parsed(), records, simulation, run, isForAll)
-  const json = addBlockFields(
-    appendShown(answer.parts, shown, isTextTrace(inspection) ? records : []),
-    records,
-    inspection,
-    asked,
-  )
-  return { ...answer, json, furtherGas, probes, readList }
+  await turn.yieldIfLong()
+  const json = appendShown(answer.parts, shown, isTextTrace(inspection) ? records : [])
+  // Blocks' fields make it longer: it need not be parsed to see that it is too long.
+  if (json.length > simulation.limits.answerBytes) throw new AnswerTooLong(simulation.limits.answerBytes)
+  await turn.yieldIfLong()
+  return { ...answer, json: await addBlockFields(json, records, inspection, asked), furtherGas, probes, readList }
 }
 
 function areSameProbes(probes: readonly Probe[], others: readonly Probe[]): boolean {
@@ -168,16 +172,18 @@ function appendShown(parts: readonly JsonText[], shown: readonly ShownCall[], tr
 }
 
 /** Adds each block's state diff, and the first block's link. */
-function addBlockFields(
+async function addBlockFields(
   json: JsonText,
   records: readonly CallRecord[],
   { stateDiff: isDiffAsked, link: payload }: Inspection,
   { base, opening }: Simulation,
-): JsonText {
+): Promise<JsonText> {
   // No link on a block under construction: its state is soon gone.
   const link = payload && opening === undefined ? requestLink(payload, base.hash) : undefined
   if (!isDiffAsked && link === undefined) return json
+  const turn = new EventLoopTurn()
   const blocks: InspectedBlock[] = JSON.parse(json.toString())
+  await turn.yieldIfLong()
   let next = 0
   for (const block of isDiffAsked ? blocks : []) {
     const first = next

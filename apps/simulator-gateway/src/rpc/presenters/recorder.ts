@@ -1,3 +1,4 @@
+import { EventLoopTurn } from '@upfront/node'
 import { type BlockHeader, decodeList, ErrorCode, RpcError } from '@upfront/protocol'
 import type { CallRecord, InspectedBlock, InspectedCall } from '@upfront/simulation'
 import type { RpcContext } from '../../requests/rpc-method.js'
@@ -40,7 +41,9 @@ export class Recorder {
           const { json, records } = answer
           const { base, rules } = simulation
           await context.simulated?.({ params, answer, simulation, inspection })
+          const turn = new EventLoopTurn()
           const blocks: InspectedBlock[] = JSON.parse(json.toString())
+          await turn.yieldIfLong()
           const calls = blocks.flatMap((each) => each.calls.map((call) => ({ call, block: each })))
           return {
             blocks,
