@@ -14,16 +14,18 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(payment.network || '/' || payment.asset || '/' || payment.payer, 402));
   END IF;
   reserved := reserved_amount(payment.network, payment.asset, payment.payer, payment.authorized_block);
-  IF EXISTS (
-    SELECT FROM payments other
-      WHERE other.network = payment.network AND other.payer = payment.payer AND other.asset = payment.asset
-      AND other.identifier = payment.identifier AND other.pay_to = payment.pay_to AND other.nonce <> payment.nonce
-      AND other.state NOT IN ('failed', 'released', 'expired')
-      AND other.created_at > payment.created_at - interval '24 hours')
-  THEN
-    outcome := 'named';
-    RETURN NEXT;
-    RETURN;
+  -- Not one condition: until the migration, no table has the column, and no process sends it.
+  IF wanted ->> 'identifier' IS NOT NULL THEN
+    IF EXISTS (SELECT FROM payments other
+        WHERE other.network = payment.network AND other.payer = payment.payer AND other.asset = payment.asset
+        AND other.identifier = payment.identifier AND other.pay_to = payment.pay_to AND other.nonce <> payment.nonce
+        AND other.state NOT IN ('failed', 'released', 'expired')
+        AND other.created_at > payment.created_at - interval '24 hours')
+    THEN
+      outcome := 'named';
+      RETURN NEXT;
+      RETURN;
+    END IF;
   END IF;
   -- An open permit replaces the allowance, so no other payment can rely on it.
   IF reserved > 0 AND (least(balance, allowance) < reserved + payment.maximum OR EXISTS (

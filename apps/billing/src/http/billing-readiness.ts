@@ -10,6 +10,7 @@ import { Settler } from '../settle/settler.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
 
 const HEAD_STALE_MS = 30_000
+const STORE_TIMEOUT_MS = 2_000
 
 /**
  * Ready if the ledger is writable and at least one chain has a node that answers and a signer that can pay for settlements. Chains are
@@ -27,7 +28,7 @@ export class BillingReadiness extends Readiness {
   }
 
   async report() {
-    const store = await this.storeStatus()
+    const store = await raceTimeout(STORE_TIMEOUT_MS, this.storeStatus(), 'unreachable' as const)
     const chains = Object.fromEntries(
       await Promise.all(this.chains.all().map(async (chain) => [chain.network, await this.describe(chain)] as const)),
     )

@@ -7,6 +7,8 @@ import { BillingError } from '../payments/billing-error.js'
 
 /** SQLSTATE classes (lost connection, shutdown, exhausted resources, disk error, read-only server) and Node's error codes. */
 const UNAVAILABLE_CODES = /^(08|25006|53|57P|58|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
+const UNAVAILABLE_MESSAGES =
+  /Connection terminated|connection timeout|trying to connect|Query read timeout|not queryable|PGlite is closed|Cannot use a pool after/i
 const RETRY_AFTER_SECONDS = 1
 /** Work that waits for a hanging node ends within this time. */
 const BUSY_SECONDS = 20
@@ -69,8 +71,7 @@ function isDatabaseOutage(error: unknown): boolean {
   for (let cause = error; typeof cause === 'object' && cause !== null; cause = (cause as { cause?: unknown }).cause) {
     const { code, message } = cause as { code?: unknown; message?: unknown }
     if (typeof code === 'string' && UNAVAILABLE_CODES.test(code)) return true
-    if (/Connection terminated|connection timeout|PGlite is closed|Cannot use a pool after/i.test(String(message)))
-      return true
+    if (UNAVAILABLE_MESSAGES.test(String(message))) return true
   }
   return false
 }

@@ -9,6 +9,7 @@ import { migrate as migratePg } from 'drizzle-orm/node-postgres/migrator'
 import type { PgDatabase, PgQueryResultHKT, PgTransaction } from 'drizzle-orm/pg-core'
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite'
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator'
+import { Client } from 'pg'
 import { bringUpToDate } from './bring-up-to-date.js'
 import { lockDirectory } from './directory-lock.js'
 import { CHANNEL, PaymentChanges } from './payment-changes.js'
@@ -52,6 +53,8 @@ const MIGRATION_LOCK = 4_020_402
 const READ_COMMITTED = 'set session characteristics as transaction isolation level read committed'
 /** Planning takes longer than most statements, so each is planned once per connection, for any parameters. */
 const PLAN_ONCE = 'set plan_cache_mode = force_generic_plan'
+/** Statements follow each other at once. A process that the server has lost must not keep its locks. */
+const END_LOST = "set idle_in_transaction_session_timeout = '10s'"
 
 /** Opens the database and updates its tables. Processes that start concurrently do so one after another. */
 export function openLedger(
@@ -72,28 +75,26 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
   pool.on('connect', (client) => {
     // A connection lost between two statements fails the next one. Without a listener, its `error` event would end the process.
     client.on('error', () => undefined)
-    client.query(`${READ_COMMITTED}; ${PLAN_ONCE}`).catch(() => undefined)
+    client.query(`${READ_COMMITTED}; ${PLAN_ONCE}; ${END_LOST}`).catch(() => undefined)
   })
   const changes = new PaymentChanges()
   pool.on('error', (error) => logger.warn({ reason: error.message }, 'an idle database connection was lost'))
+  // Not of the pool: another process's migration, or its own, may take long.
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: 'billing' })
+  client.on('error', () => undefined)
   try {
-    const client = await pool.connect()
-    try {
-      await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-      await bringUpToDate(
-        (statements) => client.query(statements),
-        (migrationsFolder) => migratePg(drizzlePg(client), { migrationsFolder }),
-      )
-      await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK])
-      client.release()
-    } catch (error) {
-      client.release(true)
-      throw error
-    }
+    await client.connect()
+    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+    await bringUpToDate(
+      (statements) => client.query(statements),
+      (migrationsFolder) => migratePg(drizzlePg(client), { migrationsFolder }),
+    )
     await changes.listen(url, logger)
   } catch (error) {
     await pool.end()
     throw error
+  } finally {
+    await client.end()
   }
   return new Ledger('postgres', drizzlePg(pool, { schema }), changes, async () => {
     await changes.close()

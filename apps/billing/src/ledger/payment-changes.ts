@@ -57,7 +57,13 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
   }
 
   async #connect(url: string): Promise<Client> {
-    const client = new Client({ connectionString: url, application_name: 'billing listener', keepAlive: true })
+    const client = new Client({
+      connectionString: url,
+      connectionTimeoutMillis: 10_000,
+      application_name: 'billing listener',
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    })
     // `end` follows every `error`.
     client.on('error', () => undefined)
     client.on('notification', ({ payload }) => this.onNotification(payload))

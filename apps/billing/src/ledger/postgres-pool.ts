@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, type PoolConfig } from 'pg'
+import { type Client, Pool, type PoolClient, type PoolConfig } from 'pg'
 
 /** Bounds the prepared statements per connection: some texts vary, for example with the length of a list. */
 const MAX_STATEMENTS = 500
@@ -6,10 +6,24 @@ const names = new Map<string, string>()
 
 type Query = (statement: unknown, values?: unknown, ...rest: unknown[]) => unknown
 
-/** Makes the server parse and plan each statement once per connection: planning takes longer than most of our statements. */
+/** A statement takes milliseconds. A server, or a network, that takes this long may never answer on this connection again. */
+const QUERY_TIMEOUT_MS = 30_000
+
+/**
+ * Makes the server parse and plan each statement once per connection: planning takes longer than most of our statements. Ends a connection
+ * with an unanswered statement, because the next one would wait behind it.
+ */
 function prepareStatements(client: PoolClient): void {
   const query = client.query.bind(client) as Query
-  const named: Query = (statement, values, ...rest) => query(withName(statement, values), values, ...rest)
+  const named: Query = (statement, values, ...rest) => {
+    const result = query(withName(statement, values), values, ...rest)
+    if (result instanceof Promise) {
+      result.catch(({ message }: Error) => {
+        if (message === 'Query read timeout') void (client as unknown as Client).end()
+      })
+    }
+    return result
+  }
   client.query = named as typeof client.query
 }
 
@@ -30,12 +44,12 @@ function nameOf(text: string): string | undefined {
 }
 
 /**
- * A pool that recovers lost connections. drizzle never releases a client whose `begin` failed, so a restart of Postgres would exhaust a
+ * A pool that recovers lost and silent connections. drizzle never releases a client whose `begin` failed, so a restart of Postgres would exhaust a
  * plain pool.
  */
 export class PostgresPool extends Pool {
   constructor(config: PoolConfig) {
-    super(config)
+    super({ ...config, query_timeout: QUERY_TIMEOUT_MS })
     this.on('connect', prepareStatements)
   }
 
