@@ -1,6 +1,7 @@
-import { jest } from '@jest/globals'
 import { Head } from './head.js'
 import type { Node } from './node.js'
+
+const { jest } = import.meta
 
 /** A head whose node answers `number` as the newest block. */
 function headAt(number: number) {
