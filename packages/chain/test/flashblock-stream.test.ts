@@ -74,6 +74,18 @@ describe('FlashblockStream', () => {
     await sees('connected 1')
   })
 
+  it('closes a connection that sends anything but flashblocks, and tries the next URL', async () => {
+    follow(servers.map((server) => server.url))
+    await sees('connected 0')
+    const sending = setInterval(() => servers[0]!.sendFrame('{"error":"no such stream"}'), SILENCE_MS / 10)
+    try {
+      await sees('connected 1')
+    } finally {
+      clearInterval(sending)
+    }
+    expect(seen).toContain(`lost 0: no flashblock for ${SILENCE_MS} ms`)
+  }, 5_000)
+
   it('tries the next URL if nothing listens at the first', async () => {
     const { url } = servers[0]!
     await servers[0]!.stop()

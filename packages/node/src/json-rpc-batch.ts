@@ -5,7 +5,7 @@ export type CallResult = { result: unknown } | { fault: UpstreamFault }
 
 const WITHHELD = "the node's message is withheld: it contains part of the node's URL"
 
-/** Answers of nodes have more characters per value on average, even those full of logs without data. */
+/** What nodes and sequencers send has more characters per value on average, even blocks full of logs without data. */
 const CHARACTERS_PER_VALUE = 16
 /** As many values take little memory and time, whatever they are. */
 const MIN_VALUES = 250_000
@@ -64,7 +64,7 @@ function parse(text: string): unknown {
  * Whether `JSON.parse` could take many times the text's length in memory, as it does for brackets. Judged by the number of commas and
  * opening brackets, those in strings included.
  */
-function hasTooManyValues(text: string): boolean {
+export function hasTooManyValues(text: string): boolean {
   if (text.length <= MIN_VALUES) return false
   let left = Math.max(MIN_VALUES, text.length / CHARACTERS_PER_VALUE)
   for (const mark of ',[{')

@@ -51,6 +51,8 @@ const KEPT_BELOW = 2n
 const MAX_PAYLOADS = 4
 const MAX_FLASHBLOCKS = 256
 const MAX_TRANSACTION_CHARACTERS = 256 * 2 ** 20
+/** What a transaction takes besides its text. */
+const ENTRY_CHARACTERS = 32
 
 /** The flashblocks received, in any order. It only decides which to keep; `desiredChain` derives what `pending` should be. */
 export class FlashblockStore {
@@ -82,7 +84,8 @@ export class FlashblockStore {
     let kept = 0
     for (const number of [...this.#payloads.keys()].sort((a, b) => (a < b ? -1 : 1))) {
       for (const payload of this.#payloads.get(number) ?? [])
-        for (const flashblock of payload.byIndex.values()) for (const raw of flashblock.transactions) kept += raw.length
+        for (const flashblock of payload.byIndex.values())
+          for (const raw of flashblock.transactions) kept += raw.length + ENTRY_CHARACTERS
       if (kept > MAX_TRANSACTION_CHARACTERS) this.#payloads.delete(number)
     }
   }

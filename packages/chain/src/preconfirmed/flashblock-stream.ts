@@ -32,7 +32,8 @@ const MAX_WAITING = 64
 export class FlashblockStream {
   #socket: ReconnectingSocket | undefined
   #closed = false
-  #waiting: Buffer[] = []
+  /** With the connection that each came from; none if it was relayed. */
+  #waiting: { frame: Buffer; from?: ReconnectingSocket }[] = []
   #decoding = false
   readonly #replica: RelayMember | undefined
   #relayedTimer: NodeJS.Timeout | undefined
@@ -43,7 +44,7 @@ export class FlashblockStream {
     this.#replica = options.relay?.join({
       onMessage: (frame) => {
         this.#awaitRelayed()
-        this.#enqueue(frame)
+        this.#enqueue({ frame })
       },
       onChange: () => this.#changeSource(),
     })
@@ -92,28 +93,32 @@ export class FlashblockStream {
       awaited: 'flashblock',
       onOpen: onConnected,
       onMessage: (frame) => {
-        socket.noteData()
         this.#replica?.publish(frame)
-        this.#enqueue(frame)
+        this.#enqueue({ frame, from: socket })
       },
       onLost,
     })
     this.#socket = socket
   }
 
-  #enqueue(frame: Buffer): void {
-    this.#waiting.push(frame)
+  #enqueue(message: { frame: Buffer; from?: ReconnectingSocket }): void {
+    this.#waiting.push(message)
     if (this.#waiting.length > MAX_WAITING) this.#waiting.shift()
     if (!this.#decoding) void this.#decodeInOrder()
   }
 
   async #decodeInOrder(): Promise<void> {
     this.#decoding = true
-    for (let frame = this.#waiting.shift(); frame; frame = this.#waiting.shift()) {
+    for (let message = this.#waiting.shift(); message; message = this.#waiting.shift()) {
+      const { frame, from } = message
       const decoded = await decodeFrame(frame, this.#options.maxMessageBytes).catch((error: Error) => error)
       if (this.#closed) break
-      if (decoded instanceof Error) this.#options.onUndecodable(decoded.message)
-      else this.#options.onFlashblock(decoded)
+      if (decoded instanceof Error) {
+        this.#options.onUndecodable(decoded.message)
+        continue
+      }
+      if (from === this.#socket) from?.noteData()
+      this.#options.onFlashblock(decoded)
     }
     this.#decoding = false
   }

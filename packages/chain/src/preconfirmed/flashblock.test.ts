@@ -33,6 +33,17 @@ describe('decodeFrame', () => {
       frame({ ...opening, metadata: { block_number: 8 } }),
       'base.block_number: 7 is not metadata.block_number, 8',
     ],
+    ['brackets', Buffer.from(`{"a":${'['.repeat(LIMIT / 2)}${']'.repeat(LIMIT / 3)}}`), 'too many values'],
+    [
+      'withdrawals beyond what a block has',
+      frame({ ...opening, diff: { ...opening.diff, withdrawals: Array(17).fill({}) } }),
+      'diff.withdrawals: expected at most 16',
+    ],
+    [
+      'extra data beyond what a header has',
+      frame({ ...opening, base: { ...opening.base, extra_data: `0x${'00'.repeat(10_000)}` } }),
+      'base.extra_data: expected at most 256 bytes, got 10000',
+    ],
     [
       'a transaction that is no hex',
       frame({ ...following, diff: { ...following.diff, transactions: ['0x0'] } }),

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, constants } from 'node:zlib'
+import { hasTooManyValues } from '@upfront/node'
 import {
   type Address,
   decodeInteger,
@@ -11,6 +12,11 @@ import {
   invalidField,
   type Withdrawal,
 } from '@upfront/protocol'
+
+/** Ethereum's most in a block. */
+const MAX_WITHDRAWALS = 16
+/** Ethereum's most is 32. */
+const MAX_EXTRA_DATA = 256
 
 /** A decoded message of a Flashblocks stream: what it adds to the block under construction, and the totals of the block so far. */
 export interface Flashblock {
@@ -51,6 +57,7 @@ export interface FlashblockBase {
  * @throws DecodeError, which names the field and does not quote the message
  */
 export function flashblockFromJson(text: string): Flashblock {
+  if (hasTooManyValues(text)) throw invalidField('', 'too many values')
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -69,7 +76,7 @@ export function flashblockFromJson(text: string): Flashblock {
     transactions: decodeList(diff.transactions, 'diff.transactions').map((raw, i) =>
       bytes(raw, `diff.transactions[${i}]`),
     ),
-    withdrawals: decodeList(diff.withdrawals ?? [], 'diff.withdrawals').map((entry, i) => withdrawal(entry, i)),
+    withdrawals: atMost(MAX_WITHDRAWALS, decodeList(diff.withdrawals ?? [], 'diff.withdrawals')).map(withdrawal),
     blockHash: bytes(diff.block_hash, 'diff.block_hash', 32),
     gasUsed: quantity(diff.gas_used, 'diff.gas_used'),
     receiptsRoot: bytes(diff.receipts_root, 'diff.receipts_root', 32),
@@ -89,10 +96,15 @@ export function flashblockFromJson(text: string): Flashblock {
     prevRandao: bytes(base.prev_randao, 'base.prev_randao', 32),
     gasLimit: quantity(base.gas_limit, 'base.gas_limit'),
     timestamp: quantity(base.timestamp, 'base.timestamp'),
-    extraData: bytes(base.extra_data, 'base.extra_data'),
+    extraData: bytes(base.extra_data, 'base.extra_data', { most: MAX_EXTRA_DATA }),
     baseFeePerGas: quantity(base.base_fee_per_gas, 'base.base_fee_per_gas'),
   }
   return flashblock
+}
+
+function atMost(most: number, withdrawals: unknown[]): unknown[] {
+  if (withdrawals.length > most) throw invalidField('diff.withdrawals', `expected at most ${most}`)
+  return withdrawals
 }
 
 function withdrawal(value: unknown, i: number): Withdrawal {
@@ -106,11 +118,14 @@ function withdrawal(value: unknown, i: number): Withdrawal {
   }
 }
 
-function bytes(value: unknown, at: string, length?: number): Hex {
+/** @param length the bytes expected: exactly so many, or at most */
+function bytes(value: unknown, at: string, length?: number | { most: number }): Hex {
   const hex = decodeSecret(value, /^0x[0-9a-fA-F]*$/, at, 'hex bytes').toLowerCase() as Hex
   if (hex.length % 2 !== 0) throw invalidField(at, 'expected hex bytes')
-  if (length !== undefined && hex.length !== 2 + 2 * length)
-    throw invalidField(at, `expected ${length} bytes, got ${hex.length / 2 - 1}`)
+  const got = hex.length / 2 - 1
+  if (typeof length === 'number' && got !== length) throw invalidField(at, `expected ${length} bytes, got ${got}`)
+  if (typeof length === 'object' && got > length.most)
+    throw invalidField(at, `expected at most ${length.most} bytes, got ${got}`)
   return hex
 }
 
