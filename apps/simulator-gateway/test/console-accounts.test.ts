@@ -84,7 +84,6 @@ describe('/console for smart accounts', () => {
       await paste(page, request(parseEther('0.25')))
       await result(page).getByText('It is not signed yet').waitFor()
       await expectAccessible(page)
-      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${_look}.png`, fullPage: true })
     })
   })
 })

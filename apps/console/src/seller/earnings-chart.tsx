@@ -42,7 +42,8 @@ export function EarningsChart({ totals, terms }: { totals: Total[]; terms: Token
 /** For example `24 Nov`; days are in UTC. */
 function dayText(day: string): string {
   return new Date(`${day.slice(0, 10)}T00:00:00Z`).toLocaleDateString(undefined, {
-    ...{ day: 'numeric', month: 'short' },
+    day: 'numeric',
+    month: 'short',
     timeZone: 'UTC',
   })
 }

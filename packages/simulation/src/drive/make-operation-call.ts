@@ -82,7 +82,8 @@ export async function makeOperationCall(
     assumed: {},
     userOpHash: returnedHash(hash),
     rules: brokenRules(validation, record!, {
-      ...{ entryPoint, sender: operation.sender },
+      entryPoint,
+      sender: operation.sender,
       ...(operation.initCode.length >= 42 && { factory: operation.initCode.slice(0, 42) as Address }),
       ...(operation.paymaster && { paymaster: operation.paymaster.address }),
       staked: new Set(entities.filter((_, index) => isStaked(deposits[index]))),
