@@ -33,15 +33,24 @@ export interface FeedState {
 const MAX_MARKS = 400
 const FORGET_MS = 5 * 60_000
 
+/** Milliseconds from a change to its rendering, with all others until then: a rendering of the live view takes 30 ms of a processor. */
+const RENDER_MS = 250
+
 let state: FeedState = {
   ...{ marks: [], connection: 'connecting', hasFlashblocks: false, losses: 0, readiness: {}, head: undefined },
 }
 const listeners = new Set<() => void>()
 let isFollowing = false
+let willRender = false
 
 function change(changed: Partial<FeedState>): void {
   state = { ...state, ...changed }
-  for (const listener of listeners) listener()
+  if (willRender) return
+  willRender = true
+  setTimeout(() => {
+    willRender = false
+    for (const listener of listeners) listener()
+  }, RENDER_MS)
 }
 
 let lastId = 0
