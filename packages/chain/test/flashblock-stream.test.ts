@@ -130,6 +130,29 @@ describe('FlashblockStream', () => {
     await sees('flashblock 4')
   })
 
+  it('decodes long frames that arrive together in turns of the event loop, so that requests are served in between', async () => {
+    let listener: RelayListener | undefined
+    const member = { leads: false, follows: true, publish: () => undefined, leave: () => undefined }
+    const join = (to: RelayListener) => {
+      listener = to
+      return member
+    }
+    follow([servers[0]!.url], { relay: { join }, silenceMs: 60_000 })
+    let turns = 0
+    const count = () => {
+      turns += 1
+      if (seen.length < 5) setImmediate(count)
+    }
+    const transactions = Array(10_000).fill(`0x${'02'.repeat(40)}`)
+    const frames = [0, 1, 2, 3, 4].map((index) =>
+      Buffer.from(JSON.stringify(flashblockMessage({ number: 5, index, transactions }))),
+    )
+    setImmediate(count)
+    for (const frame of frames) listener?.onMessage(frame)
+    await sees('flashblock 4')
+    expect(turns).toBeGreaterThan(2)
+  })
+
   it('rejects a frame over the size limit before reading it', async () => {
     follow([servers[0]!.url], { silenceMs: 60_000 })
     await sees('connected 0')

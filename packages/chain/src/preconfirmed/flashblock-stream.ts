@@ -1,3 +1,4 @@
+import { EventLoopTurn } from '@upfront/node'
 import type { Relay, RelayMember } from '../follow/relay.js'
 import { ReconnectingSocket } from '../socket/reconnecting-socket.js'
 import { decodeFrame, type Flashblock } from './flashblock.js'
@@ -109,7 +110,9 @@ export class FlashblockStream {
 
   async #decodeInOrder(): Promise<void> {
     this.#decoding = true
+    const turn = new EventLoopTurn()
     for (let message = this.#waiting.shift(); message; message = this.#waiting.shift()) {
+      await turn.yieldIfLong()
       const { frame, from } = message
       const decoded = await decodeFrame(frame, this.#options.maxMessageBytes).catch((error: Error) => error)
       if (this.#closed) break
