@@ -40,7 +40,7 @@ export declare class NativeEngine {
   /** Whether any value of this state is cached. */
   holds(key: string): boolean
   /** Drops every state. Running work keeps the state it uses. */
-  forget(): void
+  clearCache(): void
   /** Stops all work and ends the threads. */
   close(): void
 }

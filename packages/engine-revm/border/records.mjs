@@ -761,7 +761,7 @@ const difference = names('carry::Difference', {
   blockAccessListHash: 'BlockAccessListHash',
   blobGasUsed: 'BlobGasUsed',
   parent: 'Parent',
-  disputed: 'Disputed',
+  conflictingValue: 'ConflictingValue',
 })
 
 const sampled = record(

@@ -132,9 +132,14 @@ class CoreEngine implements RevmEngine {
     return this.#start('execute', at, executionText(execution), cancellation, outcome)
   }
 
-  warm(transaction: Hex, execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>> {
+  prefetch(
+    transaction: Hex,
+    execution: BlockExecution,
+    at: StatePoint,
+    cancellation: Cancellation,
+  ): Awaitable<Step<void>> {
     const alone = { ...execution, transactions: [transaction], earlierReceipts: [] }
-    return this.#start('warm', at, executionText(alone), cancellation, () => undefined)
+    return this.#start('prefetch', at, executionText(alone), cancellation, () => undefined)
   }
 
   carry(block: BlockToCarry, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
@@ -144,7 +149,7 @@ class CoreEngine implements RevmEngine {
   carryListed(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
     // The list crosses separately: joining it with the rest would copy it.
     const outcome = (text: string) => readCarried(new TextReader(text))
-    return this.#start('lay', at, writeListedBlock(block), cancellation, outcome, block.accessList)
+    return this.#start('carryListed', at, writeListedBlock(block), cancellation, outcome, block.accessList)
   }
 
   encode(block: BlockToCarry, cancellation: Cancellation): Awaitable<Step<Hex[]>> {
@@ -156,8 +161,8 @@ class CoreEngine implements RevmEngine {
     return this.#work.core.holds(key)
   }
 
-  forget(): void {
-    this.#work.core.forget()
+  clearCache(): void {
+    this.#work.core.clearCache()
   }
 
   close(): Promise<void> {

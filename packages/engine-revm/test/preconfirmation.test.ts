@@ -49,7 +49,7 @@ describe.each(BUILDS)(
         valueOfAccounts(load('genesis.json').alloc, (number) => headers[Number(number)]?.hash),
       )
       const at = { key: headers[0]!.hash, layers: [...layers] }
-      await Promise.all(execution.transactions.map((raw) => drive(engine.warm(raw, execution, at, NEVER), state)))
+      await Promise.all(execution.transactions.map((raw) => drive(engine.prefetch(raw, execution, at, NEVER), state)))
       return drive(engine.execute(execution, at, NEVER), state)
     }
 

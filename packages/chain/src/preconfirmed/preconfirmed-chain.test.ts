@@ -313,7 +313,7 @@ function follow(headNumber: number) {
         fails = false
         throw new Error('unforeseen')
       },
-      executor: { execute, warm: () => ({ kind: 'done', outcome: undefined }) },
+      executor: { execute, prefetch: () => ({ kind: 'done', outcome: undefined }) },
       driver: { run: allDone, readAhead: () => undefined },
       observe: (event) => events.push(event),
       executionTimeoutMs: 1_000,

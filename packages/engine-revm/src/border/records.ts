@@ -757,7 +757,7 @@ export function readCarried(reader: TextReader): simulation.Carried {
           | 'blockAccessListHash'
           | 'blobGasUsed'
           | 'parent'
-          | 'disputed'
+          | 'conflictingValue'
         >(),
         detail: reader.word(),
       }

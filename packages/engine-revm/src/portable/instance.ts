@@ -58,11 +58,11 @@ export class PortableInstance {
    * @throws Error with a `code` if the question is refused; EngineEnded if the instance has ended and answers no more
    */
   ask(question: string, rest: readonly Uint8Array[] = []): Said {
-    const { room, ask } = this.#exports
+    const { allocate, ask } = this.#exports
     let kind: number
     try {
       const length = rest.reduce((sum, { length }) => sum + length, question.length)
-      const start = room!(length)
+      const start = allocate!(length)
       const text = new Uint8Array(this.#memory.buffer, start, length)
       encoder.encodeInto(question, text)
       let at = question.length

@@ -8,7 +8,7 @@ const read = (digit: string): StateRead => ({ kind: 'nonce', address: `0x${digit
 const [ONE, TWO, THREE, FOUR] = ['1', '2', '3', '4'].map(read) as [StateRead, StateRead, StateRead, StateRead]
 
 it('Job.lacks asks only for reads that are not held, and counts the certain ones', () => {
-  const held = { layers: new Map(), forgot: 0 }
+  const held = { layers: new Map(), cleared: 0 }
   const job = new Job({ id: 1, kind: 'simulate', key: '0x5', layers: held.layers, text: '' }, held, () => undefined)
   const lacks = (reads: StateRead[], certain: number, known: string) => {
     const text = `0x${reads.length.toString(16)}\n${reads.map(writeRead).join('')}0x${certain.toString(16)}\n`

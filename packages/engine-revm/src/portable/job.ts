@@ -23,7 +23,7 @@ export interface Held {
   /** Layers that work may ask for again. */
   layers: ReadonlyMap<number, string>
   /** How often every state was dropped. */
-  forgot: number
+  cleared: number
 }
 
 /** Work for a worker. Each time that it lacks values of state, it is started again with them. */
@@ -111,15 +111,15 @@ export class Job implements Errand {
   /** What a worker must be told before the work. */
   #news(worker: WorkerState): string[] {
     const { layers } = this.#options
-    const { forgot } = this.#held
+    const { cleared } = this.#held
     const dropped = [...worker.layers].filter((number) => !this.#held.layers.has(number) && !layers.has(number))
     const added = [...layers].filter(([number]) => !worker.layers.has(number))
     for (const number of dropped) worker.layers.delete(number)
     for (const [number] of added) worker.layers.add(number)
-    const forgets = worker.forgot < forgot
-    worker.forgot = forgot
+    const clears = worker.cleared < cleared
+    worker.cleared = cleared
     return [
-      ...(forgets ? ['forget\n'] : []),
+      ...(clears ? ['clear\n'] : []),
       ...dropped.map((number) => `drop\n${count(number)}`),
       ...added.map(([number, layer]) => layerQuestion(number, layer)),
     ]

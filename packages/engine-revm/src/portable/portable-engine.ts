@@ -36,7 +36,7 @@ export class PortableEngine implements EngineCore {
   /** For simulations that take long or need much memory, so that others never wait for them. Created on first use. */
   #longWorkers: Workers | undefined
   #largeWorker: Workers | undefined
-  readonly #held = { layers: new Map<number, string>(), forgot: 0 }
+  readonly #held = { layers: new Map<number, string>(), cleared: 0 }
   readonly #jobs = new Map<number, Job>()
   /** The arguments of simulations on the event loop that wait for values. */
   readonly #paused = new Map<number, Parameters<PortableEngine['begin']>>()
@@ -141,9 +141,9 @@ export class PortableEngine implements EngineCore {
     return this.#ask(`holds\n${key}\n`).text === '1'
   }
 
-  forget(): void {
-    this.#held.forgot += 1
-    this.#ask('forget\n')
+  clearCache(): void {
+    this.#held.cleared += 1
+    this.#ask('clear\n')
   }
 
   async close(): Promise<void> {

@@ -21,7 +21,7 @@ export interface WorkerState {
   /** Numbers of its layers. */
   readonly layers: Set<number>
   /** How often it has dropped every state. */
-  forgot: number
+  cleared: number
 }
 
 interface OneWorker {
@@ -79,7 +79,7 @@ export class Workers {
 
   #add(): OneWorker {
     const thread = new Worker(FILE, { execArgv: [], env: {}, workerData: this.data })
-    const worker: OneWorker = { thread, state: { layers: new Set(), forgot: 0 }, errand: undefined }
+    const worker: OneWorker = { thread, state: { layers: new Set(), cleared: 0 }, errand: undefined }
     // The caller waiting for its result keeps the process alive.
     thread.unref()
     thread.on('message', (answer: FromWorker) => this.#onAnswer(worker, answer))

@@ -44,7 +44,7 @@ function start(options: Partial<StateCarrierOptions> = {}) {
   const state = {
     next: (async () => ({ kind: 'done', outcome: DONE })) as () => Promise<Step<Carried>>,
     node: [] as Hash[],
-    forgotten: 0,
+    cleared: 0,
   }
   const engine: BlockCarrier = {
     carry: async (block, at, { signal }) => {
@@ -53,8 +53,8 @@ function start(options: Partial<StateCarrierOptions> = {}) {
       return step
     },
     carryListed: async () => Promise.reject(new Error('the test has no lists')),
-    forget: () => {
-      state.forgotten++
+    clearCache: () => {
+      state.cleared++
     },
   }
   const driver: StateCarrierOptions['driver'] = {
@@ -187,7 +187,7 @@ describe('StateCarrier', () => {
     state.node = [hashOf(6)]
     await carrier.prepare(block(3), block(2))
     await until(() => events.some(({ kind }) => kind === 'distrusted'))
-    expect(state.forgotten).toBe(1)
+    expect(state.cleared).toBe(1)
     await carrier.prepare(block(4), block(3))
     expect(reasons()).toEqual(['carried', 'audited', 'carried', 'distrusted', 'paused'])
     expect(carrier.status().pace).toBe('distrusted')
@@ -206,7 +206,7 @@ describe('StateCarrier', () => {
     }
     await carrier.prepare(block(3), block(2))
     expect(reasons()).toEqual(['carried', 'distrusted', 'paused'])
-    expect(state.forgotten).toBe(2)
+    expect(state.cleared).toBe(2)
     carrier.close()
   })
 
@@ -223,15 +223,18 @@ describe('StateCarrier', () => {
 
   it('forgets its state if requests dispute a carried value, and stops for good on the fourth dispute', async () => {
     const { carrier, state, reasons } = start()
-    state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'disputed', detail: 'Balance' } })
+    state.next = async () => ({
+      kind: 'done',
+      outcome: { kind: 'differs', difference: 'conflictingValue', detail: 'Balance' },
+    })
     const paces: string[] = []
     for (let time = 0; time < 5; time++) {
       await carrier.prepare(block(2), block(1))
       paces.push(carrier.status().pace)
     }
     expect(paces).toEqual(['each', 'each', 'each', 'distrusted', 'distrusted'])
-    expect(reasons()).toEqual(['disputed', 'disputed', 'disputed', 'distrusted', 'paused'])
-    expect(state.forgotten).toBe(5)
+    expect(reasons()).toEqual(['conflictingValue', 'conflictingValue', 'conflictingValue', 'distrusted', 'paused'])
+    expect(state.cleared).toBe(5)
     carrier.close()
   })
 

@@ -151,9 +151,9 @@ export class StateCarrier {
     let carried: Carried
     let isListed = true
     try {
-      const laid = await this.#carryListed(block, parent, limits)
-      isListed = laid !== undefined
-      carried = laid ?? (await this.#execute(block, parent, rules, limits, isCold))
+      const listed = await this.#carryListed(block, parent, limits)
+      isListed = listed !== undefined
+      carried = listed ?? (await this.#execute(block, parent, rules, limits, isCold))
     } catch (error) {
       if (this.#closed) return
       const isLate = error === late
@@ -166,7 +166,7 @@ export class StateCarrier {
     const tookMs = performance.now() - began
     if (this.#pacer.pace === 'distrusted') {
       // The node contradicted a value during the execution.
-      this.#options.engine.forget()
+      this.#options.engine.clearCache()
       return this.#reportNotCarried(block, 'paused', 'pace: distrusted')
     }
     if (carried.kind === 'differs') return this.#onDifference(block, carried)
@@ -230,9 +230,9 @@ export class StateCarrier {
   }
 
   #onDifference({ header, ...block }: SealedBlock, { difference, detail }: Carried & { kind: 'differs' }): void {
-    if (difference === 'disputed') {
+    if (difference === 'conflictingValue') {
       // Either the read or the carried value is wrong, and it is unknown which: drop both.
-      this.#options.engine.forget()
+      this.#options.engine.clearCache()
       this.#disputes++
       if (this.#disputes > MAX_DISPUTES) {
         this.#distrust(header, `a value read at this block or before: ${detail}`)
@@ -243,7 +243,7 @@ export class StateCarrier {
   }
 
   #distrust(header: SealedBlock['header'], detail: string): void {
-    this.#options.engine.forget()
+    this.#options.engine.clearCache()
     this.#pacer.distrust()
     this.#audit.close()
     this.#options.observe({ kind: 'distrusted', header, detail })

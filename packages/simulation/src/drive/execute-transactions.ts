@@ -27,9 +27,9 @@ export async function executeTransactions(
   const { executor, driver, cancellation, onLack } = site
   const { transactions } = execution
   if (transactions.length > 1) {
-    const warm = async (transaction: BlockExecution['transactions'][number]) =>
-      driver.run(() => executor.warm(transaction, execution, at, cancellation), at, site, onLack)
-    await Promise.allSettled(transactions.map(warm))
+    const prefetch = async (transaction: BlockExecution['transactions'][number]) =>
+      driver.run(() => executor.prefetch(transaction, execution, at, cancellation), at, site, onLack)
+    await Promise.allSettled(transactions.map(prefetch))
     cancellation.signal.throwIfAborted()
   }
   return driver.run(() => executor.execute(execution, at, cancellation), at, site, onLack)

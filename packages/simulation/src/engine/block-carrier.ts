@@ -21,7 +21,7 @@ export interface BlockCarrier {
    */
   carryListed(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>>
   /** Drops every state. Running work keeps the state it uses. */
-  forget(): void
+  clearCache(): void
 }
 
 /** Implemented by engines that can encode blocks. */
@@ -131,4 +131,4 @@ export type Difference =
   /** The parent's state is no longer cached. */
   | 'parent'
   /** A value that the node returned, for this block or an earlier one, contradicts the execution. */
-  | 'disputed'
+  | 'conflictingValue'

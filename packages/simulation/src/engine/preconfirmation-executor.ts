@@ -13,10 +13,15 @@ export interface PreconfirmationExecutor {
    */
   execute(execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<BlockExecutionResult>>
   /**
-   * Runs one transaction out of order and without validation, for its reads: warming transactions in parallel takes few rounds. The result
+   * Runs one transaction out of order and without validation, to cache what it reads: in parallel, transactions take few rounds. The result
    * is discarded, and a failure is no error.
    */
-  warm(transaction: Hex, execution: BlockExecution, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>>
+  prefetch(
+    transaction: Hex,
+    execution: BlockExecution,
+    at: StatePoint,
+    cancellation: Cancellation,
+  ): Awaitable<Step<void>>
 }
 
 /** The next transactions of a block under construction: one flashblock. */

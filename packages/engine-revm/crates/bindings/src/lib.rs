@@ -27,7 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
 const SMALL_PLAN: usize = 8_192;
 /// Kinds of work that following the chain needs, which other load must not delay.
-const FOLLOWING: [&str; 2] = ["carry", "lay"];
+const FOLLOWING: [&str; 2] = ["carry", "carryListed"];
 
 #[napi]
 pub const REVM_VERSION: &str = upfront_engine_border::REVM_VERSION;
@@ -185,8 +185,8 @@ impl NativeEngine {
 
     /// Drops every state. Running work keeps the state it uses.
     #[napi(catch_unwind)]
-    pub fn forget(&self) {
-        self.engine.cache.forget();
+    pub fn clear_cache(&self) {
+        self.engine.cache.clear();
     }
 
     /// Stops all work and ends the threads.

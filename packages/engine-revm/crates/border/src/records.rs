@@ -254,7 +254,7 @@ names! {
         "withdrawalsRoot" => WithdrawalsRoot, "transaction" => Transaction, "nativePrecompile" => NativePrecompile,
         "gasUsed" => GasUsed, "receiptsRoot" => ReceiptsRoot, "logsBloom" => LogsBloom, "requestsHash" => RequestsHash,
         "blockAccessListHash" => BlockAccessListHash, "blobGasUsed" => BlobGasUsed, "parent" => Parent,
-        "disputed" => Disputed
+        "conflictingValue" => ConflictingValue
     }
 }
 fields! { carry::Sampled { read, value } }

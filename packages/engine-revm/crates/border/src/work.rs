@@ -23,11 +23,11 @@ pub enum Work<'a> {
     /// Executes transactions of a block under construction.
     Execute(BlockExecution),
     /// Runs one transaction to cache what it reads.
-    Warm(BlockExecution),
+    Prefetch(BlockExecution),
     /// Executes a sealed block on its parent's state, and carries the state if the result matches the header.
     Carry(carry::SealedBlock),
     /// Carries a block by its access list, over its parent's state.
-    Lay(carry::ListedBlock, &'a [u8]),
+    CarryListed(carry::ListedBlock, &'a [u8]),
     /// Encodes a sealed block's transactions as EIP-2718 bytes, if they match its header.
     Encode(carry::SealedBlock),
 }
@@ -57,9 +57,9 @@ impl<'a> Work<'a> {
         Ok(match kind {
             "simulate" => Self::Simulate(t.read()?),
             "execute" => Self::Execute(t.read()?),
-            "warm" => Self::Warm(t.read()?),
+            "prefetch" => Self::Prefetch(t.read()?),
             "carry" => Self::Carry(t.read()?),
-            "lay" => Self::Lay(t.read()?, list.unwrap_or(t.0.as_bytes())),
+            "carryListed" => Self::CarryListed(t.read()?, list.unwrap_or(t.0.as_bytes())),
             "encode" => Self::Encode(t.read()?),
             _ => return Err(crate::Malformed("an unknown kind of work")),
         })
@@ -74,14 +74,14 @@ impl<'a> Work<'a> {
                 let executed = execution::execute(execution, base).map_err(refused)?;
                 Ok(encode::executed(executed).into_bytes().into())
             }
-            Self::Warm(execution) => match execution.transactions.first() {
-                Some(raw) => execution::warm(execution, raw, base)
+            Self::Prefetch(execution) => match execution.transactions.first() {
+                Some(raw) => execution::prefetch(execution, raw, base)
                     .map(|()| Payload::default())
                     .map_err(|error| Failure::from(error).into()),
                 None => Ok(Payload::default()),
             },
             Self::Carry(block) => carried(base, (block.hash, block.block.number), carry::execute(block, base)),
-            Self::Lay(block, list) => carried(base, (block.hash, block.number), carry::listed(block, list)),
+            Self::CarryListed(block, list) => carried(base, (block.hash, block.number), carry::listed(block, list)),
             Self::Encode(block) => match carry::encoded(block) {
                 Ok(transactions) => Ok(encode::written(&Encoded { transactions }).into_bytes().into()),
                 Err(Differs::Read(error)) => Err(Failure::from(error).into()),

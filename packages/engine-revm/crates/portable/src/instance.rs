@@ -85,7 +85,7 @@ impl Instance {
             "layer" => self.engine.add_layer(t.read()?, t.read()?),
             "drop" => self.engine.drop_layer(t.read()?),
             "holds" => return done(vec![if self.engine.holds(t.read()?) { b'1' } else { b'0' }]),
-            "forget" => self.engine.cache.forget(),
+            "clear" => self.engine.cache.clear(),
             "echo" => return done(Engine::echo(t.word()?, TextReader(t.0))?),
             "perform" => return self.perform(t),
             "carried" => {
@@ -123,7 +123,7 @@ impl Instance {
         };
         let done = match work {
             Work::Carry(block) => changed((block.hash, block.block.number), carry::execute(&block, &base)),
-            Work::Lay(block, list) => changed((block.hash, block.number), carry::listed(&block, list)),
+            Work::CarryListed(block, list) => changed((block.hash, block.number), carry::listed(&block, list)),
             work => work.perform(&base).map(|payload| (AnswerKind::Done, payload)),
         };
         if let Some(reads) = pending.take() {

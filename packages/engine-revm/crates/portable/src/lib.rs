@@ -1,4 +1,4 @@
-//! The engine as a WebAssembly module. JavaScript writes a text into `room` and calls `ask`; the answer is in `text` and, if it is long,
+//! The engine as a WebAssembly module. JavaScript writes a text to `allocate` and calls `ask`; the answer is in `text` and, if it is long,
 //! `json`. Nothing waits here: work that needs values of state ends with the reads, and is requested again with them.
 //!
 //! A panic ends the instance.
@@ -24,16 +24,16 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
     MEMORY.with(|memory| work(&mut memory.borrow_mut()))
 }
 
-/// Makes room for the next question's `length` bytes, and returns its address.
+/// Allocates `length` bytes for the next question, and returns their address.
 #[unsafe(no_mangle)]
-pub extern "C" fn room(length: usize) -> *mut u8 {
+pub extern "C" fn allocate(length: usize) -> *mut u8 {
     with(|memory| {
         memory.question = vec![0; length];
         memory.question.as_mut_ptr()
     })
 }
 
-/// Answers the question in the room. Returns the kind of the answer, see `AnswerKind`.
+/// Answers the question written there. Returns the kind of the answer, see `AnswerKind`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> u32 {
     with(|memory| {

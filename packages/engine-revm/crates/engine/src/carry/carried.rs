@@ -45,7 +45,7 @@ pub fn carry(
             Ok(Carried::Carried { written: written as u64, sample })
         }
         Err(NotCarried::Parent) => differs(Difference::Parent, "the parent's state is no longer held".to_owned()),
-        Err(NotCarried::Disputed(read)) => differs(Difference::Disputed, format!("{read:?}")),
+        Err(NotCarried::ConflictingValue(read)) => differs(Difference::ConflictingValue, format!("{read:?}")),
     }
 }
 

@@ -20,7 +20,7 @@ pub enum Difference {
     /// The parent's state is no longer cached.
     Parent,
     /// A value read at a block differs from the one carried to it.
-    Disputed,
+    ConflictingValue,
 }
 
 /// Why executing a block did not confirm it.

@@ -4,10 +4,10 @@ use super::{
     block::BlockExecution,
     block_evm::BlockEvm,
     failure::{ExecutionFailure, TransactionError},
+    prefetch::{PER_TRANSACTION, dry_run, required_reads},
     receipt::{ExecutionReceipt, bloom_of},
     run_until_read::run_until_read,
     transaction::{PooledTransaction, decode},
-    warm::{PER_TRANSACTION, dry_run, required_reads},
 };
 use crate::{
     access_list::AccessList,

@@ -90,7 +90,7 @@ impl StateCache {
             let known = read.history.values_at(read.position);
             let contradicted = known.iter().find(|(read, value)| state.get(read).is_some_and(|held| held != *value));
             if let Some((read, _)) = contradicted {
-                return Err(NotCarried::Disputed(*read));
+                return Err(NotCarried::ConflictingValue(*read));
             }
             state.store_cached(&known);
         }
@@ -110,7 +110,7 @@ impl StateCache {
     }
 
     /// Drops every state. Running simulations keep theirs.
-    pub fn forget(&self) {
+    pub fn clear(&self) {
         for (_, state) in self.states().drain() {
             state.history.detach();
         }

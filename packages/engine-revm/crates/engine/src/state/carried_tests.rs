@@ -127,7 +127,7 @@ fn play(seed: u64, limit: usize, rounds: usize) -> (usize, usize) {
         match cache.carry(parent_key, block.key, changes.into(), parent_number) {
             Ok(_) => carried += 1,
             Err(NotCarried::Parent) => {}
-            Err(disputed) => panic!("seed {seed}, round {round}: {disputed:?}"),
+            Err(conflict) => panic!("seed {seed}, round {round}: {conflict:?}"),
         }
         if let Some(state) = cache.find(block.key) {
             for (read, word) in state.sample_words(round, 8) {
@@ -198,7 +198,7 @@ fn bytes_are_counted_to_the_end() {
     }
     let bytes = cache.bytes();
     assert!(bytes > 10_000 && bytes < 200_000, "{bytes} bytes for a hundred values and 64 small blocks");
-    cache.forget();
+    cache.clear();
     assert_eq!(cache.bytes(), 0);
 }
 
@@ -213,12 +213,12 @@ fn a_value_that_contradicts_what_was_carried_ends_carrying() {
     let cache = StateCache::new(1 << 20);
     cache.pinned(key(1));
     cache.pinned(key(2)).store([(balance, Value::Word(U256::from(8)))]);
-    assert_eq!(cache.carry(key(1), key(2), change(7).into(), 1), Err(NotCarried::Disputed(balance)));
+    assert_eq!(cache.carry(key(1), key(2), change(7).into(), 1), Err(NotCarried::ConflictingValue(balance)));
     let cache = StateCache::new(1 << 20);
     cache.pinned(key(1));
     cache.carry(key(1), key(2), change(7).into(), 1).unwrap();
     cache.pinned(key(2)).store([(balance, Value::Word(U256::from(8)))]);
-    assert_eq!(cache.carry(key(2), key(3), change(9).into(), 2), Err(NotCarried::Disputed(balance)));
+    assert_eq!(cache.carry(key(2), key(3), change(9).into(), 2), Err(NotCarried::ConflictingValue(balance)));
 }
 
 #[test]

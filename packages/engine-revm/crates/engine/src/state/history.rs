@@ -31,7 +31,7 @@ pub enum NotCarried {
     /// The parent's state is no longer cached.
     Parent,
     /// A value read at a block differs from the one carried to it.
-    Disputed(Read),
+    ConflictingValue(Read),
 }
 
 /// What a block wrote.
@@ -99,7 +99,7 @@ struct Window {
     /// No longer in the cache: its bytes are not counted.
     detached: bool,
     /// A value that was read after steps had been made and differs from the cached one.
-    disputed: Option<Read>,
+    conflict: Option<Read>,
     recent: RecentWrites,
     /// Bytes of all histories in the cache together.
     all_bytes: Arc<AtomicUsize>,
@@ -308,8 +308,8 @@ impl History {
         let written: Arc<[Read]> = writes.values.iter().map(|(read, _)| *read).collect();
         let (to, undone, restored, scanned) = {
             let mut window = self.window_mut();
-            if let Some(read) = window.disputed {
-                return Err(NotCarried::Disputed(read));
+            if let Some(read) = window.conflict {
+                return Err(NotCarried::ConflictingValue(read));
             }
             if parent < window.floor {
                 return Err(NotCarried::Parent);
@@ -454,7 +454,7 @@ fn store_read(window: &mut Window, held: &Entries<'_>, at: Position, read: &Read
     }
     if let Some(version) = version {
         match &version.value {
-            Some(known) if known != value && !window.steps.is_empty() => window.disputed = Some(*read),
+            Some(known) if known != value && !window.steps.is_empty() => window.conflict = Some(*read),
             Some(_) => {}
             None => {
                 let version = Version { value: Some(value.clone()), ..version.clone() };

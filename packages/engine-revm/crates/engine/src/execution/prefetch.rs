@@ -21,7 +21,7 @@ use revm::{
 use std::sync::Arc;
 
 /// Runs one transaction without validation, to cache the state that it reads. The result is discarded.
-pub fn warm(execution: &BlockExecution, raw: &Bytes, base: &BaseState) -> Result<(), ReadError> {
+pub fn prefetch(execution: &BlockExecution, raw: &Bytes, base: &BaseState) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
     let required = required_reads(execution, std::slice::from_ref(&transaction));
     let tried = run_until_read(base, |mut state| {
