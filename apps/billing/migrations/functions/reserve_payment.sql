@@ -1,7 +1,8 @@
 -- Stores a payment with its first event and its idempotency key, if it has one. If the key is taken, the call fails with a
 -- unique violation. `outcome` is 'reserved', or nothing was stored: 'used' if the authorization was used before, 'named' if
--- the payer used the identifier for another payment to this recipient in 24 hours, which did not come to nothing, 'uncovered' if `balance` or `allowance` does not cover it in addition to other reservations, 'overspent' if its permit
--- or the payer's code may cost more than `most_sponsored` (wei) plus the value of its settled charges. Without an
+-- the payer used the identifier within 24 hours for another payment to this recipient that did not fail, expire or get
+-- released, 'uncovered' if `balance` or `allowance` does not cover it in addition to other reservations, 'overspent' if its
+-- permit or the payer's code may cost more than `most_sponsored` (wei) plus the value of its settled charges. Without an
 -- `event` nothing is stored and no lock is taken: 'reserved' then means that it could be stored.
 CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
   most_sponsored numeric, wei_per_unit numeric)

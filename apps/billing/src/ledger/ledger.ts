@@ -70,12 +70,11 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
     max: 20,
     connectionTimeoutMillis: 10_000,
     application_name: 'billing',
-  })
-  // Queued before any other statement of the connection.
-  pool.on('connect', (client) => {
-    // A connection lost between two statements fails the next one. Without a listener, its `error` event would end the process.
-    client.on('error', () => undefined)
-    client.query(`${READ_COMMITTED}; ${PLAN_ONCE}; ${END_LOST}`).catch(() => undefined)
+    onConnect: async (client) => {
+      // A connection lost between two statements fails the next one. Without a listener, its `error` event would end the process.
+      client.on('error', () => undefined)
+      await client.query(`${READ_COMMITTED}; ${PLAN_ONCE}; ${END_LOST}`)
+    },
   })
   const changes = new PaymentChanges()
   pool.on('error', (error) => logger.warn({ reason: error.message }, 'an idle database connection was lost'))

@@ -44,8 +44,8 @@ function nameOf(text: string): string | undefined {
 }
 
 /**
- * A pool that recovers lost and silent connections. drizzle never releases a client whose `begin` failed, so a restart of Postgres would exhaust a
- * plain pool.
+ * A pool that recovers lost and silent connections. drizzle never releases a client whose `begin` failed, so a restart of Postgres would
+ * exhaust a plain pool.
  */
 export class PostgresPool extends Pool {
   constructor(config: PoolConfig) {

@@ -15,8 +15,9 @@ export interface Sponsoring {
 
 export interface Reservation {
   /**
-   * `used`: the authorization was used before. `named`: the payer used the identifier for another payment. `uncovered`: balance or allowance is too low. `overspent`: the permit or the payer's code
-   * needs more gas than is sponsored and paid for. Only `reserved` stores anything.
+   * `used`: the authorization was used before. `named`: the payer used the identifier for another payment. `uncovered`: balance or
+   * allowance is too low. `overspent`: the permit or the payer's code needs more gas than is sponsored and paid for. Only `reserved` stores
+   * anything.
    */
   outcome: 'reserved' | 'used' | 'named' | 'uncovered' | 'overspent'
   /** Sum of the payer's other reservations, in the token's smallest unit. */

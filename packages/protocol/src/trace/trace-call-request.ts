@@ -25,7 +25,8 @@ const FIELDS = [...TRACER_FIELDS, 'stateOverrides', 'blockOverrides', 'txIndex']
 
 /**
  * Decodes the `params` of `debug_traceCall`: `[call, block, { tracer, tracerConfig, stateOverrides, blockOverrides, txIndex }]`. `block`
- * defaults to `latest`; with `txIndex` the call runs before that transaction of the block. `reexec` has no effect. Without a tracer it is the struct logger, whose options are siblings of `tracer`, as in geth.
+ * defaults to `latest`; with `txIndex` the call runs before that transaction of the block. `reexec` has no effect. Without a tracer it is
+ * the struct logger, whose options are siblings of `tracer`, as in geth.
  * @throws RpcError -32602 with the place of the error; -32000 with geth's message for an invalid `timeout`
  */
 export function decodeTraceCallRequest(params: unknown): TraceCallRequest {

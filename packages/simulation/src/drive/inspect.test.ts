@@ -5,10 +5,19 @@ import type { Simulation, SimulationAnswer } from './simulate.js'
 
 const HASH = `0x${'11'.repeat(32)}` as const
 const top: Frame = {
-  ...{ kind: 'CALL', depth: 0, from: `0x${'22'.repeat(20)}`, to: `0x${'33'.repeat(20)}`, input: '0x', output: '0x' },
-  ...{ gas: 1_000n, gasUsed: 1_000n, reverted: false, logs: [] },
-} as unknown as Frame
-const inner = { ...top, depth: 1, input: `0x${'44'.repeat(100)}` } as Frame
+  kind: 'CALL',
+  depth: 0,
+  from: `0x${'22'.repeat(20)}`,
+  to: `0x${'33'.repeat(20)}`,
+  input: '0x',
+  output: '0x',
+  gas: 1_000n,
+  gasUsed: 1_000n,
+  reverted: false,
+  isPrecompile: false,
+  logs: [],
+}
+const inner: Frame = { ...top, depth: 1, input: `0x${'44'.repeat(100)}` }
 const TRACED = { trace: { name: 'callTracer', config: {} }, stateDiff: true } as unknown as Inspection
 
 /** Inspects an answer whose call made so many others. */
