@@ -89,12 +89,15 @@ describe.each(oneStore())('several chains, some with a hanging node, on $name', 
     const payloads = await Promise.all(Array.from({ length: 40 }, () => sign(requirements)))
     other.fault = 'silent'
     const answers = Array.from({ length: 400 }, (_, at) => billing.verify(payloads[at % payloads.length]!))
+    // On a busy machine others may already have given up waiting, which is also a 503.
+    const tooMany = { error: { code: 'unavailable', message: expect.stringMatching(/^too many/) } }
     const refused = await Promise.any(
-      answers.map(async (answer) =>
-        (await answer).status === 503 ? answer : Promise.reject(new Error('not refused')),
-      ),
+      answers.map(async (answer) => {
+        const { status, body, headers } = await answer
+        expect({ status, body }).toMatchObject({ status: 503, body: tooMany })
+        return { headers }
+      }),
     )
-    expect(refused.body).toMatchObject({ error: { code: 'unavailable', message: expect.stringMatching(/^too many/) } })
     expect(refused.headers.get('retry-after')).toBe('20')
     // Calls that waited get their answers, and new ones are accepted.
     other.fault = undefined

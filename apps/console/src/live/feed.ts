@@ -33,7 +33,7 @@ export interface FeedState {
 const MAX_MARKS = 400
 const FORGET_MS = 5 * 60_000
 
-/** Milliseconds from a change to its rendering, with all others until then: a rendering of the live view takes 30 ms of a processor. */
+/** Least milliseconds between two renderings of the live view: each takes 30 ms of a processor. */
 const RENDER_MS = 250
 
 let state: FeedState = {
@@ -42,15 +42,18 @@ let state: FeedState = {
 const listeners = new Set<() => void>()
 let isFollowing = false
 let willRender = false
+let renderedAt = 0
 
 function change(changed: Partial<FeedState>): void {
   state = { ...state, ...changed }
   if (willRender) return
   willRender = true
-  setTimeout(() => {
+  const render = () => {
     willRender = false
+    renderedAt = performance.now()
     for (const listener of listeners) listener()
-  }, RENDER_MS)
+  }
+  setTimeout(render, renderedAt + RENDER_MS - performance.now())
 }
 
 let lastId = 0
